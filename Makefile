@@ -1,0 +1,62 @@
+# From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check format bench lock clean
+
+# The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
+PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
+    $$it -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$it && break; done)
+NO_PYTHON = Tidemark needs Python 3.11 or newer, and there is none on PATH; install one or set PYTHON
+
+export UV_PYTHON_DOWNLOADS := never
+RUN := .venv/bin/python -m
+# Inside the environment, so that they go when it goes.
+SYNCED := .venv/.synced
+JAVA := .venv/.java
+JARS := .venv/.jars
+ARGS ?=
+
+help: ## what you are reading
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(SYNCED) $(JAVA) $(JARS) ## uv, the dependencies, Java and the jars (every target below does it first)
+
+demo: setup ## Kafka, producers and the pipeline on this machine; ARGS=... are passed on
+	$(RUN) demo $(ARGS)
+
+test: setup ## all tests, with a real Spark and a real Kafka; ARGS=... are passed on to pytest
+	$(RUN) pytest $(ARGS)
+
+test-fast: $(SYNCED) ## the tests that need neither a JVM nor a broker
+	$(RUN) pytest -m "not jvm and not broker" $(ARGS)
+
+check: $(SYNCED) ## lint, format, types and the layers: what CI runs
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+format: $(SYNCED) ## let ruff mend what it can
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+bench: setup ## the same work done by peers, side by side
+	$(RUN) benchmarks $(ARGS)
+
+lock: $(SYNCED) ## renew jars.lock from the versions in dev/lock_jars.py (needs Maven)
+	$(RUN) dev.lock_jars
+
+clean: ## remove the environment and every cache in this directory (the jars in the user's cache stay)
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(SYNCED): pyproject.toml uv.lock dev/environment.py
+	$(or $(PYTHON),$(error $(NO_PYTHON))) dev/environment.py
+	@touch $@
+
+$(JAVA): $(SYNCED)
+	$(RUN) dev.java
+	@touch $@
+
+$(JARS): $(SYNCED) jars.lock
+	$(RUN) pipeline.jars
+	@touch $@

@@ -1,0 +1,33 @@
+"""Run a command that dies with its parent: `python tether.py PARENT_PID COMMAND...`.
+
+A parent that is killed outright runs no clean-up, and a broker left behind keeps its port and its memory. On Linux the
+kernel watches for us; elsewhere the parent's own clean-up must do. The kernel watches the *thread* that started the
+command, so start it from one that lives as long as it is needed, best the main thread.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+
+def tethered(command: list[str]) -> list[str]:
+    """The command line that runs `command` tied to this process."""
+    return [sys.executable, __file__, str(os.getpid()), *command]
+
+
+def main() -> None:
+    """Tie this process to its parent and become the command."""
+    parent, *command = sys.argv[1:]
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        # The parent may have died before the kernel was asked to watch it.
+        if os.getppid() != int(parent):
+            sys.exit(1)
+    os.execv(command[0], command)  # noqa: S606 to become the command is the purpose
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What set-up and maintenance need; no part of the service."""

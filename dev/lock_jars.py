@@ -1,0 +1,73 @@
+"""Write jars.lock: `python -m dev.lock_jars` after changing a version below.
+
+Needs Maven, which nothing else here does: it works out what the broker depends on and checks each file against its
+published checksum. Reading the lock is `pipeline.jars`.
+"""
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# The connectors are 4.0.0 under PySpark 4.0.5: the sources API did not change between them. The consumer's pool is
+# the one thing they need that Spark does not bring.
+SPARK = (
+    "io.delta:delta-spark_4.0_2.13:4.4.0",
+    "io.delta:delta-storage:4.4.0",
+    "org.apache.commons:commons-pool2:2.12.0",
+    "org.apache.kafka:kafka-clients:3.9.0",
+    "org.apache.spark:spark-avro_2.13:4.0.0",
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+)
+# Kafka logs through slf4j and leaves the binding to its distribution; without one a failed start says nothing.
+BROKER = ("org.apache.kafka:kafka_2.13:4.1.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3")
+
+HEADER = """\
+# Every jar that Tidemark fetches, with its SHA-256. Written by `python -m dev.lock_jars`, read by `pipeline.jars`.
+# spark: on the class path of driver and executors. broker: the Kafka broker of the demo and the tests.
+"""
+POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>tidemark</groupId><artifactId>lock</artifactId><version>1</version>
+  <dependencies>{dependencies}</dependencies>
+</project>
+"""
+DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+
+
+def resolve(roots: tuple[str, ...], *, transitive: bool) -> dict[str, Path]:
+    """Ask Maven for the run-time jars of `roots`: coordinate -> file in the local repository."""
+    with tempfile.TemporaryDirectory() as work:
+        pom, listing = Path(work, "pom.xml"), Path(work, "listing")
+        pom.write_text(POM.format(dependencies="".join(DEPENDENCY.format(*root.split(":")) for root in roots)))
+        goal = ["dependency:list", "-DincludeScope=runtime", "-DoutputAbsoluteArtifactFilename=true"]
+        options = [f"-DoutputFile={listing}", f"-DexcludeTransitive={str(not transitive).lower()}"]
+        subprocess.run(["mvn", "-q", "-B", "-f", str(pom), *goal, *options], check=True)
+        return dict(parsed(line) for line in listing.read_text().splitlines() if ":jar:" in line)
+
+
+def parsed(line: str) -> tuple[str, Path]:
+    """Read `group:artifact:jar:version:scope:/file -- module ...` into coordinate and file."""
+    group, artifact, _, version, _, rest = line.strip().split(":", 5)
+    return f"{group}:{artifact}:{version}", Path(rest.split(" -- ")[0].strip())
+
+
+def section(name: str, jars: dict[str, Path]) -> str:
+    """Render one table of the lock, sorted so that a change of version is a short diff."""
+    lines = (f'"{jar}" = "{hashlib.sha256(path.read_bytes()).hexdigest()}"' for jar, path in sorted(jars.items()))
+    return "\n".join([f"[{name}]", *lines]) + "\n"
+
+
+def main() -> None:
+    """Resolve both sets and replace the repository's lock."""
+    spark, broker = resolve(SPARK, transitive=False), resolve(BROKER, transitive=True)
+    lock = Path(__file__).parents[1] / "jars.lock"
+    lock.write_text("\n".join([HEADER, section("spark", spark), section("broker", broker)]))
+    sys.stdout.write(f"{lock.name}: {len(spark)} jars for Spark, {len(broker)} for the broker\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The composition root: settings become a running service, and nowhere else are real parts chosen."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from pipeline.errors import SetUpError
+from pipeline.kafka.mirror import OffsetMirror
+from pipeline.kafka.stream import Stream
+from pipeline.kafka.topic import connect
+from pipeline.observe.exporter import Exporter
+from pipeline.observe.observer import Observer
+from pipeline.parts import Clock, Parts
+from pipeline.publish import publish_due
+from pipeline.publisher import Publisher
+from pipeline.running import RunningService
+from pipeline.service import Service
+from pipeline.session import spark_session
+from pipeline.settings import Settings
+from pipeline.start import open_epoch
+from pipeline.tables.ledger import Ledger
+from schemas import load_schemas
+
+
+def wall_clock() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+@contextmanager
+def open_service(settings: Settings, now: Clock = wall_clock) -> Iterator[RunningService]:
+    """A service that has opened its epoch; everything is closed again in reverse order.
+
+    `now` gives the service's clock in epoch milliseconds. Raises SetUpError where something must be put right first.
+    """
+    _require(settings)
+    with ExitStack() as stack:
+        parts = _parts(settings, now, stack)
+        exporter = Exporter(parts.observer, settings.metrics)
+        stack.callback(exporter.close)
+        opened = open_epoch(parts, settings.kafka)
+        publisher = Publisher(lambda due, batch: publish_due(parts, due, batch, opened.last_batches))
+        stack.callback(publisher.close)
+        service = Service(parts, opened, publisher)
+        stack.callback(service.close)
+        stream = Stream(parts.spark, settings.kafka, settings.batch, service.take)
+        yield RunningService(service, stream, parts.observer, exporter.port)
+
+
+def _require(settings: Settings) -> None:
+    needed = {
+        "kafka.bootstrap_servers": settings.kafka.bootstrap_servers,
+        "kafka.topic": settings.kafka.topic,
+        "warehouse": settings.warehouse,
+    }
+    missing = [name for name, value in needed.items() if not value]
+    if missing:
+        raise SetUpError(f"{', '.join(missing)} must be set: by flag, TIDEMARK_ environment variable or --config file")
+
+
+def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
+    """Cheap checks first, so that a mistake is told before Spark starts."""
+    schemas = _schemas(settings)
+    ledger = Ledger(settings.warehouse)
+    topic = connect(settings.kafka)
+    mirror = OffsetMirror(settings.kafka)
+    stack.callback(mirror.close)
+    return Parts(
+        spark=spark_session(settings.spark),
+        warehouse=settings.warehouse,
+        policy=settings.policy(),
+        schemas=schemas,
+        topic=topic,
+        ledger=ledger,
+        mirror=mirror,
+        observer=Observer(topic.log_ends, settings.metrics, settings.policy().bound_ms, now),
+        now=now,
+    )
+
+
+def _schemas(settings: Settings) -> dict[int, str]:
+    try:
+        return load_schemas(settings.schemas)
+    except ValueError as error:
+        raise SetUpError(str(error)) from error

@@ -1,0 +1,101 @@
+"""A batch after its fold: what it read, what became of it, and what it makes due. Plain numbers, nothing to decide."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pipeline.frames.checks import Check, verdict_of
+from pipeline.tables.ledger import EPOCH, LedgerRow
+from pipeline.time.verdicts import Verdict
+from pipeline.time.watermark import Frontier
+from pipeline.time.windows import Due
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one Kafka partition brought in a batch."""
+
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    max_event_time: int | None = None
+
+    @property
+    def records(self) -> int:
+        """All records, whatever their verdict."""
+        return self.verdicts.total()
+
+
+@dataclass(slots=True)
+class Tallies:
+    """What a batch brought: per partition, per window, per age."""
+
+    partitions: dict[int, Tally] = field(default_factory=dict)
+    panes: set[int] = field(default_factory=set)
+    ages_ms: Counter[int] = field(default_factory=Counter)
+
+    def add(self, partition: int, check: int, pane: int | None, age_ms: int, records: int, newest: int | None) -> None:
+        """One row of the fold's statistics."""
+        tally = self.partitions.setdefault(partition, Tally())
+        tally.verdicts[verdict_of(Check(check))] += records
+        if newest is not None and (tally.max_event_time is None or newest > tally.max_event_time):
+            tally.max_event_time = newest
+        if pane is not None:
+            self.panes.add(pane)
+        self.ages_ms[age_ms] += records
+
+    def of(self, partition: int) -> Tally:
+        """A partition's tally, empty if it brought nothing."""
+        return self.partitions.get(partition, Tally())
+
+    def total(self, verdicts: Iterable[Verdict] = tuple(Verdict)) -> int:
+        """Records with one of the verdicts, over all partitions."""
+        return sum(tally.verdicts[verdict] for tally in self.partitions.values() for verdict in verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One step of the service's state, from `before` to `after`; times in milliseconds."""
+
+    number: int
+    topic: str
+    before: Frontier
+    after: Frontier
+    tallies: Tallies
+    due: Due
+    folded_at: int
+
+    @property
+    def epoch(self) -> int:
+        """The life of the writing process that the batch belongs to."""
+        return self.number // EPOCH
+
+    def ledger_rows(self, committed_at: int) -> list[LedgerRow]:
+        """One row per Kafka partition, in order."""
+        return [self._row(partition, committed_at) for partition in sorted(self.after.partitions)]
+
+    def _row(self, partition: int, committed_at: int) -> LedgerRow:
+        state = self.after.partitions[partition]
+        start = self.before.partitions[partition].position
+        tally = self.tallies.of(partition)
+        return LedgerRow(
+            batch=self.number,
+            epoch=self.epoch,
+            topic=self.topic,
+            partition=partition,
+            from_offset=start,
+            to_offset=state.position,
+            records=tally.records,
+            counted=tally.verdicts[Verdict.COUNTED],
+            too_late=tally.verdicts[Verdict.TOO_LATE],
+            future=tally.verdicts[Verdict.FUTURE],
+            malformed=tally.verdicts[Verdict.MALFORMED],
+            gap=state.position - start - tally.records,
+            max_event_time=state.max_event_time,
+            watermark_before=self.before.watermark,
+            watermark=self.after.watermark,
+            committed_at=committed_at,
+        )
+
+
+def positions(frontier: Frontier) -> Mapping[int, int]:
+    """The next offset to read, per partition."""
+    return {number: state.position for number, state in frontier.partitions.items()}

@@ -1,0 +1,63 @@
+"""`tidemark`: one thin command per verb."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import SetUpError, TidemarkError
+
+_SET_UP: Final = 2
+_FAILED: Final = 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a verb; returns the exit code: 0 done, 1 failed, 2 something must be put right first."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="tidemark", description="Windowed user behaviour from Kafka to Delta Lake.")
+    parser.add_argument("verb", choices=sorted(_VERBS), help="what to do; `tidemark VERB --help` tells more")
+    verb = parser.parse_args(arguments[:1]).verb
+    try:
+        return _VERBS[verb](arguments[1:])
+    except SetUpError as error:
+        return _say(error, _SET_UP)
+    except TidemarkError as error:
+        return _say(error, _FAILED)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tidemark run", add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--until-caught-up", action="store_true")
+    own, settings = parser.parse_known_args(arguments)
+    from pipeline.load import load_settings  # not at the top: `status` needs neither these nor Spark
+    from pipeline.supervise import catch_up, supervise
+
+    loaded = load_settings(settings, own.config)
+    (catch_up if own.until_caught_up else supervise)(loaded)
+    return 0
+
+
+def _status(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tidemark status", description="A warehouse at rest, without Spark.")
+    parser.add_argument("--warehouse", default=os.environ.get("TIDEMARK_WAREHOUSE"))
+    warehouse = parser.parse_args(arguments).warehouse
+    if not warehouse:
+        raise SetUpError("--warehouse must be given: the folder or URI of the Delta tables")
+    from pipeline.status import print_status
+
+    print_status(warehouse)
+    return 0
+
+
+def _say(error: Exception, code: int) -> int:
+    print(f"tidemark: {error}", file=sys.stderr)
+    return code
+
+
+_VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"run": _run, "status": _status}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""Every error Tidemark raises on purpose, drawn once.
+
+TidemarkError
+├── SetUpError        a person must change something first: exit code 2, one sentence, no traceback
+├── Replaced          a newer service has taken this warehouse over: this one must stop
+└── TransientError    the world may get better by itself: the service tries again, with backoff
+
+Bad data is not an error: it becomes a dead letter.
+"""
+
+
+class TidemarkError(Exception):
+    """Base of the errors that Tidemark raises on purpose."""
+
+
+class SetUpError(TidemarkError):
+    """Settings, files or services are not as they must be; the message says what was found and what to do."""
+
+
+class Replaced(TidemarkError):
+    """Another service opened a newer epoch on the same warehouse; nothing more may be committed here."""
+
+
+class TransientError(TidemarkError):
+    """A broker or store did not answer; what was not committed is read again after a pause."""

@@ -1,0 +1,48 @@
+"""The checks a record passes on its way to being counted, in order; the first that fails is its verdict."""
+
+from enum import IntEnum
+from typing import Final
+
+from pipeline.time.verdicts import Verdict
+
+
+class Check(IntEnum):
+    """Code of the first failed check; a small number, because it is part of the fold's grouping key."""
+
+    PASSED = 0
+    TOO_LATE = 1
+    FUTURE = 2
+    EMPTY_VALUE = 3
+    MAGIC_BYTE = 4
+    SCHEMA_ID = 5
+    AVRO = 6
+    EVENT_TYPE = 7
+    USER_ID = 8
+    EVENT_TIME = 9
+
+
+DETAILS: Final[dict[Check, str]] = {
+    Check.PASSED: "",
+    Check.TOO_LATE: "every window it belongs to had closed before its batch began",
+    Check.FUTURE: "event_time is further ahead of the Kafka timestamp than max_future_skew",
+    Check.EMPTY_VALUE: "the value is empty (a tombstone)",
+    Check.MAGIC_BYTE: "the value does not begin with magic byte 0 and a 4-byte schema id",
+    Check.SCHEMA_ID: "no schema has this schema id",
+    Check.AVRO: "the bytes are not Avro of the schema that their schema id names",
+    Check.EVENT_TYPE: "event_type is neither visit nor click",
+    Check.USER_ID: "user_id is empty",
+    Check.EVENT_TIME: "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999",
+}
+
+
+def verdict_of(check: Check) -> Verdict:
+    """The verdict that a check's code stands for."""
+    match check:
+        case Check.PASSED:
+            return Verdict.COUNTED
+        case Check.TOO_LATE:
+            return Verdict.TOO_LATE
+        case Check.FUTURE:
+            return Verdict.FUTURE
+        case _:
+            return Verdict.MALFORMED

@@ -1,0 +1,56 @@
+"""Kafka records to events: the Confluent frame is checked and only the needed Avro fields are decoded.
+
+Source of the frame: Confluent, "Wire format" (byte 0, big-endian schema id in four bytes, Avro binary).
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from pipeline.frames import columns as c
+from pipeline.frames.projection import projection
+
+FRAME_BYTES: Final = 5
+MAGIC_BYTE: Final = b"\0"
+
+
+def decode(records: DataFrame, schemas: Mapping[int, str]) -> DataFrame:
+    """Kafka rows with one more column, `event`: a struct (event_type, user_id, event_time).
+
+    `schemas` maps a schema id to the writer schema's text. The event is null where the frame names no known schema,
+    and a struct of nulls where the bytes are not Avro of that schema.
+    """
+    body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
+    known: Any = F
+    event = reduce(
+        lambda cases, item: cases.when(_frame() == F.lit(_prefix(item[0])), _from_avro(body, item[1])),
+        schemas.items(),
+        known,
+    )
+    return records.withColumn("event", event)
+
+
+def has_frame() -> Column:
+    """Whether a value begins with the magic byte and has room for a schema id."""
+    return (F.length(c.VALUE) >= FRAME_BYTES) & (F.substring(c.VALUE, 1, 1) == F.lit(MAGIC_BYTE))
+
+
+def has_known_schema(schemas: Mapping[int, str]) -> Column:
+    """Whether a value's frame names one of the schemas."""
+    return _frame().isin([_prefix(number) for number in schemas])
+
+
+def _frame() -> Column:
+    return F.substring(c.VALUE, 1, FRAME_BYTES)
+
+
+def _prefix(schema_id: int) -> bytes:
+    return MAGIC_BYTE + schema_id.to_bytes(FRAME_BYTES - 1, "big")
+
+
+def _from_avro(body: Column, writer_schema: str) -> Column:
+    return from_avro(body, writer_schema, {"mode": "PERMISSIVE", "avroSchema": projection(writer_schema)})

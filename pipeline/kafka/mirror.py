@@ -1,0 +1,39 @@
+"""Committed offsets for others to see: Spark commits none to Kafka, so ordinary lag tools would see nothing."""
+
+from collections.abc import Mapping
+
+import structlog
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from pipeline.kafka.topic import client_options
+from pipeline.settings import KafkaSettings
+
+_log = structlog.get_logger()
+
+
+class OffsetMirror:
+    """Copies the ledger's offsets to a consumer group; a failure is logged, for the ledger is what counts."""
+
+    def __init__(self, kafka: KafkaSettings) -> None:
+        self._topic = kafka.topic
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": kafka.bootstrap_servers,
+                "group.id": kafka.group_id,
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
+            | client_options(kafka.options)
+        )
+
+    def commit(self, positions: Mapping[int, int]) -> None:
+        """Sends the next offsets to read, per partition, without waiting for the answer."""
+        offsets = [TopicPartition(self._topic, number, offset) for number, offset in positions.items()]
+        try:
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+        except KafkaException as error:
+            _log.warning("offsets not mirrored", group=self._topic, reason=str(error))
+
+    def close(self) -> None:
+        """Lets the last commit go out."""
+        self._consumer.close()

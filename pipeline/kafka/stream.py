@@ -1,0 +1,75 @@
+"""The Structured Streaming query: Spark plans the offsets and distributes the read, the service decides the rest.
+
+The checkpoint is disposable. Each query takes a new one and starts from positions that the ledger knows, so it lives in
+a temporary folder of the driver; the tables are the only memory.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from pipeline.errors import TransientError
+from pipeline.kafka.planned import planned_ends
+from pipeline.kafka.source import source_options
+from pipeline.settings import BatchSettings, KafkaSettings, milliseconds
+
+OnBatch = Callable[[DataFrame, Mapping[int, int]], None]
+"""Takes a batch's records, and the offset (exclusive) up to which each partition is read."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """Runs one query at a time over the topic."""
+
+    spark: SparkSession
+    kafka: KafkaSettings
+    batch: BatchSettings
+    on_batch: OnBatch
+    _failure: Exception | None = None
+
+    def drain(self, positions: Mapping[int, int]) -> None:
+        """Reads from `positions` to the end of the topic as it is now; returns after the last batch.
+
+        Raises what `on_batch` raised, or TransientError if the query failed for a reason of its own.
+        """
+        with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
+            query = self._start(positions, Path(checkpoint), {"availableNow": True})
+            self.wait(query, None)
+
+    def start(self, positions: Mapping[int, int], checkpoint: Path) -> StreamingQuery:
+        """Reads on and on; the caller waits for the query and stops it between batches."""
+        interval = f"{milliseconds(self.batch.interval)} milliseconds"
+        return self._start(positions, checkpoint, {"processingTime": interval})
+
+    def wait(self, query: StreamingQuery, seconds: float | None) -> bool:
+        """Whether the query has ended; raises what made it fail."""
+        try:
+            return bool(query.awaitTermination(seconds)) if seconds else query.awaitTermination() is None
+        except StreamingQueryException as error:
+            if self._failure is not None:
+                raise self._failure from None
+            raise TransientError(f"the streaming query failed: {_first_line(error)}") from error
+
+    def _start(self, positions: Mapping[int, int], checkpoint: Path, trigger: Mapping[str, object]) -> StreamingQuery:
+        self._failure = None
+        records = self.spark.readStream.format("kafka")
+        records = records.options(**source_options(self.kafka, self.batch, positions))
+
+        def each(frame: DataFrame, number: int) -> None:
+            try:
+                self.on_batch(frame, planned_ends(checkpoint, number, self.kafka.topic))
+            except Exception as error:
+                self._failure = error
+                raise
+
+        writer = records.load().writeStream.foreachBatch(each).option("checkpointLocation", checkpoint.as_uri())
+        return writer.trigger(**trigger).start()  # type: ignore[arg-type]  # its overloads want literals
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

@@ -1,0 +1,82 @@
+"""What the broker says of the topic: its partitions and how far each goes."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from pipeline.errors import SetUpError, TransientError
+from pipeline.settings import KafkaSettings, milliseconds
+
+_REQUEST_SECONDS = 10.0
+_PAUSE_SECONDS = 1.0
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The topic as seen through an admin client; every call asks the broker."""
+
+    admin: AdminClient
+    name: str
+
+    def earliest(self) -> dict[int, int]:
+        """The first offset still kept, per partition. Raises TransientError if the broker does not answer."""
+        return self._offsets(OffsetSpec.earliest())
+
+    def log_ends(self) -> dict[int, int]:
+        """The offset after the last committed record, per partition. Raises TransientError likewise."""
+        return self._offsets(OffsetSpec.latest())
+
+    def _offsets(self, spec: OffsetSpec) -> dict[int, int]:
+        asked = {TopicPartition(self.name, number): spec for number in self._partitions()}
+        try:
+            answers = self.admin.list_offsets(
+                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_REQUEST_SECONDS
+            )
+            return {tp.partition: answer.result(_REQUEST_SECONDS).offset for tp, answer in answers.items()}
+        except (KafkaException, TimeoutError) as error:
+            raise TransientError(f"the broker did not tell the offsets of topic {self.name}: {error}") from error
+
+    def _partitions(self) -> list[int]:
+        # describe_topics and not list_topics: the latter creates a missing topic where the broker allows it.
+        asked = self.admin.describe_topics(TopicCollection([self.name]), request_timeout=_REQUEST_SECONDS)
+        try:
+            return sorted(partition.id for partition in asked[self.name].result(_REQUEST_SECONDS).partitions)
+        except TimeoutError as error:
+            raise TransientError(f"no broker answers: {error}") from error
+        except KafkaException as error:
+            if error.args[0].code() not in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION}:
+                raise TransientError(f"no broker answers: {error.args[0].str()}") from error
+            raise SetUpError(f"there is no topic {self.name}. Create it, or correct kafka.topic") from error
+
+
+def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) -> Topic:
+    """The topic, once a broker answers; waits for one up to `connect_timeout`.
+
+    Raises SetUpError if none answers in time or the topic does not exist.
+    """
+    client = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0} | client_options(kafka.options))
+    topic = Topic(client, kafka.topic)
+    left = milliseconds(kafka.connect_timeout) / 1000
+    began = time.monotonic()
+    while True:
+        try:
+            topic.log_ends()
+            return topic
+        except TransientError as error:
+            if time.monotonic() - began >= left:
+                raise SetUpError(
+                    f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
+                    "Start it, or correct kafka.bootstrap_servers"
+                ) from error
+            _log.warning("waiting for the broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
+            wait(_PAUSE_SECONDS)
+
+
+def client_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Client properties that librdkafka shares with the Java client, as it wants them."""
+    return {name: value for name, value in options.items() if name.split(".")[0] in {"security", "sasl", "ssl"}}

@@ -1,0 +1,61 @@
+"""A service at work: its batches, and the stream that brings them."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+from pipeline.batch import positions
+from pipeline.kafka.stream import Stream
+from pipeline.observe.observer import Observer
+from pipeline.service import Service
+
+_TICK_SECONDS = 1
+
+
+class RunningService:
+    """What `open_service` gives: drain the topic, tick, or run until told to stop."""
+
+    def __init__(self, service: Service, stream: Stream, observer: Observer, metrics_port: int) -> None:
+        self._service = service
+        self._stream = stream
+        self._observer = observer
+        self.metrics_port = metrics_port
+
+    @property
+    def committed(self) -> int:
+        """How many batches this service has committed."""
+        return self._service.committed
+
+    def drain(self) -> None:
+        """Returns when all that was on the topic at the call, and all that became due by it, is committed and published.
+
+        Raises Replaced if a newer service has taken the warehouse over, TransientError if the broker failed.
+        """
+        self._stream.drain(positions(self._service.frontier))
+        self._service.flush()
+        self._observer.caught_up()
+
+    def tick(self) -> None:
+        """Re-evaluates idleness now; commits and publishes what becomes due by it."""
+        self._service.tick()
+        self._service.flush()
+
+    def run(self, stopping: Event) -> None:
+        """Batch after batch until `stopping`; then the batch in hand is finished, committed and published.
+
+        Raises what `drain` raises.
+        """
+        with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
+            query = self._stream.start(positions(self._service.frontier), Path(checkpoint))
+            try:
+                self._repeat(stopping, lambda: self._stream.wait(query, _TICK_SECONDS))
+            finally:
+                # Between batches: stopping a query inside one overflows its thread's stack.
+                self._service.close()
+                query.stop()
+        self._service.flush()
+
+    def _repeat(self, stopping: Event, ended: Callable[[], bool]) -> None:
+        while not stopping.is_set() and not ended():
+            self._service.tick()

@@ -1,0 +1,100 @@
+"""How a service starts: from the tables alone, and so that no older process can commit any more."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from pyspark.sql import functions as F
+
+from pipeline.batch import Batch, Tallies
+from pipeline.errors import SetUpError
+from pipeline.frames import columns as c
+from pipeline.parts import Parts
+from pipeline.publish import publish_due
+from pipeline.settings import KafkaSettings
+from pipeline.tables import housekeeping
+from pipeline.tables.ledger import EPOCH, LedgerRow
+from pipeline.tables.schemas import PANES
+from pipeline.tables.write import read
+from pipeline.time import rules
+from pipeline.time.watermark import Frontier, PartitionState
+from pipeline.time.windows import Due, Windows
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Where a new epoch begins."""
+
+    number: int
+    frontier: Frontier
+    windows: Windows
+    last_batches: dict[int, int]
+    """Of the epochs before: the last batch that each committed."""
+
+
+def open_epoch(parts: Parts, kafka: KafkaSettings) -> Opened:
+    """Opens the next epoch: reads the ledger, fences older processes, removes void rows, republishes what is due.
+
+    Raises SetUpError where ledger and topic do not fit together, Replaced if another service starts at the same time.
+    """
+    housekeeping.create_tables(parts.warehouse, parts.policy.window_ms)
+    rows = parts.ledger.latest()
+    frontier = _frontier(rows, parts, kafka)
+    number = (rows[0].epoch + 1 if rows else 1) * EPOCH
+    before = parts.ledger.last_batches()
+    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), Due(0, 0), parts.now())
+    parts.ledger.commit(opening.ledger_rows(parts.now()))
+    housekeeping.delete_void(parts.warehouse, before)
+    windows = _windows(parts, rows)
+    due = windows.at_start(frontier.watermark)
+    if due:
+        publish_due(parts, due, number, before)
+    else:
+        housekeeping.fence(parts.warehouse, number)
+    parts.observer.opened(number // EPOCH, frontier)
+    _log.info("epoch opened", epoch=number // EPOCH, watermark=frontier.watermark, republished=len(due.again))
+    return Opened(number, frontier, windows, before)
+
+
+def _frontier(rows: list[LedgerRow], parts: Parts, kafka: KafkaSettings) -> Frontier:
+    """Positions, event times and watermark from the ledger's newest batch, or from the topic in a new warehouse."""
+    earliest, now = parts.topic.earliest(), parts.now()
+    if not rows:
+        begin = parts.topic.log_ends() if kafka.start == "latest" else earliest
+        return Frontier({number: PartitionState(offset, now) for number, offset in begin.items()})
+    if rows[0].topic != kafka.topic:
+        raise SetUpError(
+            f"the warehouse {parts.warehouse} holds topic {rows[0].topic}, not {kafka.topic}. "
+            "Name that topic, or another warehouse"
+        )
+    known = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in rows}
+    _check_offsets({number: state.position for number, state in known.items()}, earliest, parts.topic.log_ends())
+    added = {number: PartitionState(offset, now) for number, offset in earliest.items() if number not in known}
+    return Frontier({**known, **added}, rows[0].watermark)
+
+
+def _check_offsets(positions: Mapping[int, int], earliest: Mapping[int, int], log_ends: Mapping[int, int]) -> None:
+    for number, position in positions.items():
+        first, end = earliest.get(number, 0), log_ends.get(number, 0)
+        if not first <= position <= end:
+            raise SetUpError(
+                f"the ledger goes on at offset {position} of partition {number}, but the topic holds [{first}, {end}): "
+                "records were deleted before they were read, or the topic was made anew. Use a new warehouse, "
+                "or restore the topic"
+            )
+
+
+def _windows(parts: Parts, rows: list[LedgerRow]) -> Windows:
+    """The windows that panes tell of, less those known to be closed and published."""
+    if not rows:
+        return Windows(parts.policy)
+    watermarks = parts.ledger.watermarks()
+    last = housekeeping.last_published(parts.warehouse) or 0
+    published = max((watermark for watermark, batch in watermarks if batch <= last), default=rules.NO_WATERMARK)
+    starts = read(parts.spark, PANES, parts.warehouse).select(F.col(c.PANE_START)).distinct().collect()
+    ends = {row[0] + parts.policy.window_ms for row in starts}
+    lateness = parts.policy.allowed_lateness_ms
+    known = {end for end in ends if not rules.has_closed(end, published, lateness)}
+    return Windows.restored(parts.policy, known, watermarks)

@@ -1,0 +1,70 @@
+"""Removing what no longer counts, and merging small files; done by delta-rs beside Spark's writes."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import CommitFailedError
+
+from pipeline.errors import SetUpError
+from pipeline.frames import columns as c
+from pipeline.tables.ledger import EPOCH
+from pipeline.tables.schemas import DEAD_LETTERS, PAGE_VIEWS, PANES, WRITER_APP, TableSpec, open_table
+
+_WINDOW_MS: Final = "tidemark.window_ms"
+_FILE_BYTES: Final = 64 * 1024 * 1024
+
+
+def create_tables(warehouse: str, window_ms: int) -> None:
+    """Makes the tables that do not exist yet. Raises SetUpError if the warehouse has windows of another size."""
+    for spec in (PAGE_VIEWS, DEAD_LETTERS):
+        open_table(spec, warehouse)
+    configuration = open_table(PANES, warehouse, {_WINDOW_MS: str(window_ms)}).metadata().configuration
+    if configuration[_WINDOW_MS] != str(window_ms):
+        raise SetUpError(
+            f"the warehouse {warehouse} has windows of {configuration[_WINDOW_MS]} ms, the settings say {window_ms} ms. "
+            "Set window.size back, or use another warehouse"
+        )
+
+
+def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:
+    """Removes panes and dead letters of batches that were never committed."""
+    ranges = [f"({c.BATCH} > {last} AND {c.BATCH} < {(epoch + 1) * EPOCH})" for epoch, last in last_batches.items()]
+    if not ranges:
+        return
+    for spec in (PANES, DEAD_LETTERS):
+        _table(spec, warehouse).delete(" OR ".join(ranges))
+
+
+def sweep_panes(warehouse: str, before: int) -> None:
+    """Removes panes that start before a time in milliseconds, and merges the small files of the others."""
+    with suppress(CommitFailedError):  # a batch was written meanwhile: the next time will do
+        _table(PANES, warehouse).delete(f"{c.PANE_START} < {before}")
+        _merge(PANES, warehouse)
+
+
+def merge_small_files(warehouse: str) -> None:
+    """Keeps the number of files of the lasting tables in proportion to their rows."""
+    for spec in (DEAD_LETTERS, PAGE_VIEWS):
+        with suppress(CommitFailedError):
+            _merge(spec, warehouse)
+
+
+def last_published(warehouse: str) -> int | None:
+    """The batch up to which `page_views` is published, none in a new warehouse."""
+    return _table(PAGE_VIEWS, warehouse).transaction_version(WRITER_APP)
+
+
+def fence(warehouse: str, batch: int) -> None:
+    """Puts a transaction version on `page_views`, so that Delta skips writes of older processes."""
+    version = CommitProperties(app_transactions=[Transaction(WRITER_APP, batch)])
+    _table(PAGE_VIEWS, warehouse).create_write_transaction([], "append", PAGE_VIEWS.schema, commit_properties=version)
+
+
+def _merge(spec: TableSpec, warehouse: str) -> None:
+    _table(spec, warehouse).optimize.compact(target_size=_FILE_BYTES)
+
+
+def _table(spec: TableSpec, warehouse: str) -> DeltaTable:
+    return DeltaTable(spec.uri(warehouse))

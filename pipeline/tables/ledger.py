@@ -1,0 +1,109 @@
+"""The ledger: a compare-and-swap log of batches, and the only commit point.
+
+It is written by delta-rs and not by Spark, because the handle then commits at exactly the version after the one it
+last saw, or fails: a second writer is refused. (It also takes about 6 ms instead of 160 ms.)
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import pyarrow as pa
+from deltalake import CommitProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError
+
+from pipeline.errors import Replaced
+from pipeline.frames import columns as c
+from pipeline.tables.schemas import LEDGER, open_table
+
+EPOCH: Final = 10**9
+"""Batch id = epoch * EPOCH + number; number 0 is the row that opens the epoch."""
+_COMPACT_EVERY: Final = 200
+_KEEP_HOURS: Final = 1
+_FILE_BYTES: Final = 16 * 1024 * 1024
+_ONCE: Final = CommitProperties(max_commit_retries=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """A Kafka partition in a batch: offsets half-open, times in milliseconds, watermarks of the whole service."""
+
+    batch: int
+    epoch: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    records: int
+    counted: int
+    too_late: int
+    future: int
+    malformed: int
+    gap: int
+    max_event_time: int | None
+    watermark_before: int | None
+    watermark: int | None
+    committed_at: int
+
+
+class Ledger:
+    """One writer's view of the ledger; its handle moves only with its own commits until it is refused."""
+
+    def __init__(self, warehouse: str) -> None:
+        self._table = open_table(LEDGER, warehouse)
+        self._commits = 0
+
+    def latest(self) -> list[LedgerRow]:
+        """The rows of the newest batch, one per Kafka partition; none in a new warehouse."""
+        batches = self._read([c.BATCH])[c.BATCH]
+        if not len(batches):
+            return []
+        newest = max(self.last_batches().values())
+        rows = self._table.to_pyarrow_dataset().to_table(filter=pa.compute.field(c.BATCH) == newest)
+        return [LedgerRow(**row) for row in rows.to_pylist()]
+
+    def last_batches(self) -> dict[int, int]:
+        """The last committed batch of each epoch: rows elsewhere of a later one are void."""
+        found = self._read(["epoch", c.BATCH]).group_by("epoch").aggregate([(c.BATCH, "max")])
+        return {row["epoch"]: row[f"{c.BATCH}_max"] for row in found.to_pylist()}
+
+    def watermarks(self) -> list[tuple[int, int]]:
+        """Each watermark and the first batch that reached it, in order."""
+        found = self._read([c.WATERMARK, c.BATCH]).group_by(c.WATERMARK).aggregate([(c.BATCH, "min")])
+        steps = [(row[c.WATERMARK], row[f"{c.BATCH}_min"]) for row in found.to_pylist()]
+        return sorted(step for step in steps if step[0] is not None)
+
+    def commit(self, rows: Sequence[LedgerRow]) -> None:
+        """Appends one batch's rows at exactly the next version. Raises Replaced if a newer epoch was opened."""
+        data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
+        while True:
+            try:
+                write_deltalake(self._table, data, mode="append", commit_properties=_ONCE)
+                break
+            except CommitFailedError:
+                self._catch_up(rows[0].batch)
+        self._commits += 1
+
+    def tidy(self) -> None:
+        """Merges small files now and then, so that no cost grows with the number of batches."""
+        if self._commits < _COMPACT_EVERY:
+            return
+        self._commits = 0
+        with suppress(CommitFailedError):  # somebody else's commit came first: the next time will do
+            self._table.optimize.compact(target_size=_FILE_BYTES, commit_properties=_ONCE)
+            self._table.vacuum(_KEEP_HOURS, dry_run=False, enforce_retention_duration=False)
+
+    def _catch_up(self, batch: int) -> None:
+        """A refused commit means a newer epoch, or only somebody's maintenance: then the handle moves on."""
+        self._table.update_incremental()
+        newest = max(self.last_batches().values(), default=0)
+        if newest >= batch:
+            raise Replaced(
+                f"another service has opened epoch {newest // EPOCH} on this warehouse; this one was epoch "
+                f"{batch // EPOCH} and stops. Run one service per warehouse"
+            )
+
+    def _read(self, columns: list[str]) -> pa.Table:
+        return self._table.to_pyarrow_dataset().to_table(columns=columns)
+

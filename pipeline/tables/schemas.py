@@ -1,0 +1,108 @@
+"""The four tables: names, columns and Delta properties, each written once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from pipeline.errors import SetUpError
+from pipeline.frames import columns as c
+
+WRITER_APP: Final = "tidemark"
+"""Application id of the fence on `page_views`; its transaction version is the batch last published."""
+
+_LONG_LOG: Final = {"delta.checkpointInterval": "100"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """Name under the warehouse, Arrow schema and Delta properties of a table."""
+
+    name: str
+    schema: pa.Schema
+    properties: dict[str, str] = field(default_factory=lambda: dict(_LONG_LOG))
+
+    def uri(self, warehouse: str) -> str:
+        """Where the table lives."""
+        return f"{warehouse.rstrip('/')}/{self.name}"
+
+
+def _longs(*names: str) -> list[pa.Field]:
+    return [pa.field(name, pa.int64()) for name in names]
+
+
+LEDGER: Final = TableSpec(
+    "ledger",
+    pa.schema(
+        [
+            *_longs(c.BATCH, "epoch"),
+            pa.field(c.TOPIC, pa.string()),
+            pa.field(c.PARTITION, pa.int32()),
+            *_longs("from_offset", "to_offset", c.RECORDS, "counted", "too_late", "future", "malformed", "gap"),
+            *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
+        ]
+    ),
+)
+PANES: Final = TableSpec(
+    "panes",
+    pa.schema(
+        [
+            *_longs(c.BATCH, c.PANE_START),
+            pa.field(c.USER_ID, pa.string()),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.WATERMARK),
+        ]
+    ),
+    # Publication looks panes up by time and batch: statistics of further columns would only cost.
+    {**_LONG_LOG, "delta.dataSkippingNumIndexedCols": "2"},
+)
+PAGE_VIEWS: Final = TableSpec(
+    "page_views",
+    pa.schema(
+        [
+            pa.field(c.WINDOW_START, pa.timestamp("us", tz="UTC")),
+            pa.field(c.WINDOW_END, pa.timestamp("us", tz="UTC")),
+            pa.field(c.USER_ID, pa.string()),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.PUBLISHED_BATCH),
+        ]
+    ),
+)
+DEAD_LETTERS: Final = TableSpec(
+    "dead_letters",
+    pa.schema(
+        [
+            pa.field(c.REASON, pa.string()),
+            pa.field(c.DETAIL, pa.string()),
+            pa.field(c.TOPIC, pa.string()),
+            pa.field(c.PARTITION, pa.int32()),
+            *_longs(c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME),
+            pa.field(c.USER_ID, pa.string()),
+            *_longs(c.WATERMARK),
+            pa.field(c.KEY, pa.binary()),
+            pa.field(c.VALUE, pa.binary()),
+            *_longs(c.BATCH),
+        ]
+    ),
+)
+
+
+def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:
+    """The table, made empty if it does not exist yet; `properties` are of our own and hold from then on.
+
+    Raises SetUpError if the warehouse cannot be written.
+    """
+    try:
+        return DeltaTable.create(
+            spec.uri(warehouse),
+            spec.schema,
+            mode="ignore",
+            name=spec.name,
+            configuration={**spec.properties, **(properties or {})},
+            raise_if_key_not_exists=False,
+        )
+    except (DeltaError, OSError) as error:
+        raise SetUpError(
+            f"the warehouse {warehouse} cannot be written: {error}. Correct the path, or its permissions"
+        ) from error

@@ -1,0 +1,40 @@
+"""The rules of event time, each written once.
+
+They are plain arithmetic, so the same line judges a Python integer in the pure core and a Spark column in
+`pipeline.frames`. All times are integer milliseconds since the epoch, all windows half-open `[start, end)`.
+Source: Flink, "Timely Stream Processing" and "Windows", with firing at `watermark >= end`.
+"""
+
+from typing import Any, Final
+
+NO_WATERMARK: Final = -(2**62)
+"""Stands for "no watermark yet" where a number is needed; far below any time, yet durations can be added to it."""
+
+EARLIEST_EVENT_MS: Final = 1
+LATEST_EVENT_MS: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999: a later event time is not a time but garbage."""
+
+
+def pane_start(event_time: Any, size_ms: int) -> Any:
+    """Start of the pane an event falls into."""
+    return event_time - event_time % size_ms
+
+
+def has_fired(window_end: Any, watermark: Any) -> Any:
+    """A window fires when the watermark reaches its end."""
+    return watermark >= window_end
+
+
+def has_closed(window_end: Any, watermark: Any, allowed_lateness_ms: int) -> Any:
+    """A window closes when the watermark reaches its end plus the allowed lateness; then nothing changes it."""
+    return watermark >= window_end + allowed_lateness_ms
+
+
+def is_future(event_time: Any, kafka_timestamp: Any, max_future_skew_ms: int) -> Any:
+    """An event that claims to come from further ahead of its Kafka timestamp than clocks may differ."""
+    return event_time > kafka_timestamp + max_future_skew_ms
+
+
+def in_range(event_time: Any) -> Any:
+    """Whether an event time is a time at all."""
+    return (event_time >= EARLIEST_EVENT_MS) & (event_time <= LATEST_EVENT_MS)

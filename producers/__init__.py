@@ -1,0 +1,1 @@
+"""Producers of user events: a seeded site simulator, its encoding, sending and truth."""

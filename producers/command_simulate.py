@@ -1,0 +1,73 @@
+"""`producers simulate`: the composition root of a run."""
+
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from producers import configure
+from producers.broker import Target, create_topic, partitions_of
+from producers.errors import ProducerError, SetupError
+from producers.publish import Publisher
+from producers.run import run
+from producers.signals import stop_on_signals
+from producers.simulate import Simulator
+from producers.tally import Tally
+from producers.truth import Truth
+
+
+def execute(options: Namespace) -> str:
+    """Send until the end or a signal, write the truth, and return what to tell the user.
+
+    Raises SetupError before anything is sent, DeliveryError if not all of it arrived; there is
+    no truth file then, because what arrived is not known.
+    """
+    plan = configure.plan(options, _now_ms())
+    configure.check_truth(options.truth)
+    partitions = _partitions(plan.target, options.partitions if options.create_topic else None)
+    with configure.user_errors():
+        simulator = Simulator(plan.site, plan.disorder, plan.start_ms, partitions)
+    tally = Tally(simulator.user_ids, options.truth_window)
+    publisher = Publisher(plan.target, options.compression)
+    if options.truth:
+        options.truth.unlink(missing_ok=True)  # an earlier run's would pass for this one's
+    began = time.monotonic()
+    with stop_on_signals() as stopped:
+        run(plan.pace, simulator, publisher, tally, now_ms=_now_ms, stopped=stopped)
+        publisher.finish()
+        seconds = time.monotonic() - began
+        truth = tally.truth(plan.target.topic)
+        _write(truth, options.truth)
+    return _report(truth.sent, seconds, plan.target.topic)
+
+
+def _write(truth: Truth, path: Path | None) -> None:
+    try:
+        if path:
+            truth.write(path)
+    except OSError as error:
+        raise ProducerError(
+            f"all events were sent, but the truth could not be written to {path}: {error.strerror}; "
+            "make room there and start the run anew on a new topic"
+        ) from error
+
+
+def _partitions(target: Target, wanted: int | None) -> int:
+    found = partitions_of(target)
+    if found is None and wanted is None:
+        raise SetupError(
+            f"there is no topic {target.topic!r} at {target.bootstrap_servers}; correct --topic or add --create-topic"
+        )
+    if found is None and wanted is not None:
+        create_topic(target, wanted)
+        found = wanted
+    return found or 0
+
+
+def _report(sent: dict[str, int], seconds: float, topic: str) -> str:
+    total = sum(sent.values())
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sent.items() if count)
+    return f"sent {total} events to {topic} in {seconds:.1f} s ({total / seconds:.0f}/s): {kinds or 'none'}"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,97 @@
+"""Options to the frozen configuration of a run; what cannot be together is said here."""
+
+import os
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from producers.broker import Target
+from producers.errors import SetupError
+from producers.run import Pace
+from producers.simulate import Disorder, Site
+from producers.truth import is_truth_file
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a run needs to know; `start_ms` is event time."""
+
+    target: Target
+    site: Site
+    disorder: Disorder
+    pace: Pace
+    start_ms: int
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Within it a ValueError is the user's to mend."""
+    try:
+        yield
+    except ValueError as error:
+        raise SetupError(str(error)) from error
+
+
+def plan(options: Namespace, now_ms: int) -> Plan:
+    """The configuration that the options ask for; SetupError if they contradict each other."""
+    event_rate = _event_rate(options)
+    with user_errors():
+        return Plan(
+            target=Target(options.bootstrap_servers, options.topic, options.timeout),
+            site=Site(users=options.users, seed=options.seed),
+            disorder=_disorder(options),
+            pace=Pace(options.rate, options.events, options.duration, event_rate),
+            start_ms=_start_ms(options, event_rate, now_ms),
+        )
+
+
+def check_truth(path: Path | None) -> None:
+    """Refuse a path that no truth can be written to, or that holds something else; changes nothing.
+
+    Only an earlier truth file will be replaced: as root, unlinking a device would succeed too.
+    """
+    if path is None:
+        return
+    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
+        raise SetupError(f"cannot write the truth to {path}: no such writable folder; correct --truth")
+    if path.exists() and not is_truth_file(path):
+        raise SetupError(f"{path} is there and is not a truth file; name another one with --truth")
+
+
+def _disorder(options: Namespace) -> Disorder:
+    return Disorder(
+        jitter_ms=options.jitter,
+        jitter_share=options.jitter_share,
+        late_share=options.late_share,
+        late_by_ms=options.late_by,
+        late_after_ms=options.late_after,
+        future_share=options.future_share,
+        future_by_ms=options.future_by,
+        malformed_share=options.malformed_share,
+        malformed_kinds=options.malformed_kinds,
+        silent_partition=options.silent_partition,
+        silent_after_ms=options.silent_after,
+    )
+
+
+def _event_rate(options: Namespace) -> float | None:
+    if options.event_rate is None and options.start_time is None:
+        return None
+    event_rate: float = options.rate if options.event_rate is None else options.event_rate
+    if event_rate == 0:
+        raise SetupError("a backlog's event time would not advance; set --event-rate above 0")
+    return event_rate
+
+
+def _start_ms(options: Namespace, event_rate: float | None, now_ms: int) -> int:
+    given: int | None = options.start_time
+    if given is not None:
+        return given
+    if event_rate is None:
+        return now_ms
+    if options.events is None:
+        raise SetupError("--event-rate needs --events or --start-time, to know when to begin")
+    events: int = options.events
+    return now_ms - round(events / event_rate * 1000)

@@ -1,0 +1,56 @@
+"""The Avro contract between producers and the pipeline: schema id -> Avro JSON text.
+
+Only the standard library, so that neither side pays for the other's dependencies.
+"""
+
+import json
+import re
+from pathlib import Path
+
+WRITER_ID = 1
+"""The schema id that our own producers write with."""
+
+_PACKAGED = Path(__file__).parent
+_FILE_NAME = re.compile(r"user_event(?:\.(?P<id>[1-9][0-9]*))?\.avsc")
+_LARGEST_ID = 2**31 - 1  # four signed bytes in the Confluent wire format
+
+
+def load_schemas(directory: Path | None = None) -> dict[int, str]:
+    """Read every version of the contract.
+
+    Returns schema id -> Avro JSON text, in order of id. `user_event.avsc` is id 1 and
+    `user_event.<id>.avsc` is that id; other `.avsc` names are refused, not skipped.
+    Raises ValueError for a bad file name, invalid JSON, an id given twice, or a missing id 1.
+    """
+    directory = directory or _PACKAGED
+    schemas: dict[int, str] = {}
+    for path in sorted(directory.glob("*.avsc")):
+        schema_id = _id_of(path)
+        if schema_id in schemas:
+            raise ValueError(f"{path}: schema id {schema_id} is given by two files; remove one")
+        schemas[schema_id] = _text_of(path)
+    if WRITER_ID not in schemas:
+        raise ValueError(f"{directory} holds no user_event.avsc, which is schema id 1; restore it")
+    return dict(sorted(schemas.items()))
+
+
+def _id_of(path: Path) -> int:
+    match = _FILE_NAME.fullmatch(path.name)
+    schema_id = int(match["id"] or 1) if match else 0
+    if not 1 <= schema_id <= _LARGEST_ID:
+        raise ValueError(
+            f"{path} is not a schema's file name; "
+            f"expected user_event.avsc (id 1) or user_event.<id>.avsc with an id up to {_LARGEST_ID}"
+        )
+    return schema_id
+
+
+def _text_of(path: Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    try:
+        parsed = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is not valid JSON: {error}; correct the file") from error
+    if not isinstance(parsed, dict) or parsed.get("type") != "record":
+        raise ValueError(f"{path} is not an Avro record; expected a JSON object of type record")
+    return text

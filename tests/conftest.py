@@ -1,0 +1,40 @@
+"""What every test may ask for: a Kafka cluster, and topics on it that nobody else uses."""
+
+import itertools
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.kafka_cluster import Cluster, any_cluster
+
+# What a test asks for says what it needs, so that `-m "not jvm and not broker"` cannot miss one.
+MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by the fixtures it uses."""
+    for item in items:
+        for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
+            for marker in MARKERS[fixture]:
+                item.add_marker(marker)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One Kafka for the whole session; tests keep apart by their topics."""
+    with any_cluster(tmp_path_factory.mktemp("broker")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def make_topic(broker: Cluster) -> Callable[..., str]:
+    """Create a topic with a name of its own: `make_topic(partitions=4, retention_ms=-1) -> name`."""
+    session, numbers = uuid.uuid4().hex[:8], itertools.count(1)
+
+    def make(partitions: int = 1, **config: object) -> str:
+        name = f"test-{session}-{next(numbers)}"
+        broker.create_topic(name, partitions, **config)
+        return name
+
+    return make

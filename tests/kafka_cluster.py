@@ -1,0 +1,58 @@
+"""A Kafka for the tests: in a container where a Docker engine answers, else the demo's embedded broker."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import docker
+from docker.errors import DockerException
+from testcontainers.community.kafka import KafkaContainer
+
+from demo.broker import Broker
+from demo.topics import create_topic
+
+# The newest image whose start-up script testcontainers knows how to replace.
+IMAGE = "confluentinc/cp-kafka:7.6.0"
+ENGINE_S = 3
+
+
+class Cluster(NamedTuple):
+    """A running Kafka, whichever it is."""
+
+    bootstrap_servers: str
+
+    def create_topic(self, name: str, partitions: int = 1, **config: object) -> None:
+        """Create a topic and wait for its leaders; `retention_ms=-1` sets `retention.ms`."""
+        create_topic(self.bootstrap_servers, name, partitions, **config)
+
+
+def docker_answers() -> bool:
+    """Whether a Docker engine answers here."""
+    try:
+        with contextlib.closing(docker.from_env(timeout=ENGINE_S)) as client:
+            return bool(client.ping())
+    except (DockerException, OSError):
+        return False
+
+
+@contextlib.contextmanager
+def any_cluster(data_dir: Path) -> Iterator[Cluster]:
+    """The cluster of a test session; TIDEMARK_TEST_BROKER=embedded does without Docker where there is one."""
+    if os.environ.get("TIDEMARK_TEST_BROKER") != "embedded" and docker_answers():
+        with container_cluster() as cluster:
+            yield cluster
+    else:
+        with Broker(data_dir) as broker:
+            yield Cluster(broker.bootstrap_servers)
+
+
+@contextlib.contextmanager
+def container_cluster() -> Iterator[Cluster]:
+    """Kafka in a container, told what the embedded one is told."""
+    container = KafkaContainer(IMAGE).with_kraft().with_env("KAFKA_AUTO_CREATE_TOPICS_ENABLE", "false")
+    container = container.with_env("KAFKA_LOG_RETENTION_MS", "-1")
+    container = container.with_env("KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR", "1")
+    with container.with_env("KAFKA_TRANSACTION_STATE_LOG_MIN_ISR", "1") as kafka:
+        yield Cluster(kafka.get_bootstrap_server())

@@ -1,0 +1,63 @@
+"""The contract's loader."""
+
+import json
+from pathlib import Path
+
+import fastavro
+import pytest
+
+from schemas import WRITER_ID, load_schemas
+
+RECORD = json.dumps({"type": "record", "name": "UserEvent", "fields": []})
+
+
+def write(directory: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (directory / f"{name.replace('__', '.')}.avsc").write_text(text, encoding="utf-8")
+    return directory
+
+
+def test_the_packaged_contract_is_one_valid_avro_record_with_id_1() -> None:
+    schemas = load_schemas()
+    assert list(schemas) == [WRITER_ID] == [1]
+    parsed = fastavro.parse_schema(json.loads(schemas[1]))
+    assert isinstance(parsed, dict)
+    assert parsed["name"] == "io.tidemark.UserEvent"
+
+
+def test_only_the_nullable_fields_have_a_default() -> None:
+    fields = json.loads(load_schemas()[1])["fields"]
+    optional = {field["name"] for field in fields if "default" in field}
+    assert optional == {"session_id", "referrer", "user_agent", "element_id"}
+    assert all(field["default"] is None for field in fields if "default" in field)
+
+
+def test_adding_a_file_is_all_it_takes_to_add_a_version(tmp_path: Path) -> None:
+    newer = RECORD.replace("[]", '[{"name": "country", "type": "string"}]')
+    directory = write(tmp_path, user_event=RECORD, user_event__12=newer, user_event__2=RECORD)
+    (directory / "README.md").write_text("not a schema")
+    assert load_schemas(directory) == {1: RECORD, 2: RECORD, 12: newer}
+    assert list(load_schemas(directory)) == [1, 2, 12]
+
+
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        ({"user_event": RECORD, "user_event__v2": RECORD}, "user_event.v2.avsc is not a schema"),
+        ({"user_event": RECORD, "user_events": RECORD}, "expected user_event.avsc"),
+        ({"user_event": RECORD, "user_event__02": RECORD}, "user_event.02.avsc is not"),
+        ({"user_event": RECORD, "user_event__0": RECORD}, "user_event.0.avsc is not"),
+        ({"user_event": RECORD, "user_event__2147483648": RECORD}, "up to 2147483647"),
+        ({"user_event": RECORD, "user_event__1": RECORD}, "id 1 is given by two files"),
+        ({"user_event": RECORD[:-1]}, "is not valid JSON"),
+        ({"user_event": '"string"'}, "is not an Avro record"),
+        ({"user_event__2": RECORD}, "holds no user_event.avsc"),
+    ],
+)
+def test_a_directory_that_breaks_the_rule_is_refused_in_one_sentence(
+    tmp_path: Path, files: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match="avsc") as refused:
+        load_schemas(write(tmp_path, **files))
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)

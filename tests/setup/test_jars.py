@@ -1,0 +1,165 @@
+"""Jars come in whole, verified and once, whatever the network does meanwhile."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pipeline import jars
+from pipeline.errors import SetUpError
+from pipeline.jars import Jar, cache, locked, mirror, provide
+from tests.setup.mirror import Mirror, serving
+
+AT_ONCE = (0.0, 0.0)
+CONTENT = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def central() -> Iterator[Mirror]:
+    with serving() as mirror:
+        yield mirror
+
+
+def test_a_jar_is_fetched_from_where_maven_keeps_it(central: Mirror, tmp_path: Path) -> None:
+    jar = central.publish("org.example.deep:tool_2.13:1.2", CONTENT)
+    assert provide([jar], tmp_path / "new", central.address) == [tmp_path / "new" / "tool_2.13-1.2.jar"]
+    assert (tmp_path / "new" / "tool_2.13-1.2.jar").read_bytes() == CONTENT
+    assert central.requests == [("/org/example/deep/tool_2.13/1.2/tool_2.13-1.2.jar", None)]
+
+
+def test_paths_come_in_the_order_of_the_lock(central: Mirror, tmp_path: Path) -> None:
+    lock = [central.publish(f"g:{name}:1", name.encode()) for name in ("c", "a", "b")]
+    assert [path.name for path in provide(lock, tmp_path, central.address)] == ["c-1.jar", "a-1.jar", "b-1.jar"]
+
+
+def test_a_second_call_asks_the_mirror_for_nothing(central: Mirror, tmp_path: Path) -> None:
+    jar = central.publish("g:a:1", CONTENT)
+    provide([jar], tmp_path, central.address)
+    provide([jar], tmp_path, central.address)
+    assert len(central.requests) == 1
+
+
+def test_a_cached_file_that_was_damaged_is_fetched_again(central: Mirror, tmp_path: Path) -> None:
+    jar = central.publish("g:a:1", CONTENT)
+    (tmp_path / jar.name).write_bytes(b"damaged")
+    provide([jar], tmp_path, central.address)
+    assert (tmp_path / jar.name).read_bytes() == CONTENT
+
+
+def test_a_wrong_hash_is_refused_and_leaves_nothing_behind(central: Mirror, tmp_path: Path) -> None:
+    jar = Jar("g:a:1", "0" * 64)
+    central.files[jar.url("")] = CONTENT
+    with pytest.raises(
+        SetUpError, match=r"a-1\.jar has SHA-256 [0-9a-f]{64}, jars\.lock says 0{64}: the mirror serves"
+    ):
+        provide([jar], tmp_path, central.address)
+    assert not list(tmp_path.glob("a-1.jar*"))
+
+
+def test_a_cut_connection_is_resumed_where_it_ended(central: Mirror, tmp_path: Path) -> None:
+    jar = central.publish("g:a:1", CONTENT)
+    central.cuts_bytes = [1000, 2000]
+    provide([jar], tmp_path, central.address, AT_ONCE)
+    assert [asked for _, asked in central.requests] == [None, "bytes=1000-", "bytes=3000-"]
+    assert (tmp_path / jar.name).read_bytes() == CONTENT
+
+
+def test_what_an_earlier_process_left_is_resumed(central: Mirror, tmp_path: Path) -> None:
+    jar = central.publish("g:a:1", CONTENT)
+    (tmp_path / "a-1.jar.part").write_bytes(CONTENT[:500])
+    provide([jar], tmp_path, central.address)
+    assert [asked for _, asked in central.requests] == ["bytes=500-"]
+    assert [path.name for path in tmp_path.glob("a-1*")] == ["a-1.jar"]
+
+
+@pytest.mark.parametrize(
+    "left", [b"not its beginning", CONTENT, CONTENT + b"too much"], ids=["other", "whole", "longer"]
+)
+def test_a_part_that_cannot_be_continued_is_thrown_away(central: Mirror, tmp_path: Path, left: bytes) -> None:
+    jar = central.publish("g:a:1", CONTENT)
+    (tmp_path / "a-1.jar.part").write_bytes(left)
+    provide([jar], tmp_path, central.address, AT_ONCE)
+    assert (tmp_path / jar.name).read_bytes() == CONTENT
+
+
+def test_a_mirror_that_ignores_ranges_is_read_from_the_start(central: Mirror, tmp_path: Path) -> None:
+    jar = central.publish("g:a:1", CONTENT)
+    central.ranges, central.cuts_bytes = False, [1000]
+    provide([jar], tmp_path, central.address, AT_ONCE)
+    assert (tmp_path / jar.name).read_bytes() == CONTENT
+
+
+def test_an_overloaded_mirror_is_asked_again(central: Mirror, tmp_path: Path) -> None:
+    jar = central.publish("g:a:1", CONTENT)
+    central.statuses = [503, 429]
+    provide([jar], tmp_path, central.address, AT_ONCE)
+    assert (tmp_path / jar.name).read_bytes() == CONTENT
+
+
+def test_a_jar_the_mirror_lacks_is_not_asked_for_again(central: Mirror, tmp_path: Path) -> None:
+    with pytest.raises(SetUpError, match="answers HTTP 404: the mirror lacks this jar"):
+        provide([Jar("g:a:1", "0" * 64)], tmp_path, central.address, AT_ONCE)
+    assert len(central.requests) == 1
+
+
+def test_an_unreachable_mirror_is_one_sentence(tmp_path: Path) -> None:
+    with serving() as gone:
+        jar = gone.publish("g:a:1", CONTENT)
+    with pytest.raises(
+        SetUpError, match=r"^http://.*a-1\.jar cannot be fetched \(.*\); check the network, or set"
+    ) as seen:
+        provide([jar], tmp_path, gone.address, AT_ONCE)
+    assert "\n" not in str(seen.value)
+
+
+def test_two_at_once_fetch_each_jar_once(central: Mirror, tmp_path: Path) -> None:
+    lock = [central.publish(f"g:{name}:1", CONTENT) for name in "abcdef"]
+    with ThreadPoolExecutor(4) as pool:
+        tasks = [pool.submit(provide, lock, tmp_path, central.address) for _ in range(4)]
+        found = [task.result() for task in tasks]
+    assert all(paths == found[0] for paths in found)
+    assert len(central.requests) == len(lock)
+
+
+def test_a_directory_that_cannot_be_written_is_one_sentence(central: Mirror, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SetUpError, match=r"Jars cannot be kept in .*; set TIDEMARK_JARS_CACHE\."):
+        provide([central.publish("g:a:1", CONTENT)], tmp_path / "file" / "below", central.address)
+
+
+def test_the_lock_names_both_sets_with_whole_hashes() -> None:
+    assert "delta-spark_4.0_2.13-4.4.0.jar" in {jar.name for jar in locked("spark")}
+    assert "kafka_2.13-4.1.1.jar" in {jar.name for jar in locked("broker")}
+    assert all(len(bytes.fromhex(jar.sha256)) == 32 for jar in [*locked("spark"), *locked("broker")])
+
+
+def test_the_cache_is_the_chosen_one_then_xdg_then_home() -> None:
+    assert cache({"TIDEMARK_JARS_CACHE": "/a", "XDG_CACHE_HOME": "/b"}) == Path("/a")
+    assert cache({"XDG_CACHE_HOME": "/b"}) == Path("/b/tidemark/jars")
+    assert cache({"XDG_CACHE_HOME": "relative"}) == Path.home() / ".cache" / "tidemark" / "jars"
+
+
+def test_the_mirror_may_be_chosen_and_must_be_an_address() -> None:
+    assert mirror({}) == "https://repo.maven.apache.org/maven2"
+    assert mirror({"TIDEMARK_MAVEN_MIRROR": "http://here/maven/"}) == "http://here/maven"
+    with pytest.raises(SetUpError, match="TIDEMARK_MAVEN_MIRROR is 'here/maven'; it must be"):
+        mirror({"TIDEMARK_MAVEN_MIRROR": "here/maven"})
+
+
+def test_the_command_prints_where_the_jars_are(
+    central: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = [central.publish("g:a:1", b"a"), central.publish("g:b:1", b"b")]
+    monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", central.address)
+    monkeypatch.setattr(jars, "locked", {"spark": lock}.__getitem__)
+    assert jars.main(["spark", "--into", str(tmp_path), "--print", "comma"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/a-1.jar,{tmp_path}/b-1.jar\n"
+
+
+def test_the_command_ends_with_two_and_a_sentence(
+    central: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", central.address)
+    assert jars.main(["spark", "--into", str(tmp_path)]) == 2
+    assert "answers HTTP 404" in capsys.readouterr().err
