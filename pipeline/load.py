@@ -49,8 +49,8 @@ def _from_sources(argv: Sequence[str]) -> type[Settings]:
             settings_cls: type[BaseSettings],
             init_settings: PydanticBaseSettingsSource,
             env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
+            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return _flags(settings_cls, argv), env_settings, init_settings
 

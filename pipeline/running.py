@@ -28,7 +28,7 @@ class RunningService:
         return self._service.committed
 
     def drain(self) -> None:
-        """Returns when all that was on the topic at the call, and all that became due by it, is committed and published.
+        """Reads what is on the topic at the call; returns when it and all that became due by it is published.
 
         Raises Replaced if a newer service has taken the warehouse over, TransientError if the broker failed.
         """

@@ -5,7 +5,6 @@ flag. Durations are written `500ms`, `30s`, `10m`, `12h`, `7d`.
 """
 
 import re
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -13,7 +12,6 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
 from pydantic_settings import (
     BaseSettings,
-    PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
 

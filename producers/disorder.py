@@ -61,13 +61,7 @@ def choose_kinds(disorder: Disorder, rng: np.random.Generator, age: Ints) -> Oct
     return kinds
 
 
-def displace(
-    disorder: Disorder,
-    rng: np.random.Generator,
-    acted: Ints,
-    kinds: Octets,
-    now_ms: int,
-) -> Ints:
+def displace(disorder: Disorder, rng: np.random.Generator, acted: Ints, kinds: Octets, now_ms: int) -> Ints:
     """The event time to write for events that happened at `acted`.
 
     Future events are placed ahead of the wall clock `now_ms`, not of a replayed past, because

@@ -37,11 +37,7 @@ def encode(events: pa.RecordBatch) -> list[bytes]:
     return [value for chunk in framed for value in chunk.to_pylist()]
 
 
-def encode_one(
-    event: Mapping[str, object],
-    schema_id: int = WRITER_ID,
-    schema_text: str | None = None,
-) -> bytes:
+def encode_one(event: Mapping[str, object], schema_id: int = WRITER_ID, schema_text: str | None = None) -> bytes:
     """One framed value by fastavro, the slow reference for `encode`.
 
     `schema_text` is the Avro JSON when `schema_id` is not packaged. Raises KeyError for an

@@ -34,132 +34,49 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 def _target(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("where to").add_argument
-    add(
-        "--bootstrap-servers",
-        default="localhost:9092",
-        help="HOST:PORT,... of the Kafka brokers",
-    )
+    add("--bootstrap-servers", default="localhost:9092", help="HOST:PORT,... of the Kafka brokers")
     add("--topic", default="user-events", help="the topic to send to")
     add("--create-topic", action="store_true", help="create the topic if there is none")
     add("--partitions", type=_of(whole), default=4, help="of a topic that is created")
-    add(
-        "--compression",
-        choices=("none", "lz4", "zstd", "snappy", "gzip"),
-        default="none",
-        help="of batches",
-    )
-    add(
-        "--timeout",
-        type=_of(length_ms),
-        default="30s",
-        help="for the broker to answer and for each record",
-    )
+    add("--compression", choices=("none", "lz4", "zstd", "snappy", "gzip"), default="none", help="of batches")
+    add("--timeout", type=_of(length_ms), default="30s", help="for the broker to answer and for each record")
 
 
 def _pace(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("how fast and how long").add_argument
-    add(
-        "--rate",
-        type=_of(rate),
-        default=100.0,
-        help="events per second; 0: as fast as possible",
-    )
+    add("--rate", type=_of(rate), default=100.0, help="events per second; 0: as fast as possible")
     add("--events", type=_of(whole), help="stop after so many events")
     add("--duration", type=_of(length_ms), help="stop after this time")
-    add(
-        "--event-rate",
-        type=_of(rate),
-        help="events per second of event time, for a backlog; else wall time",
-    )
-    add(
-        "--start-time",
-        type=_of(instant_ms),
-        help="event time of a backlog's begin; else such that it ends now",
-    )
+    add("--event-rate", type=_of(rate), help="events per second of event time, for a backlog; else wall time")
+    add("--start-time", type=_of(instant_ms), help="event time of a backlog's begin; else such that it ends now")
 
 
 def _site(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("the site").add_argument
-    add(
-        "--users",
-        type=_of(whole),
-        default=50_000,
-        help="how many different users there are",
-    )
-    add(
-        "--seed",
-        type=int,
-        default=0,
-        help="the same seed sends the same users to the same pages",
-    )
+    add("--users", type=_of(whole), default=50_000, help="how many different users there are")
+    add("--seed", type=int, default=0, help="the same seed sends the same users to the same pages")
 
 
 def _disorder(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("disorder (shares are between 0 and 1, times are event time)")
     add = group.add_argument
-    add(
-        "--jitter",
-        type=_of(duration_ms),
-        default="0s",
-        help="displace events backwards by up to this",
-    )
-    add(
-        "--jitter-share",
-        type=_of(share),
-        default=0.5,
-        help="share of events that are displaced",
-    )
+    add("--jitter", type=_of(duration_ms), default="0s", help="displace events backwards by up to this")
+    add("--jitter-share", type=_of(share), default=0.5, help="share of events that are displaced")
     add("--late-share", type=_of(share), default=0.0, help="share of too-late events")
-    add(
-        "--late-by",
-        type=_of(duration_ms),
-        default="10m",
-        help="how late: well above bound + window + lateness",
-    )
-    add(
-        "--late-after",
-        type=_of(duration_ms),
-        default="30s",
-        help="too-late events begin so long after the start",
-    )
+    add("--late-by", type=_of(duration_ms), default="10m", help="how late: well above bound + window + lateness")
+    add("--late-after", type=_of(duration_ms), default="30s", help="too-late events begin so long after the start")
     add("--future-share", type=_of(share), default=0.0, help="share of future events")
-    add(
-        "--future-by",
-        type=_of(duration_ms),
-        default="1h",
-        help="how far ahead of the wall clock",
-    )
-    add(
-        "--malformed-share",
-        type=_of(share),
-        default=0.0,
-        help="share of malformed values",
-    )
-    add(
-        "--malformed-kinds",
-        type=_of(_kinds),
-        default=MALFORMED,
-        metavar="KIND,...",
-        help=f"some of {_NAMES}",
-    )
+    add("--future-by", type=_of(duration_ms), default="1h", help="how far ahead of the wall clock")
+    add("--malformed-share", type=_of(share), default=0.0, help="share of malformed values")
+    add("--malformed-kinds", type=_of(_kinds), default=MALFORMED, metavar="KIND,...", help=f"some of {_NAMES}")
     add("--silent-partition", type=int, help="this partition goes silent")
-    add(
-        "--silent-after",
-        type=_of(duration_ms),
-        default="10s",
-        help="how long after the start",
-    )
+    add("--silent-after", type=_of(duration_ms), default="10s", help="how long after the start")
 
 
 def _truth(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("the truth").add_argument
     add("--truth", type=Path, help="write what was sent to this file (JSON) at the end")
-    add(
-        "--truth-window",
-        type=_of(length_ms),
-        default="1m",
-        help="length of its tumbling windows",
-    )
+    add("--truth-window", type=_of(length_ms), default="1m", help="length of its tumbling windows")
 
 
 _NAMES = ", ".join(kind.name.lower() for kind in MALFORMED)

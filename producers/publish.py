@@ -35,12 +35,7 @@ class Publisher:
             }
         )
 
-    def send(
-        self,
-        keys: Sequence[bytes],
-        values: Sequence[bytes | None],
-        partitions: Iterable[int],
-    ) -> None:
+    def send(self, keys: Sequence[bytes], values: Sequence[bytes | None], partitions: Iterable[int]) -> None:
         """Queue records, in order within each partition; waits while the queue is full."""
         # Room first: a queue that overflows midway would put the rest out of order.
         while len(self._producer) + len(values) > _QUEUE_ROWS:

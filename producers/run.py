@@ -16,12 +16,7 @@ _BUNDLE_S = 0.02
 class Sink(Protocol):
     """Where a run sends to; `Publisher` is one."""
 
-    def send(
-        self,
-        keys: Sequence[bytes],
-        values: Sequence[bytes | None],
-        partitions: Sequence[int],
-    ) -> None:
+    def send(self, keys: Sequence[bytes], values: Sequence[bytes | None], partitions: Sequence[int]) -> None:
         """Queue records."""
 
     def wait(self, seconds: float) -> None:
@@ -84,11 +79,7 @@ def run(
 
 
 def _batches(
-    pace: Pace,
-    simulator: Simulator,
-    sink: Sink,
-    now_ms: Callable[[], int],
-    stopped: Callable[[], bool],
+    pace: Pace, simulator: Simulator, sink: Sink, now_ms: Callable[[], int], stopped: Callable[[], bool]
 ) -> Iterator[Batch]:
     began = now_ms()
     done, sent, clock = 0, 0, float(simulator.start_ms)
@@ -98,10 +89,7 @@ def _batches(
             sink.wait(_BUNDLE_S)
             continue
         done += due
-        before, clock = (
-            clock,
-            max(clock, pace.event_clock(simulator.start_ms, done, now)),
-        )
+        before, clock = (clock, max(clock, pace.event_clock(simulator.start_ms, done, now)))
         batch = simulator.step(due, before, clock, now)
         sent += len(batch)
         yield batch

@@ -73,10 +73,7 @@ class Crowd:
         swapped = seats[:elsewhere]
         if len(swapped):
             arriving = self.present + self._rng.choice(elsewhere, len(swapped), replace=False)
-            self._users[swapped], self._users[arriving] = (
-                self._users[arriving],
-                self._users[swapped],
-            )
+            self._users[swapped], self._users[arriving] = (self._users[arriving], self._users[swapped])
 
     def _popular_pages(self, count: int) -> Ints:
         # The cube makes an eighth of the pages take half of the visits.

@@ -1,0 +1,1 @@
+"""DataFrame to DataFrame: decode, judge, fold, publish. No reads, no writes, no settings."""

@@ -11,6 +11,7 @@ from pipeline.frames.fold import per_batch
 from pipeline.time import rules
 
 _PASSED: Final = int(Check.PASSED)
+_YOUNG_MS: Final = 10_000
 
 
 def panes(folded: DataFrame, batch: int, watermark: int | None, partitions: int) -> DataFrame:
@@ -56,8 +57,8 @@ def statistics(folded: DataFrame, now: int, partitions: int) -> DataFrame:
 
 
 def _rough(age: Column) -> Column:
-    """An age to 50 ms below ten seconds and to one part in eight above, so that a backlog has few distinct ones."""
-    step = F.when(age < 10_000, F.lit(50)).otherwise(F.pow(2, F.floor(F.log2(age)) - 3)).cast("long")
+    """An age to 50 ms while it is young, to one part in eight after that, so that a backlog has few distinct ones."""
+    step = F.when(age < _YOUNG_MS, F.lit(50)).otherwise(F.pow(2, F.floor(F.log2(age)) - 3)).cast("long")
     return F.when(age > 0, age - age % step).otherwise(0)
 
 

@@ -50,7 +50,9 @@ def _fired_by(end: Column, steps: Sequence[tuple[int, int]]) -> Column:
     """The first batch whose watermark reached a window's end."""
     if len(steps) == 1:
         return F.lit(steps[0][1]).cast("long")
-    known = F.array(*[F.struct(F.lit(boundary).alias("boundary"), F.lit(batch).alias("batch")) for boundary, batch in steps])
+    known = F.array(
+        *[F.struct(F.lit(boundary).alias("boundary"), F.lit(batch).alias("batch")) for boundary, batch in steps]
+    )
     return F.get(F.filter(known, lambda step: step["boundary"] >= end), F.lit(0))["batch"].cast("long")
 
 

@@ -16,15 +16,7 @@ class OffsetMirror:
 
     def __init__(self, kafka: KafkaSettings) -> None:
         self._topic = kafka.topic
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": kafka.bootstrap_servers,
-                "group.id": kafka.group_id,
-                "enable.auto.commit": False,
-                "log_level": 0,
-            }
-            | client_options(kafka.options)
-        )
+        self._consumer = Consumer({**client_options(kafka), "group.id": kafka.group_id, "enable.auto.commit": False})
 
     def commit(self, positions: Mapping[int, int]) -> None:
         """Sends the next offsets to read, per partition, without waiting for the answer."""

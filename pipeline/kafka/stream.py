@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from pipeline.errors import TransientError
 from pipeline.kafka.planned import planned_ends
@@ -38,15 +38,16 @@ class Stream:
         Raises what `on_batch` raised, or TransientError if the query failed for a reason of its own.
         """
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
-            query = self._start(positions, Path(checkpoint), {"availableNow": True})
-            self.wait(query, None)
+            writer = self._writer(positions, Path(checkpoint))
+            self.wait(writer.trigger(availableNow=True).start(), None)
 
     def start(self, positions: Mapping[int, int], checkpoint: Path) -> StreamingQuery:
         """Reads on and on; the caller waits for the query and stops it between batches."""
         interval = f"{milliseconds(self.batch.interval)} milliseconds"
-        return self._start(positions, checkpoint, {"processingTime": interval})
+        query: StreamingQuery = self._writer(positions, checkpoint).trigger(processingTime=interval).start()
+        return query
 
-    def wait(self, query: StreamingQuery, seconds: float | None) -> bool:
+    def wait(self, query: StreamingQuery, seconds: int | None) -> bool:
         """Whether the query has ended; raises what made it fail."""
         try:
             return bool(query.awaitTermination(seconds)) if seconds else query.awaitTermination() is None
@@ -55,7 +56,7 @@ class Stream:
                 raise self._failure from None
             raise TransientError(f"the streaming query failed: {_first_line(error)}") from error
 
-    def _start(self, positions: Mapping[int, int], checkpoint: Path, trigger: Mapping[str, object]) -> StreamingQuery:
+    def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
         self._failure = None
         records = self.spark.readStream.format("kafka")
         records = records.options(**source_options(self.kafka, self.batch, positions))
@@ -67,8 +68,8 @@ class Stream:
                 self._failure = error
                 raise
 
-        writer = records.load().writeStream.foreachBatch(each).option("checkpointLocation", checkpoint.as_uri())
-        return writer.trigger(**trigger).start()  # type: ignore[arg-type]  # its overloads want literals
+        writer = records.load().writeStream.foreachBatch(each)
+        return writer.option("checkpointLocation", checkpoint.as_uri())
 
 
 def _first_line(error: Exception) -> str:

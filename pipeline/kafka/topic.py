@@ -1,7 +1,7 @@
 """What the broker says of the topic: its partitions and how far each goes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -13,6 +13,7 @@ from pipeline.settings import KafkaSettings, milliseconds
 
 _REQUEST_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
+_SHARED = {"security", "sasl", "ssl"}
 _log = structlog.get_logger()
 
 
@@ -59,8 +60,7 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
 
     Raises SetUpError if none answers in time or the topic does not exist.
     """
-    client = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0} | client_options(kafka.options))
-    topic = Topic(client, kafka.topic)
+    topic = Topic(AdminClient(client_options(kafka)), kafka.topic)
     left = milliseconds(kafka.connect_timeout) / 1000
     began = time.monotonic()
     while True:
@@ -77,6 +77,8 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
             wait(_PAUSE_SECONDS)
 
 
-def client_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Client properties that librdkafka shares with the Java client, as it wants them."""
-    return {name: value for name, value in options.items() if name.split(".")[0] in {"security", "sasl", "ssl"}}
+def client_options(kafka: KafkaSettings) -> dict[str, str | int | float | bool]:
+    """Options for librdkafka: of the further client properties those that it shares with the Java client."""
+    shared = {name: value for name, value in kafka.options.items() if name.split(".")[0] in _SHARED}
+    # Its own log would repeat every second what `connect` says once.
+    return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0, **shared}

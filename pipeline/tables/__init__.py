@@ -1,0 +1,1 @@
+"""The Delta tables: ledger, panes, page views, dead letters, and the fence."""

@@ -23,8 +23,8 @@ def create_tables(warehouse: str, window_ms: int) -> None:
     configuration = open_table(PANES, warehouse, {_WINDOW_MS: str(window_ms)}).metadata().configuration
     if configuration[_WINDOW_MS] != str(window_ms):
         raise SetUpError(
-            f"the warehouse {warehouse} has windows of {configuration[_WINDOW_MS]} ms, the settings say {window_ms} ms. "
-            "Set window.size back, or use another warehouse"
+            f"the warehouse {warehouse} has windows of {configuration[_WINDOW_MS]} ms, but window.size is "
+            f"{window_ms} ms. Set it back, or use another warehouse"
         )
 
 

@@ -106,4 +106,3 @@ class Ledger:
 
     def _read(self, columns: list[str]) -> pa.Table:
         return self._table.to_pyarrow_dataset().to_table(columns=columns)
-

@@ -24,11 +24,8 @@ def publish(rows: DataFrame, due: Due, warehouse: str, batch: int) -> None:
     as much. Delta skips the write of an older process, because its transaction version is lower.
     """
     writer = rows.write.format("delta").option("txnAppId", WRITER_APP).option("txnVersion", str(batch))
-    if due.again:
-        writer = writer.mode("overwrite").option("replaceWhere", _where(due))
-    else:
-        writer = writer.mode("append")
-    writer.save(PAGE_VIEWS.uri(warehouse))
+    mode = writer.mode("overwrite").option("replaceWhere", _where(due)) if due.again else writer.mode("append")
+    mode.save(PAGE_VIEWS.uri(warehouse))
 
 
 def _where(due: Due) -> str:

@@ -1,0 +1,1 @@
+"""Event time, pure: rules, watermark, windows, verdicts. No Spark, clock, logging or I/O; `now` is an argument."""

@@ -48,6 +48,7 @@ class Recount:
     _newest: dict[int, int] = field(default_factory=dict)
 
     def add(self, partition: int, value: bytes | None) -> None:
+        """Judge one record and count it."""
         self.partitions[partition] += 1
         event = decode(value)
         reason = self._judge(partition, event)

@@ -123,9 +123,7 @@ def test_a_signal_ends_the_run_in_order_and_the_truth_is_written(
     assert len(list(consumed(broker, topic))) == total > 0
 
 
-def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_told(
-    tmp_path: Path,
-) -> None:
+def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_told(tmp_path: Path) -> None:
     file = tmp_path / "truth.json"
     Tally(["user-000000"], 60_000).truth("an earlier run").write(file)
     with Broker(tmp_path / "broker", heap="256m") as mortal:

@@ -29,10 +29,7 @@ def test_no_reader_takes_a_malformed_value_for_an_event(kind: Kind) -> None:
     ("kind", "looks"),
     [
         (Kind.BAD_MAGIC, lambda v: v[:5] == b"\x01\x00\x00\x00\x01" and decode(HEADER + v[5:])),
-        (
-            Kind.UNKNOWN_SCHEMA,
-            lambda v: v[:5] == b"\x00\x7f\xff\xff\xff" and decode(HEADER + v[5:]),
-        ),
+        (Kind.UNKNOWN_SCHEMA, lambda v: v[:5] == b"\x00\x7f\xff\xff\xff" and decode(HEADER + v[5:])),
         (Kind.TRUNCATED, lambda v: v[:5] == HEADER and len(v) == 25),
         (Kind.HUGE_STRING, lambda v: v[:10] == HEADER + b"\xfc\xff\xff\xff\x0f"),
         (Kind.EMPTY_VALUE, lambda v: v == b""),

@@ -10,12 +10,7 @@ NOW = 1_700_000_000_000
 EVENTS = 100_000
 ACTED = NOW - EVENTS + np.arange(EVENTS)
 POLICY = Disorder(
-    jitter_ms=5_000,
-    jitter_share=0.4,
-    late_share=0.03,
-    late_after_ms=0,
-    future_share=0.02,
-    malformed_share=0.05,
+    jitter_ms=5_000, jitter_share=0.4, late_share=0.03, late_after_ms=0, future_share=0.02, malformed_share=0.05
 )
 
 

@@ -22,17 +22,21 @@ class FakeSink:
         self.sent: list[tuple[float, bytes, bytes | None, int]] = []
 
     def send(self, keys: Sequence[bytes], values: Sequence[bytes | None], partitions: Sequence[int]) -> None:
+        """Keep records and when they came."""
         records = zip(keys, values, partitions, strict=True)
         self.sent += [(self.now, *record) for record in records]
         self.now += self.send_ms
 
     def wait(self, seconds: float) -> None:
+        """Move the clock."""
         self.now += seconds * 1000
 
     def now_ms(self) -> int:
+        """The clock, in ms."""
         return int(self.now)
 
     def times(self) -> list[int]:
+        """The event times that were sent, in ms."""
         decoded = [decode(value) for _, _, value, _ in self.sent]
         return [event["event_time"] for event in decoded if event]
 

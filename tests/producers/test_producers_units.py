@@ -6,15 +6,7 @@ from producers.units import duration_ms, instant_ms, length_ms, rate, share, who
 
 
 @pytest.mark.parametrize(
-    ("text", "ms"),
-    [
-        ("0s", 0),
-        ("500ms", 500),
-        ("5s", 5_000),
-        ("1.5m", 90_000),
-        ("1h", 3_600_000),
-        ("2d", 172_800_000),
-    ],
+    ("text", "ms"), [("0s", 0), ("500ms", 500), ("5s", 5_000), ("1.5m", 90_000), ("1h", 3_600_000), ("2d", 172_800_000)]
 )
 def test_durations_carry_their_unit(text: str, ms: int) -> None:
     assert duration_ms(text) == ms

@@ -1,11 +1,12 @@
 """The right Java is found, wherever it is, and a wrong one is named."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from dev.java import ensure_java
+from dev.java import ensure_java, make_fit
 from pipeline.errors import SetUpError
 from pipeline.java import find_java, use_java
 
@@ -128,3 +129,14 @@ def test_set_up_takes_the_first_way_that_works(bare: Path, capsys: pytest.Captur
 def test_set_up_without_any_way_is_one_sentence() -> None:
     with pytest.raises(SetUpError, match=r"could not install one .*; install OpenJDK 17 and run `make setup` again"):
         ensure_java([("nothing", lambda: None)])
+
+
+def test_the_runtime_of_pypi_is_spared_the_module_it_lacks(tmp_path: Path) -> None:
+    home = fake(tmp_path / "java runtime", "21.0.8")
+    (home / "bin" / "java").write_text("#!/bin/sh\nprintf '[%s]' \"$@\"\n")
+    (home / "lib").mkdir()
+    (home / "lib" / "jspawnhelper").touch()
+    make_fit(home)
+    make_fit(home)
+    command = [str(home / "bin" / "java"), "-Xmx1g", "--add-modules=jdk.incubator.vector", "-cp", "a b", ""]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[-Xmx1g][-cp][a b][]"

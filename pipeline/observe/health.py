@@ -1,0 +1,71 @@
+"""Health and readiness, decided from what was seen of the log ends. Pure: `now` is an argument, in milliseconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_MOST_SIGHTINGS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Yes or no, and one sentence why."""
+
+    ok: bool
+    sentence: str
+
+
+@dataclass(slots=True)
+class Backlog:
+    """When each log end was first seen, per partition, as far as it is not committed.
+
+    A record at offset p arrived before the first sighting of a log end beyond p, so it has waited at least since then.
+    (The sighting before bounds the wait from above. It is not used: after a quiet night it lies hours back, and a
+    service that is well would be restarted for it.) A backlog found at the start counts from its first sighting.
+    """
+
+    _sightings: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def saw(self, log_ends: Mapping[int, int], positions: Mapping[int, int], now: int) -> None:
+        """The broker told its log ends; what lies before `positions` is committed and forgotten."""
+        for number, log_end in log_ends.items():
+            committed = positions.get(number, 0)
+            known = [sighting for sighting in self._sightings.get(number, []) if sighting[1] > committed]
+            if log_end > max(committed, known[-1][1] if known else 0):
+                known.append((now, log_end))
+            self._sightings[number] = _thinned(known)
+
+    def oldest_age_ms(self, positions: Mapping[int, int], now: int) -> int | None:
+        """The least time that the oldest uncommitted record has waited; None if none is known."""
+        arrivals = [
+            min(seen_at for seen_at, log_end in self._sightings[number] if log_end > position)
+            for number, position in positions.items()
+            if any(log_end > position for _, log_end in self._sightings.get(number, []))
+        ]
+        return max(0, now - min(arrivals)) if arrivals else None
+
+
+def _thinned(sightings: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """A service that is stuck for days must not fill the memory: the first sighting is what counts, so it stays."""
+    return sightings[::2] if len(sightings) > _MOST_SIGHTINGS else sightings
+
+
+def reached(positions: Mapping[int, int], goal: Mapping[int, int]) -> bool:
+    """Whether every partition stands at or beyond its goal."""
+    return all(position >= goal.get(number, position) for number, position in positions.items())
+
+
+def health(age_ms: int | None, max_age_ms: int) -> Answer:
+    """Well while no record is known to have waited for `max_age_ms`."""
+    if age_ms is None:
+        return Answer(ok=True, sentence="Well: no record is known to wait.")
+    waited = f"the oldest unprocessed record has waited {age_ms / 1000:.1f} s"
+    if age_ms < max_age_ms:
+        return Answer(ok=True, sentence=f"Well: {waited}.")
+    return Answer(ok=False, sentence=f"Unwell: {waited}, and {max_age_ms / 1000:g} s is too long.")
+
+
+def readiness(*, caught_up: bool) -> Answer:
+    """Ready from the first time that the service caught up with the topic."""
+    if caught_up:
+        return Answer(ok=True, sentence="Ready: the service has caught up with the topic.")
+    return Answer(ok=False, sentence="Not ready: the service has not caught up with the topic yet.")

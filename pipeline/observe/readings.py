@@ -1,0 +1,90 @@
+"""What every metric reads at a moment. Pure: `now` is an argument, all times in milliseconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipeline.observe import catalogue as m
+from pipeline.observe.health import Backlog
+from pipeline.observe.histogram import Distribution
+from pipeline.observe.totals import Totals
+from pipeline.time.verdicts import Verdict
+from pipeline.time.watermark import PartitionState
+
+Labels = tuple[str, ...]
+Values = dict[m.Metric, dict[Labels, float]]
+Distributions = dict[m.Metric, dict[Labels, Distribution]]
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Per metric, what it reads by label values; an empty one has no value yet."""
+
+    values: Values
+    distributions: Distributions
+
+
+@dataclass(slots=True)
+class Heard:
+    """What the broker last said of its log ends, when, and since when records wait."""
+
+    log_ends: Mapping[int, int] = field(default_factory=dict)
+    at: int | None = None
+    backlog: Backlog = field(default_factory=Backlog)
+
+
+def read(totals: Totals, heard: Heard, bound_ms: int, now: int) -> Readings:
+    """All metrics at once."""
+    age_ms = heard.backlog.oldest_age_ms(totals.positions, now)
+    values: Values = {
+        m.BATCHES: {(): totals.batches},
+        m.EPOCH: _if_known(totals.epoch),
+        m.LOG_ENDS_TIME: _seconds(heard.at),
+        m.OLDEST_WAITING: {(): (age_ms or 0) / 1000},
+        m.UNACCOUNTED: {(): totals.unaccounted},
+        m.WATERMARK: _seconds(totals.watermark),
+        m.WATERMARK_LAG: _seconds(None if totals.watermark is None else now - totals.watermark),
+    }
+    values |= _counts(totals) | _partitions(totals, heard.log_ends, bound_ms)
+    return Readings(values, _distributions(totals))
+
+
+def _if_known(value: float | None) -> dict[Labels, float]:
+    return {} if value is None else {(): value}
+
+
+def _seconds(milliseconds: int | None) -> dict[Labels, float]:
+    return _if_known(None if milliseconds is None else milliseconds / 1000)
+
+
+def _counts(totals: Totals) -> Values:
+    """Every label value from the start, so that the first increase is not lost to `rate()`."""
+    rejected = [verdict for verdict in Verdict if verdict is not Verdict.COUNTED]
+    return {
+        m.RECORDS: {(verdict.value,): totals.verdicts[verdict] for verdict in Verdict},
+        m.DEAD_LETTERS: {(verdict.value,): totals.verdicts[verdict] for verdict in rejected},
+        m.WINDOWS: {(event.value,): totals.windows[event] for event in m.WindowEvent},
+    }
+
+
+def _distributions(totals: Totals) -> Distributions:
+    return {
+        m.FRESHNESS: {(): totals.freshness.read()},
+        m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in totals.steps.items()},
+    }
+
+
+def _partitions(totals: Totals, log_ends: Mapping[int, int], bound_ms: int) -> Values:
+    states: dict[Labels, PartitionState] = {(str(number),): state for number, state in totals.partitions.items()}
+    newest = {labels: state.max_event_time for labels, state in states.items()}
+    known: dict[Labels, float] = {
+        (str(number),): end for number, end in log_ends.items() if number in totals.partitions
+    }
+    return {
+        m.PARTITION_COMMITTED: {labels: state.position for labels, state in states.items()},
+        m.PARTITION_IDLE: {labels: int(state.idle) for labels, state in states.items()},
+        m.PARTITION_LAG: {labels: max(0, end - states[labels].position) for labels, end in known.items()},
+        m.PARTITION_LOG_END: known,
+        m.PARTITION_WATERMARK: {
+            labels: (time - bound_ms) / 1000 for labels, time in newest.items() if time is not None
+        },
+    }

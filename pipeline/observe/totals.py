@@ -1,0 +1,70 @@
+"""The numbers since the start, as committed batches and publications change them."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from pipeline.observe.catalogue import BATCH_DURATION, FRESHNESS, Step, WindowEvent
+from pipeline.observe.facts import CommittedBatch, CommittedRow, imbalance
+from pipeline.observe.histogram import Histogram
+from pipeline.time.verdicts import Verdict
+from pipeline.time.watermark import Frontier, PartitionState
+from pipeline.time.windows import Due
+
+
+def _per_step() -> dict[Step, Histogram]:
+    return {step: Histogram(BATCH_DURATION.buckets) for step in Step}
+
+
+@dataclass(slots=True)
+class Totals:
+    """Plain state; who shares it between threads holds a lock. Times in milliseconds."""
+
+    epoch: int | None = None
+    watermark: int | None = None
+    partitions: dict[int, PartitionState] = field(default_factory=dict)
+    batches: int = 0
+    unaccounted: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    windows: Counter[WindowEvent] = field(default_factory=Counter)
+    freshness: Histogram = field(default_factory=lambda: Histogram(FRESHNESS.buckets))
+    steps: dict[Step, Histogram] = field(default_factory=_per_step)
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """The committed offset, per partition."""
+        return {number: state.position for number, state in self.partitions.items()}
+
+    def stand_at(self, frontier: Frontier) -> None:
+        """A committed frontier."""
+        self.watermark = frontier.watermark
+        self.partitions = dict(frontier.partitions)
+
+    def settle(self, frontier: Frontier) -> None:
+        """Which partitions are idle; the offsets of an uncommitted frontier are nobody's business yet."""
+        for number in self.partitions.keys() & frontier.partitions.keys():
+            idle = frontier.partitions[number].idle
+            self.partitions[number] = replace(self.partitions[number], idle=idle)
+
+    def commit(self, batch: CommittedBatch, committed_at: int) -> None:
+        """A batch that the ledger has."""
+        self.batches += 1
+        self.stand_at(batch.after)
+        for row in batch.ledger_rows(committed_at):
+            self._account(row)
+        # Counted here and not at publication, which a batch that only closes windows does not have.
+        self.windows[WindowEvent.CLOSED] += len(batch.due.closed)
+        for age_ms, records in batch.tallies.ages_ms.items():
+            # A producer's clock may be ahead of ours; a sum must never go back.
+            self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
+
+    def publish(self, due: Due) -> None:
+        """Windows whose results have become visible."""
+        self.windows[WindowEvent.FIRED] += len(due.fired)
+        self.windows[WindowEvent.REFIRED] += len(due.again)
+
+    def _account(self, row: CommittedRow) -> None:
+        self.verdicts[Verdict.COUNTED] += row.counted
+        self.verdicts[Verdict.TOO_LATE] += row.too_late
+        self.verdicts[Verdict.FUTURE] += row.future
+        self.verdicts[Verdict.MALFORMED] += row.malformed
+        self.unaccounted += imbalance(row)

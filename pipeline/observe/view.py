@@ -1,0 +1,131 @@
+"""The state of a warehouse, for a terminal."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from rich.columns import Columns
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from pipeline.time.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStatus:
+    """Where a Kafka partition stands: the next offset to read, and the highest event time in milliseconds."""
+
+    partition: int
+    committed_offset: int
+    max_event_time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStatus:
+    """What `page_views` has of the window `[start_ms, end_ms)`."""
+
+    start_ms: int
+    end_ms: int
+    users: int
+    page_views: int
+    clicks: int
+    late_events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A warehouse at rest; times in milliseconds, None where nothing was committed yet."""
+
+    warehouse: str
+    topic: str = ""
+    epoch: int | None = None
+    batch: int | None = None
+    """Number of the last batch in its epoch; 0 opened it."""
+    committed_at: int | None = None
+    watermark: int | None = None
+    records_per_second: float | None = None
+    """Over the last few batches."""
+    partitions: tuple[PartitionStatus, ...] = ()
+    verdicts: Mapping[Verdict, int] = field(default_factory=dict)
+    windows: tuple[WindowStatus, ...] = ()
+    """The latest ones, newest first."""
+
+
+def render(status: Status, now_ms: int) -> RenderableType:
+    """The whole status, to be printed once or again and again."""
+    if status.epoch is None:
+        return f"{status.warehouse}: no service has opened this warehouse yet"
+    beside = Columns([_partitions(status), _verdicts(status)], padding=(0, 3))
+    return Group(_head(status, now_ms), "", beside, "", _windows(status))
+
+
+def _head(status: Status, now_ms: int) -> Table:
+    head = Table.grid(padding=(0, 2))
+    rate = status.records_per_second
+    lines = {
+        "warehouse": status.warehouse,
+        "topic": status.topic,
+        "epoch": str(status.epoch),
+        "last batch": f"{status.batch}, committed {_ago(status.committed_at, now_ms)}",
+        "watermark": f"{_time(status.watermark)}, {_behind(status.watermark, now_ms)}",
+        "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
+    }
+    for name, value in lines.items():
+        head.add_row(f"[bold]{name}", value)
+    return head
+
+
+def _partitions(status: Status) -> Table:
+    table = _table("partition", "committed offset", "highest event time")
+    for row in status.partitions:
+        table.add_row(str(row.partition), f"{row.committed_offset:,}", _time(row.max_event_time))
+    return table
+
+
+def _verdicts(status: Status) -> Table:
+    """Counted, and the dead letters by reason."""
+    counts = {verdict: status.verdicts.get(verdict, 0) for verdict in Verdict}
+    table = _table("verdict", "records")
+    for verdict, records in counts.items():
+        table.add_row(verdict.value, f"{records:,}")
+    table.add_section()
+    table.add_row("rejected", f"{sum(counts.values()) - counts[Verdict.COUNTED]:,}")
+    return table
+
+
+def _windows(status: Status) -> Table:
+    table = _table("window (UTC)", "users", "page views", "clicks", "late events")
+    for row in status.windows:
+        numbers = (row.users, row.page_views, row.clicks, row.late_events)
+        table.add_row(f"\\[{_time(row.start_ms)}, {_time(row.end_ms)})", *(f"{number:,}" for number in numbers))
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table()
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _time(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return "none yet"
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _ago(milliseconds: int | None, now_ms: int) -> str:
+    return "never" if milliseconds is None else f"{_time(milliseconds)} ({_span(now_ms - milliseconds)} ago)"
+
+
+def _behind(milliseconds: int | None, now_ms: int) -> str:
+    return "nothing fires" if milliseconds is None else f"{_span(now_ms - milliseconds)} behind the clock"
+
+
+def _span(milliseconds: int) -> str:
+    seconds = milliseconds / 1000
+    for name, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {name}"
+    return f"{seconds:.1f} s"

@@ -1,0 +1,59 @@
+"""A clock and a broker that tests own, and batches as the service commits them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import generate_latest
+
+from pipeline.batch import Batch, Tallies, Tally
+from pipeline.errors import TransientError
+from pipeline.observe.observer import Observer
+from pipeline.settings import MetricsSettings
+from pipeline.time.verdicts import Verdict
+from pipeline.time.watermark import Frontier, PartitionState
+from pipeline.time.windows import Due
+
+START = 1_700_000_000_000
+BOUND_MS = 10_000
+NOTHING_DUE = Due(0, 0)
+
+
+@dataclass
+class World:
+    """The clock in milliseconds and the broker's log ends; `silent` makes the broker fail as the real one does."""
+
+    now: int = START
+    log_ends: dict[int, int] = field(default_factory=dict)
+    silent: bool = False
+    asked: int = 0
+
+    def ask(self) -> Mapping[int, int]:
+        """Like Topic.log_ends."""
+        self.asked += 1
+        if self.silent:
+            raise TransientError("no broker answers")
+        return dict(self.log_ends)
+
+    def observer(self, settings: MetricsSettings | None = None) -> Observer:
+        """An observer of this world. Its patience is long: the fake broker answers at once, however busy the machine."""
+        return Observer(self.ask, settings or MetricsSettings(), BOUND_MS, lambda: self.now, patience_s=30)
+
+
+def frontier(positions: Mapping[int, int], watermark: int | None = None, newest: int | None = None) -> Frontier:
+    """Active partitions at positions."""
+    states = {number: PartitionState(position, START, newest) for number, position in positions.items()}
+    return Frontier(states, watermark)
+
+
+def batch(before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], due: Due = NOTHING_DUE) -> Batch:
+    """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
+    partitions = {number: Tally(Counter(counts), None) for number, counts in verdicts.items()}
+    ages = Counter({1000: sum(tally.records for tally in partitions.values())})
+    return Batch(1_000_000_001, "clicks", before, after, Tallies(partitions, set(), ages), due, START)
+
+
+def samples(observer: Observer) -> dict[str, float]:
+    """The page as Prometheus reads it: `name{labels}` -> value."""
+    lines = [line for line in generate_latest(observer.registry).decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
