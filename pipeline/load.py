@@ -21,16 +21,13 @@ _SHORT_FLAGS: Final = {
 }
 
 
-def load_settings(
-    argv: Sequence[str], config: Path | None = None, environment: Mapping[str, str] = os.environ
-) -> Settings:
+def load_settings(argv: Sequence[str], config: Path | None = None) -> Settings:
     """The settings tree from flags, environment and a TOML file (`config`, else TIDEMARK_CONFIG).
 
-    Raises SetUpError for anything misspelt or invalid in file or environment; a misspelt flag ends in argparse's own
-    usage message and exit code 2.
+    Raises SetUpError for anything misspelt or invalid in any of them.
     """
-    _check_names(environment)
-    named = environment.get("TIDEMARK_CONFIG")
+    _check_names(os.environ)
+    named = os.environ.get("TIDEMARK_CONFIG")
     file = config or (Path(named) if named else None)
     values = _read(file) if file else {}
     try:
@@ -64,7 +61,7 @@ def _flags(settings_cls: type[BaseSettings], argv: Sequence[str]) -> CliSettings
         cli_parse_args=list(argv),
         cli_shortcuts=_SHORT_FLAGS,
         cli_kebab_case=True,
-        cli_exit_on_error=True,
+        cli_exit_on_error=False,
         cli_hide_none_type=True,
     )
 
@@ -82,14 +79,16 @@ def _check_names(environment: Mapping[str, str]) -> None:
     """A variable that names no section or setting at the top of the tree would be passed over in silence."""
     sections = {name.upper() for name in Settings.model_fields}
     for variable in environment:
-        top = variable.removeprefix(_PREFIX).split("__")[0].upper()
-        if variable.startswith(_PREFIX) and variable not in _OTHER_VARIABLES and top not in sections:
+        name = variable.upper()  # pydantic does not tell upper from lower case either
+        top = name.removeprefix(_PREFIX).split("__")[0]
+        if name.startswith(_PREFIX) and name not in _OTHER_VARIABLES and top not in sections:
             raise SetUpError(f"{variable} names no setting: after {_PREFIX} comes one of {', '.join(sorted(sections))}")
 
 
 def _one_sentence(error: ValidationError | SettingsError) -> str:
     if isinstance(error, SettingsError):
-        return str(error)
+        said = str(error).removeprefix("error parsing CLI: ")
+        return f"the settings are not right: {said}. `tidemark run --help` lists them all"
     found = [f"{'.'.join(map(str, problem['loc']))}: {_reason(problem)}" for problem in error.errors()]
     return f"the settings are not right: {'; '.join(found)}"
 

@@ -14,6 +14,12 @@ def publish_due(parts: Parts, due: Due, batch: int, earlier: Mapping[int, int]) 
 
     `earlier` maps each epoch before this one to its last committed batch.
     """
+    with parts.timed("publish"):
+        _publish(parts, due, batch, earlier)
+    parts.observer.published(due)
+
+
+def _publish(parts: Parts, due: Due, batch: int, earlier: Mapping[int, int]) -> None:
     last_batches = [earlier[epoch] for epoch in sorted(earlier)] + [batch]
     rows = page_views(read(parts.spark, PANES, parts.warehouse), due, last_batches, parts.policy.window_ms)
     publish(rows, due, parts.warehouse, batch)

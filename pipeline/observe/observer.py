@@ -48,10 +48,11 @@ class Observer:
 
     def opened(self, epoch: int, frontier: Frontier) -> None:
         """An epoch begins at a frontier that the ledger has. What is on the topic now is what there is to catch up."""
+        self._log_ends.refresh()
         with self._lock:
             self._totals.epoch = epoch
             self._totals.stand_at(frontier)
-        self._log_ends.refresh()
+            self._look_whether_caught_up()
 
     def committed(self, batch: CommittedBatch, committed_at: int) -> None:
         """The ledger has a batch."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from pipeline.time.verdicts import Verdict
 
@@ -54,7 +55,7 @@ class Status:
 def render(status: Status, now_ms: int) -> RenderableType:
     """The whole status, to be printed once or again and again."""
     if status.epoch is None:
-        return f"{status.warehouse}: no service has opened this warehouse yet"
+        return Text(f"{status.warehouse}: no service has opened this warehouse yet")
     beside = Columns([_partitions(status), _verdicts(status)], padding=(0, 3))
     return Group(_head(status, now_ms), "", beside, "", _windows(status))
 
@@ -71,7 +72,7 @@ def _head(status: Status, now_ms: int) -> Table:
         "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
     }
     for name, value in lines.items():
-        head.add_row(f"[bold]{name}", value)
+        head.add_row(Text(name, "bold"), Text(value))  # no markup: a path may have brackets
     return head
 
 
@@ -97,7 +98,7 @@ def _windows(status: Status) -> Table:
     table = _table("window (UTC)", "users", "page views", "clicks", "late events")
     for row in status.windows:
         numbers = (row.users, row.page_views, row.clicks, row.late_events)
-        table.add_row(f"\\[{_time(row.start_ms)}, {_time(row.end_ms)})", *(f"{number:,}" for number in numbers))
+        table.add_row(f"[{_time(row.start_ms)}, {_time(row.end_ms)})", *(f"{number:,}" for number in numbers))
     return table
 
 

@@ -28,11 +28,12 @@ class Due:
 
     def then(self, later: "Due") -> "Due":
         """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
+        first = {end for end in later.again if end > self.after}
         return Due(
             after=self.after,
             upto=max(self.upto, later.upto),
-            fired=self.fired | later.fired,
-            again=self.again | {end for end in later.again if end <= self.after},
+            fired=self.fired | later.fired | first,
+            again=self.again | (later.again - first),
             closed=self.closed | later.closed,
             steps=tuple(sorted({*self.steps, *later.steps})),
         )

@@ -36,7 +36,7 @@ class World:
         return dict(self.log_ends)
 
     def observer(self, settings: MetricsSettings | None = None) -> Observer:
-        """An observer of this world. Its patience is long: the fake broker answers at once, however busy the machine."""
+        """An observer of this world; patient, because the fake broker answers at once on however busy a machine."""
         return Observer(self.ask, settings or MetricsSettings(), BOUND_MS, lambda: self.now, patience_s=30)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import generate_latest
-from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.observe.catalogue import CATALOGUE, Kind, Metric
@@ -59,7 +59,8 @@ def test_labels_on_the_page_are_those_of_the_catalogue(observer: Observer) -> No
 
 
 def test_the_page_can_be_had_as_openmetrics(observer: Observer) -> None:
-    assert generate_openmetrics(observer.registry).endswith(b"# EOF\n")
+    encode, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
+    assert encode(observer.registry).endswith(b"# EOF\n")
 
 
 def test_a_scrape_may_ask_for_one_metric(observer: Observer) -> None:

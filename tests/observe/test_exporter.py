@@ -14,6 +14,7 @@ from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings
 from tests.observe.fakes import World, frontier
 
+PATIENCE_S = 5  # less than the ten seconds that the exporter gives a client
 SETTINGS = MetricsSettings(port=0, max_age=timedelta(minutes=1))
 
 
@@ -36,7 +37,7 @@ def port(observer: Observer) -> Iterator[int]:
 
 def get(port: int, path: str, accept: str = "*/*") -> tuple[int, str, str]:
     """Status, content type and body."""
-    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
         connection.request("GET", path, headers={"Accept": accept})
         answer = connection.getresponse()
         return answer.status, answer.headers["Content-Type"], answer.read().decode()

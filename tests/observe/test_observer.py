@@ -199,6 +199,14 @@ def test_ready_when_the_service_says_that_it_caught_up() -> None:
     assert observer.ready().ok
 
 
+def test_what_made_it_ready_is_not_taken_back_by_a_goal_further_on() -> None:
+    observer = World(log_ends={0: 1000}).observer()
+    observer.opened(1, frontier({0: 0}))
+    observer.caught_up()
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
+    assert observer.ready().ok
+
+
 def test_a_stuck_service_becomes_unhealthy_and_a_commit_heals_it() -> None:
     world = World(log_ends={0: 10})
     observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))

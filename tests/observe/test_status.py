@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -24,40 +24,39 @@ NOON_MS = int(NOON.timestamp() * 1000)
 MINUTE = timedelta(minutes=1)
 
 
-def ledger_row(batch: int, partition: int, records: int, committed_at: int, **values: int | None) -> LedgerRow:
-    """A row whose records were all counted, unless `values` says otherwise."""
-    facts: dict[str, int | None] = {
-        "from_offset": 0,
-        "to_offset": records,
-        "counted": records,
-        "too_late": 0,
-        "future": 0,
-        "malformed": 0,
-        "gap": 0,
-        "max_event_time": None,
-        "watermark_before": None,
-        "watermark": None,
-    }
-    return LedgerRow(  # type: ignore[arg-type] # the values are those of the columns above
+def row(batch: int, partition: int, records: int, committed_at: int) -> LedgerRow:
+    """A row that begins at offset 0 and whose records were all counted."""
+    return LedgerRow(
         batch=batch,
         epoch=batch // EPOCH,
         topic="clicks",
         partition=partition,
+        from_offset=0,
+        to_offset=records,
         records=records,
+        counted=records,
+        too_late=0,
+        future=0,
+        malformed=0,
+        gap=0,
+        max_event_time=None,
+        watermark_before=None,
+        watermark=None,
         committed_at=committed_at,
-        **(facts | values),
     )
 
 
 def commit(warehouse: str, *rows: LedgerRow) -> None:
-    data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
+    data = pa.Table.from_pylist([asdict(it) for it in rows], schema=LEDGER.schema)
     write_deltalake(open_table(LEDGER, warehouse), data, mode="append")
 
 
 def publish(warehouse: str, start: datetime, users: int, late: int = 0) -> None:
     """A window of a minute in which each user viewed two pages and clicked once."""
     rows = [(start, start + MINUTE, f"u{n}", 2, 1, late, 1) for n in range(users)]
-    columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), PAGE_VIEWS.schema)]
+    columns = [
+        pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), PAGE_VIEWS.schema, strict=True)
+    ]
     data = pa.Table.from_arrays(columns, schema=PAGE_VIEWS.schema)
     write_deltalake(open_table(PAGE_VIEWS, warehouse), data, mode="append")
 
@@ -71,20 +70,19 @@ def shown(what: RenderableType) -> str:
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:
-    """Two epochs on two partitions: 30 records in a life before, then 40 and 20 in batches that are two seconds apart."""
-    path = str(tmp_path)
+    """Two epochs on two partitions: 30 records in a life before, then 40 and 20 in batches two seconds apart."""
+    path, watermark = str(tmp_path), NOON_MS - 61_000
     old, new = EPOCH + 1, 2 * EPOCH
-    commit(
-        path, ledger_row(old, 0, 30, NOON_MS - 90_000, counted=25, malformed=5), ledger_row(old, 1, 0, NOON_MS - 90_000)
-    )
-    commit(path, ledger_row(new, 0, 0, NOON_MS - 5000), ledger_row(new, 1, 0, NOON_MS - 5000))
-    commit(path, ledger_row(new + 1, 1, 40, NOON_MS - 3000, counted=36, too_late=3, future=1))
+    first = replace(row(old, 0, 30, NOON_MS - 90_000), counted=25, malformed=5)
+    second = replace(row(new + 1, 1, 40, NOON_MS - 3000), counted=36, too_late=3, future=1)
+    third = row(new + 2, 1, 20, NOON_MS - 1000)
+    commit(path, first, row(old, 1, 0, NOON_MS - 90_000))
+    commit(path, row(new, 0, 0, NOON_MS - 5000), row(new, 1, 0, NOON_MS - 5000))
+    commit(path, second)
     commit(
         path,
-        ledger_row(
-            new + 2, 1, 20, NOON_MS - 1000, to_offset=60, max_event_time=NOON_MS - 2000, watermark=NOON_MS - 61_000
-        ),
-        ledger_row(new + 2, 0, 0, NOON_MS - 1000, to_offset=1030, watermark=NOON_MS - 61_000),
+        replace(third, from_offset=40, to_offset=60, max_event_time=NOON_MS - 2000, watermark=watermark),
+        replace(row(new + 2, 0, 0, NOON_MS - 1000), from_offset=1030, to_offset=1030, watermark=watermark),
     )
     return path
 
@@ -101,6 +99,11 @@ def test_the_rate_is_that_of_the_last_batches_of_this_epoch(warehouse: str) -> N
     # opened    40 records  20 records
     # -5 s      -3 s        -1 s
     assert read_status(warehouse).records_per_second == (40 + 20) / 4
+
+
+def test_the_rate_is_over_the_last_ten_batches_and_counts_what_came_between_them(tmp_path: Path) -> None:
+    commit(str(tmp_path), *(row(EPOCH + n, 0, 100 if n else 1_000_000, NOON_MS + n * 1000) for n in range(15)))
+    assert read_status(str(tmp_path)).records_per_second == 100
 
 
 def test_the_latest_windows_are_summed_over_users_newest_first(warehouse: str) -> None:
@@ -123,7 +126,7 @@ def test_tables_that_do_not_exist_yet_count_as_empty(tmp_path: Path) -> None:
     open_table(LEDGER, str(tmp_path))
     assert read_status(str(tmp_path)) == Status(str(tmp_path))
     open_table(PAGE_VIEWS, str(tmp_path))
-    commit(str(tmp_path), ledger_row(EPOCH, 0, 0, NOON_MS))
+    commit(str(tmp_path), row(EPOCH, 0, 0, NOON_MS))
     status = read_status(str(tmp_path))
     assert (status.epoch, status.batch, status.windows, status.records_per_second) == (1, 0, (), None)
 
@@ -149,8 +152,13 @@ def test_a_warehouse_that_nobody_opened_says_so() -> None:
     assert shown(render(Status("/lake"), NOON_MS)) == "/lake: no service has opened this warehouse yet\n"
 
 
+def test_a_path_with_brackets_is_shown_as_it_is() -> None:
+    assert "/lake[bold]/x" in shown(render(Status("/lake[bold]/x"), NOON_MS))
+    assert "/lake[bold]/x" in shown(render(Status("/lake[bold]/x", epoch=1), NOON_MS))
+
+
 def test_a_place_without_a_warehouse_is_a_set_up_error(tmp_path: Path) -> None:
-    with pytest.raises(SetUpError, match="there is no Tidemark warehouse at .*nowhere"):
+    with pytest.raises(SetUpError, match=r"there is no Tidemark warehouse at .*nowhere"):
         print_status(str(tmp_path / "nowhere"))
 
 

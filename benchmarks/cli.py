@@ -1,0 +1,77 @@
+"""`python -m benchmarks`: run the chosen parts, print their tables, keep their numbers."""
+
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import drain, drain_report, growth, results
+from benchmarks.contestants import contestants
+from benchmarks.data import backlog
+from benchmarks.errors import BenchmarkError
+from benchmarks.freshness import part as freshness
+from benchmarks.freshness import report as freshness_report
+from benchmarks.options import parse
+from demo.broker import Broker
+from pipeline.errors import SetUpError
+
+_FAILED = 1
+_SET_UP = 2
+
+
+def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS) -> int:
+    """Exit code 0 done, 1 a contestant failed or did other work than it was given, 2 something must be put right."""
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    # Wide enough for its own tables, also where the output is a file.
+    console = Console(width=140)
+    parts: dict[str, Any] = {}
+    try:
+        with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as work:
+            _run(options, Path(work), console, parts)
+    except (BenchmarkError, SetUpError) as error:
+        sys.stderr.write(f"benchmarks: {error}\n")
+        return _SET_UP if isinstance(error, SetUpError) else _FAILED
+    finally:
+        # What was measured before a failure took its time, too.
+        if parts:
+            console.print(f"written to {results.write(vars(options), parts, folder)}")
+    return 0
+
+
+def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    if {"drain", "growth"} & set(options.only):
+        console.print(f"a backlog of {options.events:,} events ...")
+        with backlog(options.events, options.keep or work / "broker") as (broker, topic):
+            if "drain" in options.only:
+                _drain(options, (broker, topic), work, console, parts)
+            if "growth" in options.only:
+                _growth(options, (broker, topic), work, console, parts)
+    if "freshness" in options.only:
+        load = freshness.Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
+        console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
+        measured = freshness.measure(load, work / "freshness")
+        parts["freshness"] = measured.to_dict()
+        for table in freshness_report.render(measured):
+            console.print(table)
+
+
+def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = drain.Plan(options.events, options.drains, options.repeat)
+    found: dict[str, drain.Result] = {}
+    everyone = contestants(options.jobs, options.textbook_batches, options.our_batches)
+    for contestant, drains in drain.drain_all(plan, everyone, *data, work):
+        result = found.setdefault(contestant.title, drain.Result(contestant, plan.events))
+        result.rounds.append(drains)
+        parts["drain"] = [entry.to_dict() for entry in found.values()]
+        console.print(f"  {contestant.title}: {' '.join(f'{one.seconds:.1f}' for one in drains)} s")
+    parts["ratios"] = drain_report.ratios(list(found.values()))
+    console.print(drain_report.render(list(found.values())))
+
+
+def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
+    parts["growth"] = growth.seconds_by_tenth(*data, options.events, options.batches, work)
+    console.print(growth.render(parts["growth"], options.batches))

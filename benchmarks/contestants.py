@@ -1,0 +1,65 @@
+"""Who drains the topic, and how."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+TEXTBOOK_BATCHES: Final = (1_000_000, 3_000_000, 6_000_000, 12_000_000)
+_VARIED_AT: Final = 3_000_000
+_ROCKSDB: Final = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    )
+}
+
+
+class Job(StrEnum):
+    """What is compared; the value is the module of its process."""
+
+    OURS = "benchmarks.ours"
+    TUNED = "benchmarks.peers.tuned"
+    DEFAULTS = "benchmarks.peers.defaults"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A job with its settings; `batch` is the most records in a batch, None for what the job does by itself."""
+
+    job: Job
+    label: str
+    batch: int | None = None
+    conf: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.label}, batches of {self.batch:,}" if self.batch else self.label
+
+
+def contestants(
+    jobs: Sequence[Job], textbook_batches: Sequence[int], our_batches: Sequence[int | None]
+) -> list[Contestant]:
+    """Everyone of the chosen jobs."""
+    found = {Job.TUNED: _tuned(textbook_batches), Job.OURS: _ours(our_batches), Job.DEFAULTS: _defaults()}
+    return [contestant for job in found if job in jobs for contestant in found[job]]
+
+
+def _ours(batches: Sequence[int | None]) -> list[Contestant]:
+    return [Contestant(Job.OURS, "tidemark", batch) for batch in batches]
+
+
+def _defaults() -> list[Contestant]:
+    return [Contestant(Job.DEFAULTS, "textbook, default settings")]
+
+
+def _tuned(batches: Sequence[int]) -> list[Contestant]:
+    """By batch size, and at one size with what else might help it: another state store, fewer task slots."""
+    varied = _VARIED_AT if _VARIED_AT in batches else batches[0]
+    fewer_slots = {"spark.master": f"local[{2 * (os.cpu_count() or 1)}]"}
+    return [
+        *(Contestant(Job.TUNED, "textbook, tuned", batch) for batch in batches),
+        Contestant(Job.TUNED, "textbook, tuned, RocksDB", varied, _ROCKSDB),
+        Contestant(Job.TUNED, f"textbook, tuned, {fewer_slots['spark.master']}", varied, fewer_slots),
+    ]

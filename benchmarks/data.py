@@ -1,0 +1,69 @@
+"""The topic that everyone drains: a seeded backlog on a broker of our own."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.process import run
+from demo.broker import Broker
+from demo.topics import admin
+
+PARTITIONS = 4
+SPAN_S = 240
+"""Event time that a backlog spans whatever its size: 12 M events are then 50,000 per second, in four windows."""
+DISORDER = ("--jitter", "5s", "--late-share", "0.01", "--late-by", "10m")
+# A sixth of the way, which is after the first 2 M of 12 M: before a first batch is committed nothing is too late.
+_LATE_AFTER = ("--late-after", f"{SPAN_S // 6}s")
+_START = "2024-05-01T00:00:00Z"
+_REQUEST_S = 30.0
+_PAUSE_S = 0.2
+
+
+@contextmanager
+def backlog(events: int, data_dir: Path) -> Iterator[tuple[Broker, str]]:
+    """A broker, and the topic with so many events on it; not produced again if `data_dir` still holds them.
+
+    Raises BenchmarkError if it holds something else, or production fails.
+    """
+    topic = f"backlog-{events}"
+    with Broker(data_dir) as broker:
+        held = count(broker.bootstrap_servers, topic)
+        if held is None:
+            broker.create_topic(topic, PARTITIONS)
+            run(_simulate(broker, topic, events), data_dir / "producer.log")
+            held = count(broker.bootstrap_servers, topic)
+        if held != events:
+            raise BenchmarkError(f"topic {topic} in {data_dir} holds {held} events; remove that folder and start again")
+        yield broker, topic
+
+
+def count(bootstrap_servers: str, topic: str) -> int | None:
+    """How many records the topic holds, None if there is no such topic. Raises BenchmarkError without an answer."""
+    client, deadline = admin(bootstrap_servers), time.monotonic() + _REQUEST_S
+    while True:
+        try:
+            return _count(client, topic)
+        except KafkaException as error:
+            # A broker that has just started on old data answers before it leads its partitions.
+            if time.monotonic() > deadline:
+                raise BenchmarkError(f"the broker does not tell the size of topic {topic}: {error}") from error
+            time.sleep(_PAUSE_S)
+
+
+def _count(client: AdminClient, topic: str) -> int | None:
+    topics = client.list_topics(timeout=_REQUEST_S).topics
+    if topic not in topics:
+        return None
+    asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in topics[topic].partitions}
+    return sum(int(answer.result(_REQUEST_S).offset) for answer in client.list_offsets(asked).values())
+
+
+def _simulate(broker: Broker, topic: str, events: int) -> list[str]:
+    target = ["producers", "simulate", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic]
+    pace = ["--rate", "0", "--events", str(events), "--event-rate", str(events / SPAN_S), "--start-time", _START]
+    return [*target, *pace, *DISORDER, *_LATE_AFTER]

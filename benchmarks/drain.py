@@ -1,0 +1,76 @@
+"""The backlog drain: each contestant alone on the machine, one after the other, round after round."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.contestants import Contestant
+from benchmarks.process import run
+from benchmarks.task import Drain, Task, read_drains
+from demo.broker import Broker
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How often: `drains` in one process, of which the last counts, and `rounds` over all contestants."""
+
+    events: int
+    drains: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """A contestant's drains, round by round."""
+
+    contestant: Contestant
+    events: int
+    rounds: list[list[Drain]] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """Of the last, warm drain; the median over the rounds."""
+        return median(drains[-1].seconds for drains in self.rounds)
+
+    @property
+    def rate(self) -> float:
+        """Events per second."""
+        return self.events / self.seconds
+
+    @property
+    def cpu_us(self) -> float:
+        """Microseconds of CPU per event, the broker's not included."""
+        return median(drains[-1].cpu_seconds for drains in self.rounds) / self.events * 1e6
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the results file."""
+        figures = {"rate": self.rate, "seconds": self.seconds, "cpu_us_per_event": self.cpu_us}
+        return {**figures, **asdict(self), "title": self.contestant.title}
+
+
+def drain_all(
+    plan: Plan, contestants: Sequence[Contestant], broker: Broker, topic: str, work: Path
+) -> Iterator[tuple[Contestant, list[Drain]]]:
+    """Everyone in turn, so that a machine that changes its pace does it to all. Raises BenchmarkError."""
+    for number in range(plan.rounds):
+        for place, contestant in enumerate(contestants):
+            folder = work / f"round-{number}-{place}"
+            task = Task(
+                bootstrap_servers=broker.bootstrap_servers,
+                topic=topic,
+                events=plan.events,
+                work=str(folder),
+                batch=contestant.batch,
+                drains=plan.drains,
+                conf=contestant.conf,
+            )
+            yield contestant, drain_alone(contestant, task)
+
+
+def drain_alone(contestant: Contestant, task: Task) -> list[Drain]:
+    """One process, from its start to its end."""
+    Path(task.work).mkdir(parents=True)
+    run([contestant.job.value, task.to_json()], Path(task.work, "log"))
+    return read_drains(task)

@@ -1,0 +1,45 @@
+"""The table of the drains, with the two ratios that count."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+
+from benchmarks.contestants import Job
+from benchmarks.drain import Result
+
+
+def best(results: Iterable[Result], job: Job) -> Result | None:
+    """The fastest of a job's variants: a peer is compared at its own best."""
+    return max((result for result in results if result.contestant.job is job), key=lambda r: r.rate, default=None)
+
+
+def render(results: Sequence[Result]) -> Table:
+    """One row per contestant, the fastest last."""
+    events = results[0].events
+    table = Table(title=f"Backlog drain of {events:,} events: the last of each process's drains", title_justify="left")
+    table.add_column("contestant")
+    for name in ("M events/s", "x tuned best", "x default", "CPU us/event", "all drains, s", "rows"):
+        table.add_column(name, justify="right")
+    tuned, defaults = best(results, Job.TUNED), best(results, Job.DEFAULTS)
+    for result in sorted(results, key=lambda r: r.rate):
+        table.add_row(
+            result.contestant.title,
+            f"{result.rate / 1e6:.3f}",
+            _ratio(result, tuned),
+            _ratio(result, defaults),
+            f"{result.cpu_us:.2f}",
+            " | ".join(" ".join(f"{drain.seconds:.1f}" for drain in drains) for drains in result.rounds),
+            f"{result.rounds[-1][-1].window_rows:,}",
+        )
+    return table
+
+
+def ratios(results: Sequence[Result]) -> dict[str, float]:
+    """Ours at its best over each peer at its best."""
+    ours = best(results, Job.OURS)
+    peers = {job.name.lower(): best(results, job) for job in (Job.TUNED, Job.DEFAULTS)}
+    return {name: ours.rate / peer.rate for name, peer in peers.items() if ours and peer}
+
+
+def _ratio(result: Result, peer: Result | None) -> str:
+    return f"{result.rate / peer.rate:.2f}" if peer else "-"

@@ -1,0 +1,5 @@
+"""What goes wrong in a measurement."""
+
+
+class BenchmarkError(Exception):
+    """A contestant failed, or did other work than it was given: there is nothing to compare."""

@@ -1,0 +1,67 @@
+"""Wall time, CPU time and memory of this process and what it started. Linux only: it reads /proc."""
+
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+# Fields behind the command's name in /proc/PID/stat.
+_PARENT = 1
+_CPU = slice(11, 15)  # user and system time, own and of the children that have ended
+
+
+class Stopwatch:
+    """Times a block: `seconds` of the clock and `cpu_seconds` of this process and its descendants."""
+
+    seconds = 0.0
+    cpu_seconds = 0.0
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self.seconds, self.cpu_seconds = -time.perf_counter(), -_cpu_seconds()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop."""
+        self.seconds += time.perf_counter()
+        self.cpu_seconds += _cpu_seconds()
+
+
+def descendants() -> list[int]:
+    """The processes that this one started, and theirs."""
+    parents = {pid: int(stat[_PARENT]) for pid, stat in _stats().items()}
+    found, added = {os.getpid()}, {os.getpid()}
+    while added:
+        added = {pid for pid, parent in parents.items() if parent in added} - found
+        found |= added
+    return sorted(found - {os.getpid()})
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory of a process that is in RAM; 0 if it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+    except OSError:
+        return 0
+
+
+def _cpu_seconds() -> float:
+    stats = _stats()
+    ours = [os.getpid(), *descendants()]
+    return sum(int(ticks) for pid in ours if pid in stats for ticks in stats[pid][_CPU]) / _TICKS_PER_SECOND
+
+
+def _stats() -> dict[int, list[str]]:
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (folder / "stat").read_text()
+        except OSError:  # it ended meanwhile
+            continue
+        found[int(folder.name)] = stat.rpartition(")")[2].split()
+    return found

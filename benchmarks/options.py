@@ -1,0 +1,84 @@
+"""The command line of the benchmarks."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from benchmarks.contestants import TEXTBOOK_BATCHES, Job
+from producers.units import length_ms, whole
+
+T = TypeVar("T")
+PARTS: Final = ("drain", "freshness", "growth")
+_BY_DEFAULT: Final = ("drain", "freshness")
+# Enough to see that everything works, and nothing else.
+_QUICK: Final = ["--events", "600000", "--textbook-batches", "300000", "--duration", "1m", "--warm-up", "30s"]
+_QUICK_TOO: Final = ["--slice", "15s", "--rate", "10000", "--batches", "60", "--drains", "2"]
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options; what stands beside --quick wins over it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="The same work done by peers, side by side. See benchmarks/README.md.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--only", type=_of(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
+    parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
+    for add in (_drain, _freshness, _growth):
+        add(parser)
+    quick = [*_QUICK, *_QUICK_TOO] if "--quick" in arguments else []
+    return parser.parse_args([*quick, *arguments])
+
+
+def _drain(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("drain").add_argument
+    add("--events", type=_of(whole), default=12_000_000, help="on the topic, also for growth")
+    add("--jobs", type=_of(_jobs), default=tuple(Job), metavar="JOB,...", help="of ours, tuned and defaults")
+    add("--textbook-batches", type=_of(_sizes), default=TEXTBOOK_BATCHES, metavar="N,...", help="of the tuned textbook")
+    add("--our-batches", type=_of(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
+    add("--drains", type=_of(whole), default=3, help="in one process; the last counts")
+    add("--repeat", type=_of(whole), default=1, help="rounds over all contestants; the median counts")
+
+
+def _freshness(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("freshness").add_argument
+    add("--rate", type=_of(whole), default=50_000, help="events per second")
+    add("--duration", type=_of(length_ms), default="5m", help="of what counts")
+    add("--warm-up", type=_of(length_ms), default="2m", help="before that; shown apart")
+    add("--slice", type=_of(length_ms), default="1m", help="one row of the table")
+    add("--users", type=_of(whole), default=50_000, help="different users")
+
+
+def _growth(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("growth").add_argument
+    add("--batches", type=_of(whole), default=600, help="into how many the backlog is cut")
+
+
+def _part(text: str) -> tuple[str, ...]:
+    if unknown := set(text.split(",")) - set(PARTS):
+        raise ValueError(f"there is no part {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
+    return tuple(text.split(","))
+
+
+def _jobs(text: str) -> tuple[Job, ...]:
+    try:
+        return tuple(Job[name.upper()] for name in text.split(","))
+    except KeyError as error:
+        raise ValueError(f"there is no job {error}; choose from ours, tuned, defaults") from error
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(whole(size) for size in text.split(","))
+
+
+def _of(read: Callable[[str], T]) -> Callable[[str], T]:
+    # argparse drops the text of a ValueError and names the function instead.
+    def typed(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return typed

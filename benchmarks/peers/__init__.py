@@ -1,0 +1,1 @@
+"""Others who do the same work, each in a process of its own."""

@@ -1,0 +1,37 @@
+"""The textbook job with everything that Tidemark knows about Spark, Kafka and Delta on one machine.
+
+Session, jars, consumer options and projection are Tidemark's own, so that what differs is the job.
+"""
+
+from pathlib import Path
+
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from benchmarks.peers import textbook
+from benchmarks.task import Drain, Task, serve
+from pipeline.frames.projection import projection
+from pipeline.kafka.source import source_options
+from pipeline.session import spark_session
+from pipeline.settings import BatchSettings, KafkaSettings, SparkSettings
+from schemas import WRITER_ID, load_schemas
+
+
+def drain(task: Task, folder: Path) -> Drain:
+    """One drain in batches of `task.batch`."""
+    spark = spark_session(SparkSettings(conf=task.conf))
+    kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
+    options = source_options(kafka, BatchSettings(max_records=task.batch or task.events), {})
+    # A textbook job starts where the topic does.
+    options["startingOffsets"] = "earliest"
+    records = spark.readStream.format("kafka").options(**options).load()
+    writer_schema = load_schemas()[WRITER_ID]
+    event = from_avro(textbook.body(), writer_schema, {"avroSchema": projection(writer_schema)})
+    events = records.select(event.alias("event")).select(
+        "event.event_type", "event.user_id", F.timestamp_millis("event.event_time").alias("event_time")
+    )
+    return textbook.drain(textbook.page_views(events), task, folder)
+
+
+if __name__ == "__main__":
+    serve(drain)

@@ -1,0 +1,66 @@
+"""Processes that do one thing alone: started, awaited, and heard when they fail."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.errors import BenchmarkError
+from demo.tether import tethered
+
+_ROOT = Path(__file__).parent.parent
+_POLL_S = 0.1
+_STOP_S = 120.0
+_SHOWN_LINES = 15
+
+
+@contextmanager
+def started(arguments: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """`python -m ...` tied to this process, its words in `log`; told to end when the block is left."""
+    with log.open("wb") as words:
+        process = subprocess.Popen(
+            tethered([sys.executable, "-m", *arguments]),
+            cwd=_ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=words,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def run(arguments: Sequence[str], log: Path) -> None:
+    """Run to the end. Raises BenchmarkError with the last words if that is not a good one."""
+    with started(arguments, log) as process:
+        process.wait()
+    if process.returncode:
+        raise BenchmarkError(f"`python -m {arguments[0]}` ended with {process.returncode}:\n{last_words(log)}")
+
+
+def stop(process: subprocess.Popen[bytes]) -> int:
+    """SIGTERM, and after two minutes SIGKILL; returns the exit code."""
+    process.terminate()
+    try:
+        return process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
+    """Raises BenchmarkError if the process ends first, or the time does."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        if process.poll() is not None or time.monotonic() > deadline:
+            state = "is still busy" if process.returncode is None else f"ended with {process.returncode}"
+            raise BenchmarkError(f"a process {state} after less or more than {seconds:g} s:\n{last_words(log)}")
+        time.sleep(_POLL_S)
+
+
+def last_words(log: Path) -> str:
+    """The end of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:])

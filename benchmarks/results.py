@@ -1,0 +1,36 @@
+"""What is kept of a run: one JSON file, with the machine and the versions it came from."""
+
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+RESULTS: Final = Path(__file__).parent / "results"
+_VERSIONS: Final = ("pyspark", "delta-spark", "deltalake", "confluent-kafka", "pyarrow")
+
+
+def write(options: dict[str, Any], parts: dict[str, Any], folder: Path = RESULTS) -> Path:
+    """Writes the file of a run that ends now; returns its path."""
+    now = datetime.now(UTC)
+    document = {"at": now.isoformat(timespec="seconds"), "machine": machine(), "options": options, **parts}
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{now:%Y%m%dT%H%M%SZ}.json"
+    path.write_text(json.dumps(document, indent=1, default=str) + "\n")
+    return path
+
+
+def machine() -> dict[str, Any]:
+    """What a rate depends on besides the code."""
+    return {
+        "cores": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "load_average_at_end": os.getloadavg(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in _VERSIONS},
+        # They are settings of the service, and a tuning run may have set some.
+        "environment": {name: value for name, value in os.environ.items() if name.startswith("TIDEMARK_")},
+    }

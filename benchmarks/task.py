@@ -1,0 +1,63 @@
+"""What a contestant's process is told, and what it tells: one JSON object each way."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Task:
+    """The topic, and how to read it. `batch` is the most records in a batch, None for no limit.
+
+    `conf` are Spark properties beside those of the contestant; `work` is a folder of the process's own.
+    """
+
+    bootstrap_servers: str
+    topic: str
+    events: int
+    work: str
+    batch: int | None = None
+    drains: int = 3
+    conf: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """For the command line of the process."""
+        return json.dumps(asdict(self))
+
+    @property
+    def result(self) -> Path:
+        """Where the process writes its drains."""
+        return Path(self.work, "result.json")
+
+
+@dataclass(frozen=True)
+class Drain:
+    """One drain of the whole topic. `cpu_seconds` are of the process and its JVM, the broker's not included.
+
+    `window_rows` is the size of the result; `notes` are what only this contestant has to tell.
+    """
+
+    seconds: float
+    cpu_seconds: float
+    window_rows: int
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+def serve(drain: Callable[[Task, Path], Drain]) -> None:
+    """Drain as often as the task on the command line says, each time into a fresh folder."""
+    task = Task(**json.loads(sys.argv[1]))
+    drains = []
+    for number in range(task.drains):
+        folder = Path(task.work, f"drain-{number}").absolute()
+        drains.append(asdict(drain(task, folder)))
+        shutil.rmtree(folder)
+    task.result.write_text(json.dumps(drains))
+
+
+def read_drains(task: Task) -> list[Drain]:
+    """What the process of a task wrote."""
+    return [Drain(**drain) for drain in json.loads(task.result.read_text())]

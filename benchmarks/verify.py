@@ -1,0 +1,56 @@
+"""What our own tables say after a drain, and whether it adds up."""
+
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from benchmarks.errors import BenchmarkError
+from pipeline.tables.ledger import EPOCH
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS
+from pipeline.time.verdicts import Verdict
+
+_REJECTED = [verdict.value for verdict in Verdict if verdict is not Verdict.COUNTED]
+
+
+def ledger(warehouse: str) -> pa.Table:
+    """The ledger's rows in order of batch and partition."""
+    return (
+        DeltaTable(LEDGER.uri(warehouse))
+        .to_pyarrow_table()
+        .sort_by([("batch", "ascending"), ("partition", "ascending")])
+    )
+
+
+def verify(warehouse: str, events: int) -> dict[str, int]:
+    """The totals of the ledger and the sizes of the tables.
+
+    Raises BenchmarkError unless every event on the topic is in the ledger once, with a verdict, and every rejected one
+    is a dead letter.
+    """
+    rows = ledger(warehouse)
+    names = ["records", "gap", *(verdict.value for verdict in Verdict)]
+    totals = {name: pc.sum(rows[name]).as_py() for name in names}
+    totals["offsets"] = pc.sum(pc.subtract(rows["to_offset"], rows["from_offset"])).as_py()
+    for spec in (DEAD_LETTERS, PAGE_VIEWS):
+        totals[spec.name] = DeltaTable(spec.uri(warehouse)).to_pyarrow_dataset().count_rows()
+    rejected = sum(totals[name] for name in _REJECTED)
+    _require(totals["records"] == events, f"{events} events were on the topic", totals)
+    _require(totals["offsets"] == totals["records"] + totals["gap"], "offsets must be records and gaps", totals)
+    _require(totals["counted"] + rejected == events, "every record must have one verdict", totals)
+    _require(totals[DEAD_LETTERS.name] == rejected, "every rejected record must be a dead letter", totals)
+    return totals
+
+
+def seconds_per_batch(warehouse: str) -> list[float]:
+    """Time from each commit to the next, in order; the first follows the opening of the epoch."""
+    rows = ledger(warehouse)
+    commits = dict(zip(rows["batch"].to_pylist(), rows["committed_at"].to_pylist(), strict=True))
+    batches = [at for batch, at in commits.items() if batch > EPOCH]
+    return [(after - before) / 1000 for before, after in pairwise(batches)]
+
+
+def _require(holds: bool, rule: str, totals: dict[str, int]) -> None:  # noqa: FBT001 - an assertion
+    if not holds:
+        raise BenchmarkError(f"the tables do not add up, {rule}: {totals}")

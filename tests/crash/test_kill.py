@@ -1,0 +1,102 @@
+"""SIGKILL at random moments of a stream: the tables end up as if nothing had happened."""
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from producers.truth import Truth
+from tests.against_truth import assert_tells_the_truth, epochs, void_rows
+from tests.kafka_cluster import Cluster
+from tests.processes import Process, producers, tidemark
+from tests.waiting import wait_for
+
+KILLS = 10
+START_S = 90
+BATCH_S = 60
+LONGEST_SPAN_S = 1.0
+# Some of a thousand users are late, from the future or unreadable, and a partition falls silent on the way.
+DISORDER = (
+    *("--rate", "1000", "--users", "400", "--jitter", "1s", "--late-share", "0.01", "--late-after", "15s"),
+    *("--future-share", "0.005", "--malformed-share", "0.01", "--silent-partition", "3", "--silent-after", "40s"),
+)
+RULES = (
+    *("--window.size", "5s", "--time.bound", "2s", "--time.allowed-lateness", "3s", "--time.idle-timeout", "5s"),
+    *("--batch.interval", "200ms", "--batch.max-records", "4000", "--metrics.port", "0"),
+)
+
+
+@dataclass
+class Stream:
+    """A topic, what drains it, and the lives of the service so far."""
+
+    folder: Path
+    options: tuple[str, ...]
+    lives: int = 0
+
+    @property
+    def warehouse(self) -> Path:
+        """Where the tables are."""
+        return self.folder / "warehouse"
+
+    def start(self, *more: str) -> Process:
+        """Brings up the service for its next life."""
+        self.lives += 1
+        return tidemark(self.folder / f"life-{self.lives}.log", "run", *self.options, *RULES, *more)
+
+    def version(self) -> int:
+        """How many commits the ledger has seen; nothing of Tidemark's needs to be asked for that."""
+        ledger = str(self.warehouse / "ledger")
+        return DeltaTable(ledger).version() if DeltaTable.is_deltatable(ledger) else 0
+
+
+@pytest.mark.timeout(900)
+def test_whenever_the_service_is_killed_the_tables_tell_the_truth_in_the_end(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    seed = int(os.environ.get("TIDEMARK_TEST_SEED", "0")) or random.randrange(10**6)
+    print(f"TIDEMARK_TEST_SEED={seed}")  # noqa: T201 - a failure must be repeatable
+    chance, topic, truth = random.Random(seed), make_topic(partitions=4), tmp_path / "truth.json"
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic)
+    stream = Stream(tmp_path, (*where, "--warehouse", str(tmp_path / "warehouse")))
+    with simulated(tmp_path / "producers.log", *where, "--truth", str(truth), "--seed", str(seed)):
+        void = [kill_once(stream, chance) for _ in range(KILLS)]
+    with stream.start("--until-caught-up") as last:
+        assert last.wait() == 0, last.said
+    balance = assert_tells_the_truth(stream.warehouse, Truth.load(truth))
+    print(f"void rows after each kill: {void}; then {balance}")  # noqa: T201 - how much the kills hit
+    assert min(balance.counted, balance.too_late, balance.future, balance.malformed) > 0
+    assert epochs(stream.warehouse) == set(range(1, KILLS + 2))
+    assert (void_rows(stream.warehouse, "panes"), void_rows(stream.warehouse, "dead_letters")) == (0, 0)
+
+
+def kill_once(stream: Stream, chance: random.Random) -> int:
+    """One life and its end; returns the void rows that it left behind.
+
+    The moment is a random span after a random one of the first commits, the opening of the epoch among them, so over
+    the lives it falls into folds, write-aheads, commits and publications.
+    """
+    commits, span = chance.choice((1, 2, 3, 4)), chance.uniform(0, LONGEST_SPAN_S)
+    before = stream.version()
+    with stream.start() as life:
+        wait_for(lambda: stream.version() > before or not life.alive, START_S, "the opening of the epoch")
+        wait_for(lambda: stream.version() >= before + commits or not life.alive, BATCH_S, f"commit {commits}")
+        assert life.lives_for(span), life.said
+        life.kill()
+    return void_rows(stream.warehouse, "panes") + void_rows(stream.warehouse, "dead_letters")
+
+
+@contextmanager
+def simulated(log: Path, *where: str) -> Iterator[None]:
+    """A site at work for as long as the context lasts; then it writes the truth."""
+    with producers(log, "simulate", *where, *DISORDER, "--truth-window", "5s") as site:
+        yield
+        assert site.alive, site.said
+        site.signal(signal.SIGTERM)
+        assert site.wait() == 0, site.said

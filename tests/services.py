@@ -1,0 +1,34 @@
+"""Services for tests: small, on ports of their own, all on the one Spark session of the process."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.settings import Settings
+from tests.kafka_cluster import Cluster
+
+ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1}
+"""Topic settings under which the broker takes and keeps records of any time."""
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now_ms: int = 1_000_000) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def move(self, milliseconds: int) -> None:
+        """Let time pass."""
+        self.now_ms += milliseconds
+
+
+def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: dict[str, Any]) -> Settings:
+    """Settings that read a topic from its beginning; `sections` add to them or replace them."""
+    kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
+    spark = {"conf": {"spark.driver.memory": "1g"}}
+    told = {"metrics": {"port": 0}, "spark": spark, **sections, "kafka": kafka | sections.get("kafka", {})}
+    schemas = told.pop("schemas", None)
+    everything: dict[str, Any] = {"warehouse": str(warehouse), **told, **(schemas or {})}
+    return Settings(**everything)

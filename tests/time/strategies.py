@@ -1,0 +1,51 @@
+"""Random streams for the pure core: small numbers, so that windows are shared and boundaries are hit."""
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from pipeline.time.verdicts import Policy
+
+PARTITIONS = 3
+LATEST = 600
+"""Event times run up to here, so that a window of 10 to 50 ms is met many times."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A decoded event. Times in milliseconds."""
+
+    partition: int
+    event_time: int
+    kafka_timestamp: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one batch brings, after so much silence; a step without records is a tick."""
+
+    silence_ms: int
+    records: tuple[Record, ...]
+
+
+policies = st.builds(
+    Policy,
+    bound_ms=st.integers(0, 40),
+    allowed_lateness_ms=st.integers(0, 60),
+    idle_timeout_ms=st.integers(1, 100),
+    max_future_skew_ms=st.integers(0, 200),
+    window_ms=st.sampled_from([1, 10, 30, 50]),
+)
+records = st.builds(
+    Record,
+    partition=st.integers(0, PARTITIONS - 1),
+    # Zero and below are no times; some of the others are ahead of the Kafka timestamp.
+    event_time=st.integers(-5, LATEST),
+    kafka_timestamp=st.integers(1, LATEST),
+)
+steps = st.builds(
+    Step,
+    silence_ms=st.integers(0, 150),
+    records=st.lists(records, max_size=8).map(tuple),
+)
+streams = st.lists(steps, min_size=1, max_size=12)

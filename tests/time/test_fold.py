@@ -1,0 +1,62 @@
+"""The fold of any split of a batch equals the fold of the whole: partial counts add up in any order."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.batch import Tallies
+from pipeline.time.verdicts import Policy, Verdict
+from tests.time.core import row_of
+from tests.time.strategies import Record, policies, records
+
+Rows = list[tuple[int, int, int | None, int, int, int | None]]
+batches = st.lists(records, max_size=30)
+
+
+def aggregated(rows: Rows) -> Rows:
+    """What one task of the fold makes of its rows: one per (partition, check, pane, age)."""
+    counts, newest = Counter[tuple[int, int, int | None, int]](), dict[tuple[int, int, int | None, int], int]()
+    for *key, number, time in rows:
+        group = (key[0] or 0, key[1] or 0, key[2], key[3] or 0)
+        counts[group] += number or 0
+        if time is not None:
+            newest[group] = max(newest.get(group, time), time)
+    return [(*group, number, newest.get(group)) for group, number in counts.items()]
+
+
+def tallies_of(rows: Rows) -> Tallies:
+    tallies = Tallies()
+    for row in rows:
+        tallies.add(*row)
+    return tallies
+
+
+def verdict(record: Record) -> Verdict:
+    """Any verdict will do here, so long as a record always gets the same."""
+    return list(Verdict)[hash(record) % len(Verdict)]
+
+
+@given(policies, batches, st.data())
+def test_any_split_of_a_batch_folds_to_the_same(policy: Policy, batch: Sequence[Record], data: st.DataObject) -> None:
+    rows = [row_of(record, verdict(record), policy) for record in batch]
+    tasks: dict[int, Rows] = {}
+    for row in data.draw(st.permutations(rows)):
+        tasks.setdefault(data.draw(st.integers(0, 3)), []).append(row)
+    split = [row for task in tasks.values() for row in aggregated(task)]
+    assert tallies_of(split) == tallies_of(rows)
+
+
+@given(policies, batches)
+def test_every_record_is_tallied_once_under_its_verdict(policy: Policy, batch: Sequence[Record]) -> None:
+    tallies = tallies_of([row_of(record, verdict(record), policy) for record in batch])
+    assert tallies.total() == len(batch)
+    for each in Verdict:
+        assert tallies.total([each]) == sum(verdict(record) is each for record in batch)
+    assert tallies.ages_ms.total() == len(batch)
+
+
+def test_a_partition_that_brought_nothing_has_an_empty_tally() -> None:
+    empty = Tallies().of(3)
+    assert (empty.records, empty.max_event_time) == (0, None)

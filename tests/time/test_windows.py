@@ -1,0 +1,126 @@
+"""The life of a window: it fires, fires again, closes, and never changes after that."""
+
+import pytest
+from hypothesis import given
+
+from pipeline.time.verdicts import Policy, Verdict
+from pipeline.time.windows import Due, Windows
+from tests.time.core import Core
+from tests.time.strategies import Step, policies, streams
+
+POLICY = Policy(bound_ms=10, allowed_lateness_ms=20, idle_timeout_ms=100, max_future_skew_ms=300, window_ms=50)
+
+
+def published(due: Due, universe: set[int]) -> set[int]:
+    """The windows that a publication of `due` covers, by their end."""
+    return {end for end in universe if due.after < end <= due.upto or end in due.again}
+
+
+def fired_by(due: Due, end: int) -> int:
+    """The batch that a publication names as the one that fired a window."""
+    return next(batch for boundary, batch in due.steps if boundary >= end)
+
+
+@pytest.mark.parametrize(("watermark", "fired"), [(99, set()), (100, {100}), (101, {100})])
+def test_a_window_fires_when_the_watermark_reaches_its_end(watermark: int, fired: set[int]) -> None:
+    due = Windows(POLICY).after_batch({100}, None, watermark, batch=1)
+    assert (due.fired, due.again, bool(due)) == (fired, set(), bool(fired))
+
+
+def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
+    windows = Windows(POLICY)
+    windows.after_batch({100}, None, 100, batch=1)
+    due = windows.after_batch({100}, 100, 105, batch=2)
+    assert (due.fired, due.again) == (frozenset(), {100})
+    assert fired_by(due, 100) == 1
+
+
+def test_a_fired_window_in_which_nothing_was_counted_is_not_due() -> None:
+    windows = Windows(POLICY)
+    windows.after_batch({100}, None, 100, batch=1)
+    assert not windows.after_batch({200}, 100, 105, batch=2)
+
+
+@pytest.mark.parametrize(("watermark", "closed"), [(119, set()), (120, {100})])
+def test_a_window_closes_at_its_end_plus_the_allowed_lateness(watermark: int, closed: set[int]) -> None:
+    windows = Windows(POLICY)
+    windows.after_batch({100}, None, 100, batch=1)
+    due = windows.after_batch(set(), 100, watermark, batch=2)
+    assert due.closed == closed
+    assert windows.open == {100} - closed
+
+
+def test_one_batch_may_count_in_a_window_fire_it_and_close_it() -> None:
+    windows = Windows(POLICY)
+    due = windows.after_batch({100, 150}, None, 1000, batch=7)
+    assert due.fired == due.closed == {100, 150}
+    assert not windows.open
+    assert fired_by(due, 100) == fired_by(due, 150) == 7
+
+
+def test_no_window_is_due_while_there_is_no_watermark() -> None:
+    due = Windows(POLICY).after_batch({100}, None, None, batch=1)
+    assert not due
+    assert not due.closed
+
+
+@given(policies, streams)
+def test_each_window_fires_once_and_closes_once_and_never_changes_after_that(
+    policy: Policy, stream: list[Step]
+) -> None:
+    core, fired, closed = Core(policy), set[int](), set[int]()
+    for step in stream:
+        _, due = core.take(step)
+        assert not due.fired & fired
+        assert not due.closed & closed
+        assert not (due.fired | due.again) & closed
+        assert not due.fired & due.again
+        fired |= due.fired | due.again  # one that was empty when the watermark passed it is only ever due "again"
+        closed |= due.closed
+        assert closed <= fired
+
+
+@given(policies, streams)
+def test_a_window_with_counted_events_is_due_exactly_once_the_watermark_has_reached_its_end(
+    policy: Policy, stream: list[Step]
+) -> None:
+    core, universe, shown = Core(policy), set[int](), dict[int, int]()
+    counted = dict[int, int]()
+    for step in stream:
+        verdicts, due = core.take(step)
+        for record in [record for record in step.records if verdicts[record] is Verdict.COUNTED]:
+            end = record.event_time - record.event_time % policy.window_ms + policy.window_ms
+            universe.add(end)
+            counted[end] = counted.get(end, 0) + 1
+        shown.update({end: counted[end] for end in published(due, universe)})
+        watermark = core.frontier.watermark
+        assert shown == {end: counted[end] for end in universe if watermark is not None and watermark >= end}
+
+
+@given(policies, streams)
+def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: Policy, stream: list[Step]) -> None:
+    core, reached = Core(policy), list[tuple[int, int]]()
+    for step in stream:
+        _, due = core.take(step)
+        if core.frontier.watermark is not None:
+            reached.append((core.frontier.watermark, core.number))
+        for end in due.fired | due.again:
+            assert fired_by(due, end) == next(batch for watermark, batch in reached if watermark >= end)
+
+
+@given(policies, streams)
+def test_one_publication_for_several_batches_covers_what_theirs_would(policy: Policy, stream: list[Step]) -> None:
+    core, universe, apart, names = Core(policy), set[int](), set[int](), dict[int, int]()
+    together: Due | None = None
+    for step in stream:
+        _, due = core.take(step)
+        universe |= core.windows.open | due.fired | due.again
+        if not due:  # the publisher is offered nothing then
+            continue
+        apart |= published(due, universe)
+        names.update({end: fired_by(due, end) for end in published(due, universe)})
+        together = together.then(due) if together else due
+    if together is not None:
+        assert published(together, universe) == apart
+        assert {end: fired_by(together, end) for end in apart} == names
+        assert together.fired == {end for end in apart if end > together.after}

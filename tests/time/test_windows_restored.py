@@ -1,0 +1,82 @@
+"""A start from the tables goes on as if the service had never stopped."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.time import rules
+from pipeline.time.verdicts import Policy
+from pipeline.time.windows import Due, Windows
+from tests.time.core import Core
+from tests.time.strategies import Step, policies, streams
+
+
+@dataclass
+class Tables:
+    """What panes and ledger would know after some batches."""
+
+    policy: Policy
+    pane_ends: set[int] = field(default_factory=set)
+    watermarks: dict[int, int] = field(default_factory=dict)
+    """Each watermark and the first batch that reached it."""
+
+    def take(self, core: Core, step: Step) -> Due:
+        before = set(core.windows.open)
+        _, due = core.take(step)
+        self.pane_ends |= before | core.windows.open | due.fired | due.again
+        if core.frontier.watermark is not None:
+            self.watermarks.setdefault(core.frontier.watermark, core.number)
+        return due
+
+    def restored(self, published: int) -> Windows:
+        """As a start does it; `published` is the watermark up to which `page_views` is known to be published."""
+        lateness = self.policy.allowed_lateness_ms
+        known = {end for end in self.pane_ends if not rules.has_closed(end, published, lateness)}
+        return Windows.restored(self.policy, known, sorted(self.watermarks.items()))
+
+
+@given(policies, streams, streams)
+def test_a_restored_service_makes_the_same_windows_due(policy: Policy, past: list[Step], future: list[Step]) -> None:
+    core, tables = Core(policy), Tables(policy)
+    for step in past:
+        tables.take(core, step)
+    other = Core(policy, core.now, core.number, core.frontier)
+    other.windows = tables.restored(_number(core.frontier.watermark))
+    other.windows.at_start(core.frontier.watermark)
+    for step in future:
+        assert other.take(step) == core.take(step)
+
+
+@given(policies, streams, st.data())
+def test_a_start_publishes_again_all_that_may_have_been_missed(
+    policy: Policy, past: list[Step], data: st.DataObject
+) -> None:
+    core, tables, dues = Core(policy), Tables(policy), []
+    for step in past:
+        dues.append(tables.take(core, step))
+    watermarks = [rules.NO_WATERMARK, *sorted(tables.watermarks)]
+    published = data.draw(st.sampled_from(watermarks))
+    again = tables.restored(published).at_start(core.frontier.watermark)
+    for due in dues:
+        missed = due.fired | due.again if due.upto > published else frozenset()
+        assert missed <= again.again
+    assert again.closed <= again.again
+    assert not any(rules.has_closed(end, published, policy.allowed_lateness_ms) for end in again.again)
+
+
+def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
+    policy = Policy(10, 20, 100, 300, 50)
+    assert not Windows(policy).at_start(None)
+
+
+def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
+    policy = Policy(10, 20, 100, 300, 50)
+    windows = Windows.restored(policy, {100, 150}, [(90, 3), (104, 5), (117, 8)])
+    due = windows.at_start(117)
+    assert due.again == {100}
+    assert due.steps[0] == (100, 5)
+
+
+def _number(watermark: int | None) -> int:
+    return rules.NO_WATERMARK if watermark is None else watermark

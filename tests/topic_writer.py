@@ -1,0 +1,55 @@
+"""Records on a topic, well-formed or not, each with the Kafka timestamp that the test gives it."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from confluent_kafka import Producer
+
+from producers.encode import encode_one
+
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A record as bytes; without a Kafka timestamp it gets the time of sending."""
+
+    value: bytes | None
+    key: bytes | None = None
+    partition: int = 0
+    timestamp_ms: int = 0
+
+
+def event(user: str, event_time: int, act: str = "visit", partition: int = 0, timestamp_ms: int = 0) -> Raw:
+    """A well-formed event; its Kafka timestamp is its event time unless told otherwise."""
+    return Raw(value_of(user, event_time, act), user.encode(), partition, timestamp_ms or event_time)
+
+
+def value_of(user: str, event_time: int, act: str = "visit") -> bytes:
+    """The framed bytes of an event."""
+    return encode_one(
+        {"event_id": "e", "event_type": act, "user_id": user, "event_time": event_time, "page_url": "/"}
+    )
+
+
+def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:
+    """Produce records in order and wait until all are acknowledged."""
+    producer, errors = _producer(bootstrap_servers), list[object]()
+    for record in records:
+        producer.produce(
+            topic,
+            record.value,
+            record.key,
+            record.partition,
+            lambda error, _: errors.append(error) if error else None,
+            record.timestamp_ms or time.time_ns() // 1_000_000,
+        )
+    assert producer.flush(PATIENCE_S) == 0
+    assert not errors
+
+
+@cache
+def _producer(bootstrap_servers: str) -> Producer:
+    return Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 0, "log_level": 0, "acks": "all"})

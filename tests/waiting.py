@@ -1,0 +1,19 @@
+"""Waiting on a condition with a deadline: the only way a test lets time pass."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PAUSE_S = 0.02
+
+
+def wait_for(condition: Callable[[], T | None], seconds: float, what: str) -> T:
+    """The first true answer of `condition`; fails after so many seconds, saying what never came."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not happen within {seconds:g} s")
+        time.sleep(PAUSE_S)
+    return answer

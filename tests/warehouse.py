@@ -1,0 +1,53 @@
+"""The tables of a warehouse as a reader without Spark sees them."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+EPOCH = 10**9
+
+
+def table(warehouse: Path, name: str) -> pa.Table:
+    """A whole table as it is now, void rows included."""
+    return DeltaTable(str(warehouse / name)).to_pyarrow_table()
+
+
+def rows(warehouse: Path, name: str) -> list[dict[str, Any]]:
+    """The same as plain dictionaries."""
+    found: list[dict[str, Any]] = table(warehouse, name).to_pylist()
+    return found
+
+
+def page_views(warehouse: Path) -> dict[tuple[str, int, int], tuple[int, int, int]]:
+    """(user, window start, window end) -> (page views, clicks, late events); fails if a row is there twice."""
+    found = rows(warehouse, "page_views")
+    cells = {
+        (row["user_id"], milliseconds(row["window_start"]), milliseconds(row["window_end"])): (
+            row["page_views"],
+            row["clicks"],
+            row["late_events"],
+        )
+        for row in found
+    }
+    assert len(cells) == len(found)
+    return cells
+
+
+def milliseconds(moment: datetime) -> int:
+    """A timestamp of a table as integer milliseconds since the epoch."""
+    return round(moment.timestamp() * 1000)
+
+
+def latest_batch(warehouse: Path) -> list[dict[str, Any]]:
+    """The ledger's rows of its newest batch."""
+    ledger = rows(warehouse, "ledger")
+    newest = max(row["batch"] for row in ledger)
+    return [row for row in ledger if row["batch"] == newest]
+
+
+def batches(warehouse: Path) -> list[int]:
+    """The ids of the committed batches in order, without the rows that open an epoch."""
+    return sorted({row["batch"] for row in rows(warehouse, "ledger") if row["batch"] % EPOCH})
