@@ -14,6 +14,7 @@ _ROOT = Path(__file__).parent.parent
 _POLL_S = 0.1
 _STOP_S = 120.0
 _SHOWN_LINES = 15
+_SHOWN_WIDTH = 300
 
 
 @contextmanager
@@ -56,11 +57,13 @@ def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: 
     deadline = time.monotonic() + seconds
     while not done():
         if process.poll() is not None or time.monotonic() > deadline:
-            state = "is still busy" if process.returncode is None else f"ended with {process.returncode}"
-            raise BenchmarkError(f"a process {state} after less or more than {seconds:g} s:\n{last_words(log)}")
+            failure = f"took more than {seconds:g} s" if process.returncode is None else f"ended: {process.returncode}"
+            raise BenchmarkError(f"a process {failure}\n{last_words(log)}")
         time.sleep(_POLL_S)
 
 
 def last_words(log: Path) -> str:
-    """The end of a log."""
-    return "\n".join(log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:])
+    """The causes that a log names, which Spark buries under plans and traces, and its end."""
+    lines = [line[:_SHOWN_WIDTH] for line in log.read_text(errors="replace").splitlines()]
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    return "\n".join([*dict.fromkeys(causes), *lines[-_SHOWN_LINES:]])

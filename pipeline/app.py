@@ -17,7 +17,7 @@ from pipeline.running import RunningService
 from pipeline.service import Service
 from pipeline.session import spark_session
 from pipeline.settings import Settings
-from pipeline.start import open_epoch
+from pipeline.start import Tenure, open_epoch
 from pipeline.tables.ledger import Ledger
 from schemas import load_schemas
 
@@ -28,17 +28,18 @@ def wall_clock() -> int:
 
 
 @contextmanager
-def open_service(settings: Settings, now: Clock = wall_clock) -> Iterator[RunningService]:
+def open_service(settings: Settings, now: Clock = wall_clock, tenure: Tenure | None = None) -> Iterator[RunningService]:
     """A service that has opened its epoch; everything is closed again in reverse order.
 
-    `now` gives the service's clock in epoch milliseconds. Raises SetUpError where something must be put right first.
+    `now` gives the service's clock in epoch milliseconds, `tenure` is kept by a process that opens a warehouse
+    again and again. Raises SetUpError where something must be put right first, Replaced if a newer service took over.
     """
     _require(settings)
     with ExitStack() as stack:
         parts = _parts(settings, now, stack)
         exporter = Exporter(parts.observer, settings.metrics)
         stack.callback(exporter.close)
-        opened = open_epoch(parts, settings.kafka)
+        opened = open_epoch(parts, settings.kafka, tenure or Tenure())
         publisher = Publisher(lambda due, batch: publish_due(parts, due, batch, opened.last_batches))
         stack.callback(publisher.close)
         service = Service(parts, opened, publisher)

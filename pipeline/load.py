@@ -71,7 +71,7 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(file.read_text())
     except OSError as error:
         raise SetUpError(f"the settings file {file} cannot be read: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SetUpError(f"the settings file {file} is not TOML: {error}") from error
 
 

@@ -28,6 +28,10 @@ class Publisher:
             self._pending = (self._pending[0].then(due) if self._pending else due, batch)
         self._last = self._thread.submit(self._run)
 
+    def afterwards(self, task: Callable[[], None]) -> None:
+        """Runs a task once all that was offered is published; not at all if that failed."""
+        self._last = self._thread.submit(lambda: task() if self._error is None else None)
+
     def flush(self) -> None:
         """Returns when all that was offered is published. Raises what a publication raised."""
         if self._last is not None:

@@ -22,6 +22,7 @@ from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from pipeline.tables.write import append
 from pipeline.time.verdicts import Verdict
 from pipeline.time.watermark import Frontier, PartitionState
+from pipeline.upkeep import Upkeep
 
 _REJECTED = (Verdict.TOO_LATE, Verdict.FUTURE, Verdict.MALFORMED)
 
@@ -36,6 +37,7 @@ class Service:
         self._windows = opened.windows
         self._number = opened.number
         self._publisher = publisher
+        self._upkeep = Upkeep(parts, opened.last_batches)
         self._turn = Lock()
         self._closed = False
         self._finisher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="finisher")
@@ -122,6 +124,8 @@ class Service:
         self.committed += 1
         if batch.due:
             self._publisher.offer(batch.due, batch.number)
+        if self._upkeep.due_after(batch):
+            self._publisher.afterwards(lambda: self._upkeep(batch))
         self._observe(batch, committed_at)
 
     def _write_ahead(self, batch: Batch, folded: DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 import structlog
 from pyspark.sql import functions as F
@@ -13,7 +14,7 @@ from pipeline.parts import Parts
 from pipeline.publish import publish_due
 from pipeline.settings import KafkaSettings
 from pipeline.tables import housekeeping
-from pipeline.tables.ledger import EPOCH, LedgerRow
+from pipeline.tables.ledger import EPOCH, LedgerRow, replaced
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import read
 from pipeline.time import rules
@@ -34,18 +35,29 @@ class Opened:
     """Of the epochs before: the last batch that each committed."""
 
 
-def open_epoch(parts: Parts, kafka: KafkaSettings) -> Opened:
+@dataclass(slots=True)
+class Tenure:
+    """The epoch that this process opened last, over all its attempts; none before the first."""
+
+    epoch: int | None = None
+
+
+def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     """Opens the next epoch: reads the ledger, fences older processes, removes void rows, republishes what is due.
 
-    Raises SetUpError where ledger and topic do not fit together, Replaced if another service starts at the same time.
+    Raises SetUpError where ledger and topic do not fit together, Replaced if another service starts at the same time,
+    or has started since `tenure` began.
     """
     housekeeping.create_tables(parts.warehouse, parts.policy.window_ms)
     rows = parts.ledger.latest()
+    if tenure.epoch is not None and rows[0].epoch > tenure.epoch:
+        _give_way(parts, rows[0].epoch, tenure.epoch)
     frontier = _frontier(rows, parts, kafka)
     number = (rows[0].epoch + 1 if rows else 1) * EPOCH
     before = parts.ledger.last_batches()
     opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), Due(0, 0), parts.now())
     parts.ledger.commit(opening.ledger_rows(parts.now()))
+    tenure.epoch = number // EPOCH
     housekeeping.delete_void(parts.warehouse, before)
     windows = _windows(parts, rows)
     due = windows.at_start(frontier.watermark)
@@ -56,6 +68,12 @@ def open_epoch(parts: Parts, kafka: KafkaSettings) -> Opened:
     parts.observer.opened(number // EPOCH, frontier)
     _log.info("epoch opened", epoch=number // EPOCH, watermark=frontier.watermark, republished=len(due.again))
     return Opened(number, frontier, windows, before)
+
+
+def _give_way(parts: Parts, newest_epoch: int, own_epoch: int) -> NoReturn:
+    """A service that failed because it was replaced must not start again and replace its successor."""
+    housekeeping.delete_void(parts.warehouse, {own_epoch: parts.ledger.last_batches()[own_epoch]})
+    raise replaced(newest_epoch, own_epoch)
 
 
 def _frontier(rows: list[LedgerRow], parts: Parts, kafka: KafkaSettings) -> Frontier:

@@ -9,6 +9,7 @@ import structlog
 from pipeline.app import open_service
 from pipeline.errors import Replaced, SetUpError, TransientError
 from pipeline.settings import Settings
+from pipeline.start import Tenure
 
 _PAUSES_S: Final = (1, 2, 5, 10, 30)
 """Between attempts that commit nothing; after the last one the process gives up, for whoever watches it to see."""
@@ -28,9 +29,9 @@ def supervise(settings: Settings) -> None:
     """
     stopping = Event()
     _stop_on_signals(stopping)
-    vain = 0
+    vain, tenure = 0, Tenure()
     while not stopping.is_set():
-        attempt = _Attempt(settings, stopping)
+        attempt = _Attempt(settings, stopping, tenure)
         try:
             attempt.run()
         except (SetUpError, Replaced):
@@ -38,22 +39,28 @@ def supervise(settings: Settings) -> None:
         except Exception as error:
             vain = 0 if attempt.committed else vain + 1
             if vain > len(_PAUSES_S):
-                raise TransientError(f"gave up after {vain} attempts that committed nothing: {error}") from error
+                raise TransientError(f"gave up after {vain} attempts that committed nothing: {_brief(error)}") from error
             pause = _PAUSES_S[max(vain - 1, 0)]
-            _log.warning("the service failed and starts again from the ledger", pause_s=pause, reason=str(error))
+            _log.warning("the service failed and starts again from the ledger", pause_s=pause, reason=_brief(error))
             stopping.wait(pause)
+
+
+def _brief(error: Exception) -> str:
+    """What happened, without the pages of Java frames behind it; py4j puts the reason on its second line."""
+    return " ".join(str(error).split("\n")[:2]).strip()
 
 
 class _Attempt:
     """One life of the service, and whether it got anywhere."""
 
-    def __init__(self, settings: Settings, stopping: Event) -> None:
+    def __init__(self, settings: Settings, stopping: Event, tenure: Tenure) -> None:
         self._settings = settings
         self._stopping = stopping
+        self._tenure = tenure
         self.committed = False
 
     def run(self) -> None:
-        with open_service(self._settings) as service:
+        with open_service(self._settings, tenure=self._tenure) as service:
             _stop_on_signals(self._stopping)  # again: Spark's start takes SIGINT for itself
             try:
                 service.run(self._stopping)

@@ -44,6 +44,12 @@ def epochs(warehouse: Path) -> set[int]:
     return {row["batch"] // EPOCH for row in rows(warehouse, "ledger")}
 
 
+def ledger_version(warehouse: Path) -> int:
+    """How many commits the ledger has seen, 0 before the first epoch. Cheap enough to ask again and again."""
+    log = warehouse / "ledger" / "_delta_log"
+    return max((int(commit.stem) for commit in log.glob("*.json") if commit.stem.isdigit()), default=0)
+
+
 def _counted(warehouse: Path, watermark: int | None) -> Counter[Cell]:
     """What the fired windows show, and the committed panes of the others."""
     cells: Counter[Cell] = Counter()

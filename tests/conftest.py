@@ -12,6 +12,15 @@ from tests.kafka_cluster import Cluster, any_cluster
 MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
 
 
+# Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
+PY4J_SOCKETS = r"ignore:unclosed <socket\.socket fd=\d+, family=2, .*laddr=\('127\.0\.0\.1':ResourceWarning"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Warnings are errors, but not those of others."""
+    config.addinivalue_line("filterwarnings", PY4J_SOCKETS)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the fixtures it uses."""
     for item in items:

@@ -28,7 +28,7 @@ class Process:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(environment or {})},
+                env={**_inherited(), **(environment or {})},
                 start_new_session=True,
             )
 
@@ -48,11 +48,11 @@ class Process:
             self.popen.wait(seconds)
         return self.alive
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
         """Sends a signal to the command alone."""
         self.popen.send_signal(number)
 
-    def signal_group(self, number: signal.Signals) -> None:
+    def send_to_group(self, number: signal.Signals) -> None:
         """Sends a signal to the command and all that it started."""
         with suppress(ProcessLookupError):
             os.killpg(self.popen.pid, number)
@@ -66,7 +66,7 @@ class Process:
 
     def kill(self) -> None:
         """Ends the whole group as a power cut would."""
-        self.signal_group(signal.SIGKILL)
+        self.send_to_group(signal.SIGKILL)
         self.popen.wait()
 
     def __enter__(self) -> Self:
@@ -76,6 +76,11 @@ class Process:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.kill()
+
+
+def _inherited() -> dict[str, str]:
+    """What the tests run with, less what only they understand: the service refuses a setting it does not know."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("TIDEMARK_TEST_")}
 
 
 def tidemark(log: Path, *arguments: str) -> Process:

@@ -24,11 +24,9 @@ class Clock:
         self.now_ms += milliseconds
 
 
-def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: dict[str, Any]) -> Settings:
-    """Settings that read a topic from its beginning; `sections` add to them or replace them."""
+def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -> Settings:
+    """Settings that read a topic from its beginning; `sections` replace the ones here, but `kafka` adds to them."""
     kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
     spark = {"conf": {"spark.driver.memory": "1g"}}
-    told = {"metrics": {"port": 0}, "spark": spark, **sections, "kafka": kafka | sections.get("kafka", {})}
-    schemas = told.pop("schemas", None)
-    everything: dict[str, Any] = {"warehouse": str(warehouse), **told, **(schemas or {})}
-    return Settings(**everything)
+    told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
+    return Settings(**{**told, **sections, "kafka": kafka | sections.get("kafka", {})})

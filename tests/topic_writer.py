@@ -29,9 +29,7 @@ def event(user: str, event_time: int, act: str = "visit", partition: int = 0, ti
 
 def value_of(user: str, event_time: int, act: str = "visit") -> bytes:
     """The framed bytes of an event."""
-    return encode_one(
-        {"event_id": "e", "event_type": act, "user_id": user, "event_time": event_time, "page_url": "/"}
-    )
+    return encode_one({"event_id": "e", "event_type": act, "user_id": user, "event_time": event_time, "page_url": "/"})
 
 
 def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:
@@ -43,8 +41,8 @@ def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:
             record.value,
             record.key,
             record.partition,
-            lambda error, _: errors.append(error) if error else None,
-            record.timestamp_ms or time.time_ns() // 1_000_000,
+            on_delivery=lambda error, _: errors.append(error) if error else None,
+            timestamp=record.timestamp_ms or time.time_ns() // 1_000_000,
         )
     assert producer.flush(PATIENCE_S) == 0
     assert not errors

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PAUSE_S = 0.02
+PAUSE_S = 0.05
 
 
 def wait_for(condition: Callable[[], T | None], seconds: float, what: str) -> T:

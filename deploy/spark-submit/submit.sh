@@ -31,7 +31,7 @@ jars=$("$python" -m pipeline.jars spark --print comma)
 # A record that claims a huge string must not make a JVM allocate it, neither here nor on an executor.
 limits=$("$python" -c 'from pipeline.session import AVRO_LIMITS; print(AVRO_LIMITS)')
 
-exec "$SPARK_HOME/bin/spark-submit" \
+"$SPARK_HOME/bin/spark-submit" \
     --master "$MASTER" \
     --deploy-mode client \
     --name tidemark \
@@ -39,5 +39,17 @@ exec "$SPARK_HOME/bin/spark-submit" \
     --driver-java-options "-XX:+UseParallelGC $limits" \
     --conf "spark.executor.extraJavaOptions=-XX:+UseParallelGC $limits" \
     --conf "spark.sql.shuffle.partitions=${CORES:-4}" \
-    "${options[@]}" \
-    "$here/tidemark_job.py" "$@"
+    ${options[@]+"${options[@]}"} \
+    "$here/tidemark_job.py" "$@" &
+submit=$!
+# The JVM would end at once and take the batch in hand with it. So only its child is asked to stop, the driver's Python:
+# that finishes the batch, and the JVM ends behind it.
+signals=0
+trap 'signals=$((signals + 1)); pkill -TERM -P "$submit" || kill "$submit"' TERM INT
+while :; do
+    seen=$signals code=0
+    wait "$submit" || code=$?
+    # A signal ends the waiting, not the job.
+    [ "$seen" = "$signals" ] && break
+done
+exit "$code"

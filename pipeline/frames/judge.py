@@ -28,10 +28,17 @@ def judge(decoded: DataFrame, schemas: Mapping[int, str], policy: Policy, waterm
         F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP),
         "event.*",
     )
-    checks = _frame_checks(schemas) | _event_checks(policy, watermark)
-    first: Any = F
-    failed = reduce(lambda chain, item: chain.when(item[1], F.lit(int(item[0]))), checks.items(), first)
-    return flat.withColumn(c.CHECK, failed.otherwise(F.lit(int(Check.PASSED))))
+    # What is wrong with a frame is asked only where there is no event: for nearly every record never.
+    no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
+    event = _first_failed(_event_checks(policy, watermark), Check.PASSED)
+    return flat.withColumn(c.CHECK, F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event))
+
+
+def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
+    chain: Any = F
+    chain = reduce(lambda cases, item: cases.when(item[1], F.lit(int(item[0]))), checks.items(), chain)
+    found: Column = chain.otherwise(F.lit(int(otherwise)))
+    return found
 
 
 def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
@@ -40,7 +47,6 @@ def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
         Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0),
         Check.MAGIC_BYTE: ~has_frame(),
         Check.SCHEMA_ID: ~has_known_schema(schemas),
-        Check.AVRO: F.col(c.EVENT_TIME).isNull(),
     }
 
 

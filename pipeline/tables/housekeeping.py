@@ -1,11 +1,10 @@
 """Removing what no longer counts, and merging small files; done by delta-rs beside Spark's writes."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
-from deltalake.exceptions import CommitFailedError
 
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
@@ -14,6 +13,7 @@ from pipeline.tables.schemas import DEAD_LETTERS, PAGE_VIEWS, PANES, WRITER_APP,
 
 _WINDOW_MS: Final = "tidemark.window_ms"
 _FILE_BYTES: Final = 64 * 1024 * 1024
+_MANY_FILES: Final = 64
 
 
 def create_tables(warehouse: str, window_ms: int) -> None:
@@ -38,17 +38,23 @@ def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:
 
 
 def sweep_panes(warehouse: str, before: int) -> None:
-    """Removes panes that start before a time in milliseconds, and merges the small files of the others."""
-    with suppress(CommitFailedError):  # a batch was written meanwhile: the next time will do
-        _table(PANES, warehouse).delete(f"{c.PANE_START} < {before}")
-        _merge(PANES, warehouse)
+    """Removes panes that start before a time in milliseconds."""
+    _table(PANES, warehouse).delete(f"{c.PANE_START} < {before}")
 
 
 def merge_small_files(warehouse: str) -> None:
-    """Keeps the number of files of the lasting tables in proportion to their rows."""
-    for spec in (DEAD_LETTERS, PAGE_VIEWS):
-        with suppress(CommitFailedError):
-            _merge(spec, warehouse)
+    """Keeps the number of files in proportion to the rows."""
+    for spec in (PANES, DEAD_LETTERS, PAGE_VIEWS):
+        table = _table(spec, warehouse)
+        small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
+        if len(small) >= _MANY_FILES:
+            table.optimize.compact(target_size=_FILE_BYTES)
+
+
+def remove_dead_files(warehouse: str) -> None:
+    """Removes files that no version within the retention of a table needs."""
+    for spec in (PANES, DEAD_LETTERS, PAGE_VIEWS):
+        _table(spec, warehouse).vacuum(dry_run=False)
 
 
 def last_published(warehouse: str) -> int | None:
@@ -60,10 +66,6 @@ def fence(warehouse: str, batch: int) -> None:
     """Puts a transaction version on `page_views`, so that Delta skips writes of older processes."""
     version = CommitProperties(app_transactions=[Transaction(WRITER_APP, batch)])
     _table(PAGE_VIEWS, warehouse).create_write_transaction([], "append", PAGE_VIEWS.schema, commit_properties=version)
-
-
-def _merge(spec: TableSpec, warehouse: str) -> None:
-    _table(spec, warehouse).optimize.compact(target_size=_FILE_BYTES)
 
 
 def _table(spec: TableSpec, warehouse: str) -> DeltaTable:

@@ -47,6 +47,14 @@ class LedgerRow:
     committed_at: int
 
 
+def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
+    """What a service says that finds a newer epoch in the ledger."""
+    return Replaced(
+        f"another service has opened epoch {newest_epoch} on this warehouse; this one was epoch {own_epoch} and stops. "
+        "Run one service per warehouse"
+    )
+
+
 class Ledger:
     """One writer's view of the ledger; its handle moves only with its own commits until it is refused."""
 
@@ -99,10 +107,7 @@ class Ledger:
         self._table.update_incremental()
         newest = max(self.last_batches().values(), default=0)
         if newest >= batch:
-            raise Replaced(
-                f"another service has opened epoch {newest // EPOCH} on this warehouse; this one was epoch "
-                f"{batch // EPOCH} and stops. Run one service per warehouse"
-            )
+            raise replaced(newest // EPOCH, batch // EPOCH)
 
     def _read(self, columns: list[str]) -> pa.Table:
         return self._table.to_pyarrow_dataset().to_table(columns=columns)

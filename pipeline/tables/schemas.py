@@ -14,7 +14,13 @@ from pipeline.frames import columns as c
 WRITER_APP: Final = "tidemark"
 """Application id of the fence on `page_views`; its transaction version is the batch last published."""
 
-_LONG_LOG: Final = {"delta.checkpointInterval": "100"}
+_PROPERTIES: Final = {
+    # The default of 10 costs about a second every ten batches.
+    "delta.checkpointInterval": "100",
+    # A commit a second leaves 86,400 files a day in the log, and as many dead data files.
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class TableSpec:
 
     name: str
     schema: pa.Schema
-    properties: dict[str, str] = field(default_factory=lambda: dict(_LONG_LOG))
+    properties: dict[str, str] = field(default_factory=lambda: dict(_PROPERTIES))
 
     def uri(self, warehouse: str) -> str:
         """Where the table lives."""
@@ -56,7 +62,7 @@ PANES: Final = TableSpec(
         ]
     ),
     # Publication looks panes up by time and batch: statistics of further columns would only cost.
-    {**_LONG_LOG, "delta.dataSkippingNumIndexedCols": "2"},
+    {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "2"},
 )
 PAGE_VIEWS: Final = TableSpec(
     "page_views",

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 
 from producers.truth import Truth
-from tests.against_truth import assert_tells_the_truth, epochs, void_rows
+from tests.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
 from tests.kafka_cluster import Cluster
 from tests.processes import Process, producers, tidemark
 from tests.waiting import wait_for
 
 KILLS = 10
-START_S = 90
-BATCH_S = 60
+COMMIT_S = 180
 LONGEST_SPAN_S = 1.0
 # Some of a thousand users are late, from the future or unreadable, and a partition falls silent on the way.
 DISORDER = (
@@ -50,10 +48,9 @@ class Stream:
         self.lives += 1
         return tidemark(self.folder / f"life-{self.lives}.log", "run", *self.options, *RULES, *more)
 
-    def version(self) -> int:
-        """How many commits the ledger has seen; nothing of Tidemark's needs to be asked for that."""
-        ledger = str(self.warehouse / "ledger")
-        return DeltaTable(ledger).version() if DeltaTable.is_deltatable(ledger) else 0
+    def await_version(self, version: int, life: Process) -> None:
+        """Returns when the ledger has come so far, or the life ended too soon."""
+        wait_for(lambda: ledger_version(self.warehouse) >= version or not life.alive, COMMIT_S, f"version {version}")
 
 
 @pytest.mark.timeout(900)
@@ -83,10 +80,10 @@ def kill_once(stream: Stream, chance: random.Random) -> int:
     the lives it falls into folds, write-aheads, commits and publications.
     """
     commits, span = chance.choice((1, 2, 3, 4)), chance.uniform(0, LONGEST_SPAN_S)
-    before = stream.version()
+    before = ledger_version(stream.warehouse)
     with stream.start() as life:
-        wait_for(lambda: stream.version() > before or not life.alive, START_S, "the opening of the epoch")
-        wait_for(lambda: stream.version() >= before + commits or not life.alive, BATCH_S, f"commit {commits}")
+        for number in range(1, commits + 1):
+            stream.await_version(before + number, life)
         assert life.lives_for(span), life.said
         life.kill()
     return void_rows(stream.warehouse, "panes") + void_rows(stream.warehouse, "dead_letters")
@@ -98,5 +95,5 @@ def simulated(log: Path, *where: str) -> Iterator[None]:
     with producers(log, "simulate", *where, *DISORDER, "--truth-window", "5s") as site:
         yield
         assert site.alive, site.said
-        site.signal(signal.SIGTERM)
+        site.send(signal.SIGTERM)
         assert site.wait() == 0, site.said

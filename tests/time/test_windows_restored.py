@@ -52,9 +52,8 @@ def test_a_restored_service_makes_the_same_windows_due(policy: Policy, past: lis
 def test_a_start_publishes_again_all_that_may_have_been_missed(
     policy: Policy, past: list[Step], data: st.DataObject
 ) -> None:
-    core, tables, dues = Core(policy), Tables(policy), []
-    for step in past:
-        dues.append(tables.take(core, step))
+    core, tables = Core(policy), Tables(policy)
+    dues = [tables.take(core, step) for step in past]
     watermarks = [rules.NO_WATERMARK, *sorted(tables.watermarks)]
     published = data.draw(st.sampled_from(watermarks))
     again = tables.restored(published).at_start(core.frontier.watermark)

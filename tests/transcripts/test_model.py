@@ -3,7 +3,7 @@
 import pytest
 
 from tests.transcripts.model import Model
-from tests.transcripts.transcript import RowKey, Row, Transcript, transcripts
+from tests.transcripts.transcript import Row, RowKey, Transcript, transcripts
 
 
 @pytest.mark.parametrize("transcript", transcripts(), ids=lambda transcript: transcript.name)

@@ -28,7 +28,9 @@ def test_the_service_does_what_transcript_and_model_say(
     model, rows = Model(transcript, clock()), dict[RowKey, Row]()
     with open_service(settings_for(transcript, broker, topic, tmp_path), now=clock) as service:
         for step in transcript.steps:
-            seen = play(step, service, clock, lambda step=step: publish(step, broker, topic), tmp_path)
+            clock.move(step.wait_ms)
+            publish(step, broker, topic)
+            seen = play(step, service, tmp_path)
             assert seen == model.play(step.send, step.wait_ms)
             if step.tells:
                 step.check(rows, seen)
@@ -36,14 +38,10 @@ def test_the_service_does_what_transcript_and_model_say(
     assert_conserved(tmp_path)
 
 
-def play(
-    step: Step, service: RunningService, clock: Clock, publish: Callable[[], None], warehouse: Path
-) -> Seen:
-    """One step on the real thing."""
+def play(step: Step, service: RunningService, warehouse: Path) -> Seen:
+    """One step on the real thing, its events being on the topic."""
     before = tables.latest_batch(warehouse)[0]["batch"]
-    clock.move(step.wait_ms)
     if step.send:
-        publish()
         service.drain()
     else:
         service.tick()

@@ -1,0 +1,116 @@
+"""`make demo`: a broker, a disorderly site, the service, and a live view; then the truth against the tables."""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+
+from demo.broker import Broker
+from demo.check import as_table, check
+from demo.children import Child, child, free_port
+from pipeline.errors import SetUpError, TidemarkError
+from pipeline.observe.view import Status, render
+from pipeline.status import read_status
+from producers.truth import Truth
+
+TOPIC: Final = "events"
+PARTITIONS: Final = 4
+# Short windows, so that a minute shows many of them fire, fire again and close.
+SERVICE: Final = (
+    *("--window.size", "10s"),
+    *("--time.bound", "3s"),
+    *("--time.allowed-lateness", "5s"),
+    *("--time.idle-timeout", "10s"),
+)
+SITE: Final = (
+    *("--rate", "2000"),
+    *("--users", "5000"),
+    *("--jitter", "6s"),
+    *("--late-share", "0.01"),
+    *("--late-by", "5m"),
+    *("--late-after", "20s"),
+    *("--future-share", "0.002"),
+    *("--malformed-share", "0.005"),
+    *("--truth-window", "10s"),
+)
+_CAUGHT_UP_S: Final = 120
+_console = Console()
+
+
+def main() -> int:
+    """Run the demo; the exit code is 0 only if the tables say what the producer knows."""
+    seconds = float(os.environ.get("DEMO_SECONDS", "60"))
+    with tempfile.TemporaryDirectory(prefix="tidemark-demo-") as folder:
+        try:
+            return _demo(Path(folder), seconds)
+        except TidemarkError as error:
+            _console.print(f"demo: {error}")
+            return 2 if isinstance(error, SetUpError) else 1
+
+
+def _demo(folder: Path, seconds: float) -> int:
+    warehouse, truth = folder / "warehouse", folder / "truth.json"
+    with Broker(folder / "kafka") as broker:
+        broker.create_topic(TOPIC, PARTITIONS)
+        port = free_port()
+        _tell(broker.bootstrap_servers, warehouse, port)
+        where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC)
+        run = ("pipeline.cli", "run", *where, "--warehouse", str(warehouse), "--metrics.port", str(port), *SERVICE)
+        simulate = ("producers", "simulate", *where, "--truth", str(truth), *SITE)
+        with child("service", run, folder) as service, child("producer", simulate, folder) as site:
+            _watch(warehouse, seconds, service, site)
+            site.end()
+            _await_all_read(warehouse, sum(Truth.load(truth).partitions.values()), service)
+            service.end()
+    lines = check(Truth.load(truth), str(warehouse))
+    _console.print(_picture(read_status(str(warehouse))), as_table(lines))
+    return 0 if all(line.sent == line.found for line in lines) else 1
+
+
+def _tell(servers: str, warehouse: Path, port: int) -> None:
+    _console.print(
+        f"Kafka       {servers}, topic {TOPIC}, {PARTITIONS} partitions\n"
+        f"Warehouse   {warehouse} (Delta tables page_views, dead_letters, ledger)\n"
+        f"Prometheus  http://127.0.0.1:{port}/metrics, /healthz, /readyz\n"
+        "Spark takes some seconds to start; Ctrl-C ends the demo with its final check.\n"
+    )
+
+
+def _watch(warehouse: Path, seconds: float, *children: Child) -> None:
+    """Shows the tables as they fill, for some seconds from the first batch on, or until Ctrl-C."""
+    ends = None
+    try:
+        with Live(console=_console, refresh_per_second=2) as live:
+            while ends is None or time.monotonic() < ends:
+                status = read_status(str(warehouse))
+                if ends is None and status.batch:
+                    ends = time.monotonic() + seconds
+                live.update(_picture(status))
+                for each in children:
+                    each.check()
+                time.sleep(0.5)
+    except KeyboardInterrupt:
+        _console.print("stopping ...")
+
+
+def _picture(status: Status) -> RenderableType:
+    return render(status, time.time_ns() // 1_000_000)
+
+
+def _await_all_read(warehouse: Path, sent: int, service: Child) -> None:
+    """Waits until the ledger has every record that the producer sent."""
+    ends = time.monotonic() + _CAUGHT_UP_S
+    while (read := sum(read_status(str(warehouse)).verdicts.values())) < sent:
+        service.check()
+        if time.monotonic() > ends:
+            raise TidemarkError(f"the service read {read} of {sent} records in {_CAUGHT_UP_S} s; see {service.log}")
+        time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

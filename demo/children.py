@@ -1,0 +1,63 @@
+"""The processes that the demo starts: tied to it, but not to its terminal, so that Ctrl-C ends them in order."""
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from demo.tether import tethered
+from pipeline.errors import TidemarkError
+
+_END_S: Final = 120
+_SHOWN_LINES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A running command, and where its words go."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def check(self) -> None:
+        """Raises TidemarkError, with its last words, if it has ended."""
+        if self.process.poll() is not None:
+            self._fail(f"ended by itself with exit code {self.process.returncode}")
+
+    def end(self) -> None:
+        """SIGTERM, and waits. Raises TidemarkError if that does not end it with exit code 0."""
+        self.process.send_signal(signal.SIGTERM)
+        if self.process.wait(_END_S):
+            self._fail(f"ended with exit code {self.process.returncode}")
+
+    def _fail(self, what: str) -> None:
+        words = "\n".join(self.log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:])
+        raise TidemarkError(f"the {self.name} {what}:\n{words}")
+
+
+@contextmanager
+def child(name: str, module: Sequence[str], folder: Path) -> Iterator[Child]:
+    """Runs `python -m MODULE ARGUMENTS...` and kills what is left of it at the end."""
+    log = folder / f"{name}.log"
+    with log.open("wb") as words:
+        command = tethered([sys.executable, "-m", *module])
+        process = subprocess.Popen(command, stdout=words, stderr=words, start_new_session=True)
+    try:
+        yield Child(name, process, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port() -> int:
+    """A port nobody listens on at this moment."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port

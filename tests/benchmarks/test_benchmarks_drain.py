@@ -1,0 +1,64 @@
+"""Who is compared with whom; and one small run of the real thing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.cli import main
+from benchmarks.contestants import Contestant, Job, contestants
+from benchmarks.drain import Result
+from benchmarks.drain_report import ratios, render
+from benchmarks.options import parse
+from benchmarks.task import Drain
+
+
+def result(job: Job, *seconds: float, batch: int | None = None) -> Result:
+    """A contestant's rounds, each of a cold drain and one of so many seconds."""
+    return Result(Contestant(job, job.name, batch), 1000, [[Drain(99.0, 1.0, 5), Drain(s, 2.0, 5)] for s in seconds])
+
+
+def test_everyone_is_compared_at_their_best_by_the_median_of_their_last_drains() -> None:
+    results = [
+        result(Job.TUNED, 10.0, batch=1),
+        result(Job.TUNED, 5.0, 4.0, 50.0, batch=2),
+        result(Job.DEFAULTS, 50.0),
+        result(Job.OURS, 2.5),
+    ]
+    assert ratios(results) == {"tuned": 2.0, "defaults": 20.0}
+    assert render(results).row_count == len(results)
+
+
+def test_without_a_peer_there_is_nothing_to_compare() -> None:
+    assert ratios([result(Job.OURS, 2.5)]) == {}
+
+
+def test_the_tuned_textbook_runs_at_every_batch_size_and_in_variants() -> None:
+    found = contestants((Job.TUNED, Job.OURS), (1_000_000, 3_000_000), (None,))
+    assert len({contestant.title for contestant in found}) == len(found)
+    assert [c.batch for c in found if c.job is Job.TUNED and not c.conf] == [1_000_000, 3_000_000]
+    assert sum(bool(c.conf) for c in found) == 2
+
+
+def test_what_stands_beside_quick_wins_over_it() -> None:
+    options = parse(["--quick", "--events", "1000", "--only", "drain,growth", "--jobs", "ours"])
+    assert (options.events, options.drains, options.only, options.jobs) == (1000, 2, ("drain", "growth"), (Job.OURS,))
+
+
+def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--only", "drains"])
+    assert "there is no part drains; choose from drain, freshness, growth" in capsys.readouterr().err
+
+
+@pytest.mark.jvm
+@pytest.mark.broker
+def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path) -> None:
+    options = ["--only", "drain", "--jobs", "ours", "--events", "5000", "--drains", "1"]
+    assert main(options, tmp_path) == 0
+    document = json.loads(next(tmp_path.glob("*.json")).read_text())
+    [ours] = document["drain"]
+    [[drain]] = ours["rounds"]
+    assert drain["notes"]["totals"]["records"] == 5000
+    assert drain["window_rows"] == drain["notes"]["totals"]["page_views"] > 0
+    assert ours["rate"] > 0

@@ -1,0 +1,137 @@
+"""What a person must put right is told in one sentence with exit code 2, and without a traceback."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from demo.broker import Broker
+from pipeline.app import open_service
+from pipeline.cli import main
+from tests.conservation import assert_conserved
+from tests.kafka_cluster import Cluster
+from tests.services import settings_of
+from tests.topic_writer import event, send
+from tests.waiting import wait_for
+
+MakeTopic = Callable[..., str]
+Refused = Callable[..., str]
+PATIENCE_S = 60
+WAITING = "waiting for the broker"
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Refused:
+    """Run `tidemark run` with arguments; returns the one sentence that it must end with, exit code 2."""
+    monkeypatch.delenv("TIDEMARK_TEST_BROKER", raising=False)  # the tests' own, and no setting
+
+    def run(*arguments: str) -> str:
+        capsys.readouterr()
+        assert main(["run", "--until-caught-up", *arguments]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("tidemark: ")
+        assert said.count("\n") == 1
+        assert "Traceback" not in said
+        return said
+
+    return run
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """A port on which somebody else listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
+def where(broker: Cluster, topic: str, warehouse: Path) -> list[str]:
+    return [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={warehouse}"]
+
+
+def test_a_topic_that_does_not_exist(broker: Cluster, tmp_path: Path, refused: Refused) -> None:
+    said = refused(*where(broker, "no-such-topic", tmp_path))
+    assert "there is no topic no-such-topic. Create it, or correct kafka.topic" in said
+
+
+def test_a_topic_name_that_no_topic_can_have(broker: Cluster, tmp_path: Path, refused: Refused) -> None:
+    assert "there is no topic no such topic!" in refused(*where(broker, "no such topic!", tmp_path))
+
+
+def test_a_broker_that_is_down(closed_port: int, tmp_path: Path, refused: Refused) -> None:
+    down = Cluster(f"127.0.0.1:{closed_port}")
+    said = refused(*where(down, "clicks", tmp_path), "--kafka.connect-timeout=1s")
+    assert f"no Kafka broker at 127.0.0.1:{closed_port} answered within 1 s" in said
+
+
+def test_a_warehouse_that_cannot_be_written(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path, refused: Refused
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    said = refused(*where(broker, make_topic(), tmp_path / "file" / "warehouse"))
+    assert "warehouse cannot be written" in said
+    assert "Correct the path, or its permissions" in said
+
+
+def test_a_metrics_port_in_use(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path, refused: Refused, taken_port: int
+) -> None:
+    said = refused(*where(broker, make_topic(), tmp_path), f"--metrics.port={taken_port}")
+    assert f"cannot serve metrics on 127.0.0.1 port {taken_port}" in said
+
+
+def test_a_misspelt_flag(refused: Refused) -> None:
+    assert "unrecognized arguments: --topick=clicks" in refused("--topick=clicks")
+
+
+def test_a_misspelt_variable(monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:
+    monkeypatch.setenv("TIDEMARK_KAFAK__TOPIC", "clicks")
+    assert "TIDEMARK_KAFAK__TOPIC names no setting" in refused()
+
+
+def test_a_misspelt_setting_in_the_file(tmp_path: Path, refused: Refused) -> None:
+    (tmp_path / "tidemark.toml").write_text('[kafka]\ntopik = "clicks"')
+    assert "kafka.topik: there is no such setting" in refused(f"--config={tmp_path / 'tidemark.toml'}")
+
+
+def test_nothing_set_at_all(refused: Refused) -> None:
+    assert "kafka.bootstrap_servers, kafka.topic, warehouse must be set" in refused()
+
+
+def test_a_schema_that_is_no_json(broker: Cluster, tmp_path: Path, refused: Refused) -> None:
+    (tmp_path / "user_event.avsc").write_text("{")
+    assert "is not valid JSON" in refused(*where(broker, "clicks", tmp_path), f"--schemas={tmp_path}")
+
+
+@pytest.mark.broker
+@pytest.mark.jvm
+def test_a_broker_that_comes_up_later_is_waited_for(tmp_path: Path) -> None:
+    with Broker(tmp_path / "broker", heap="256m") as late:
+        late.create_topic("clicks")
+        send(late.bootstrap_servers, "clicks", [event("ann", 1_000_000)])
+        late.stop()
+        with capture_logs() as said:
+            starter = threading.Thread(target=lambda: start_once_waited_for(late, said))
+            starter.start()
+            with open_service(settings_of(Cluster(late.bootstrap_servers), "clicks", tmp_path / "wh")) as service:
+                service.drain()
+            starter.join()
+    assert WAITING in [line["event"] for line in said]
+    assert assert_conserved(tmp_path / "wh").counted == 1
+
+
+def start_once_waited_for(broker: Broker, said: list[EventDict]) -> None:
+    """Start a broker as soon as somebody has said that it is waiting for it."""
+    wait_for(lambda: any(line["event"] == WAITING for line in said), PATIENCE_S, "waiting for the broker")
+    broker.start()

@@ -1,0 +1,60 @@
+"""The job on a Spark cluster, submitted as `deploy/spark-submit/README.md` says."""
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from producers.cli import main as produce
+from producers.truth import Truth
+from tests.against_truth import assert_tells_the_truth, ledger_version
+from tests.cluster.standalone import HOST, standalone_cluster
+from tests.kafka_cluster import Cluster as Kafka
+from tests.processes import Process
+from tests.waiting import wait_for
+from tests.warehouse import rows
+
+SUBMIT = Path(__file__).parents[2] / "deploy" / "spark-submit" / "submit.sh"
+EVENTS = 20_000
+CAUGHT_UP_S = 240
+# One malformed value in 25 claims a string of two gigabytes: an executor without the Avro limits would die of it.
+DISORDER = (
+    *("--rate", "0", "--events", str(EVENTS), "--event-rate", "500", "--users", "200", "--jitter", "1s"),
+    *("--late-share", "0.02", "--late-after", "20s", "--future-share", "0.01", "--malformed-share", "0.04"),
+)
+RULES = (
+    *("--window.size", "5s", "--time.bound", "2s", "--time.allowed-lateness", "3s"),
+    *("--batch.max-records", "8000", "--metrics.port", "0"),
+)
+
+
+@pytest.mark.timeout(600)
+def test_a_submitted_job_runs_on_workers_without_python_and_stops_in_order(
+    broker: Kafka, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=4))
+    truth, warehouse = tmp_path / "truth.json", tmp_path / "warehouse"
+    assert produce(["simulate", *where, *DISORDER, "--truth", str(truth), "--truth-window", "5s"]) == 0
+    with standalone_cluster(tmp_path / "cluster") as cluster:
+        with submitted(tmp_path / "job.log", cluster.url, *where, "--warehouse", str(warehouse)) as job:
+            wait_for(lambda: not job.alive or read(warehouse) == EVENTS, CAUGHT_UP_S, "the reading of all events")
+            assert job.alive, job.said
+            job.send(signal.SIGTERM)
+            assert job.wait() == 0, job.said
+        executors = cluster.executors()
+    assert_tells_the_truth(warehouse, Truth.load(truth))
+    assert [len(each) for each in executors] == [1, 1], "each worker has one executor, and none of them died"
+
+
+def submitted(log: Path, master: str, *where: str) -> Process:
+    """The job, by the script that users are given."""
+    environment = {"MASTER": master, "PYTHON": sys.executable, "CORES": "2", "SPARK_LOCAL_IP": HOST}
+    spark = ("--driver-memory", "1g", "--executor-memory", "600m", "--conf", f"spark.driver.host={HOST}")
+    return Process([str(SUBMIT), *spark, "--", "run", *where, *RULES], log, environment)
+
+
+def read(warehouse: Path) -> int:
+    """How many records are committed."""
+    return sum(row["records"] for row in rows(warehouse, "ledger")) if ledger_version(warehouse) else 0

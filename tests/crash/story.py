@@ -1,0 +1,79 @@
+"""A short stream in four steps, and the tables that it must leave behind, whatever happens on the way.
+
+Windows of 3 s, a bound of 1 s, allowed lateness of 2 s. The clock stands still, so nothing depends on when a step is
+done, and a step done again is the same step.
+
+    step 1:  [0, 3) and [3, 6) get events             W = 3.5 s: [0, 3) fires
+    step 2:  [0, 3) gets a late one, [6, 9) opens     W = 6 s: [0, 3) fires again and closes, [3, 6) fires
+    step 3:  [3, 6) gets a late one, [0, 3) too late  W = 10 s: [3, 6) fires again and closes, [6, 9) fires
+    step 4:  [9, 12) gets events                      W = 19 s: all are closed
+"""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.settings import Settings
+from tests.kafka_cluster import Cluster
+from tests.services import settings_of
+from tests.topic_writer import Raw, event, send
+from tests.warehouse import EPOCH, rows
+
+ORIGIN_MS = 1_000_000 * 3_000
+PARTITIONS = 2
+HOUR_MS = 3_600_000
+FAULTY_STEP = 3
+Row = tuple[tuple[str, Any], ...]
+
+
+def _act(user: str, second: float, kind: str = "visit", partition: int = 0) -> Raw:
+    return event(user, ORIGIN_MS + round(second * 1000), kind, partition)
+
+
+def _zoe(second: float) -> Raw:
+    return _act("zoe", second, "click", 1)
+
+
+def _bad(second: float, partition: int = 0) -> Raw:
+    return Raw(b"\x07not avro", b"ann", partition, ORIGIN_MS + round(second * 1000))
+
+
+def _future(user: str, second: float, partition: int = 0) -> Raw:
+    at_ms = ORIGIN_MS + round(second * 1000)
+    return event(user, at_ms + HOUR_MS, "visit", partition, at_ms)
+
+
+STEPS: tuple[tuple[Raw, ...], ...] = (
+    (_act("ann", 1), _act("ann", 2, "click"), _act("bob", 4.5), _act("cat", 4.5, partition=1), _bad(4.6)),
+    (_act("ann", 2.5), _act("cat", 7), _act("bob", 7.5, "click", 1), _future("eve", 7, 1)),
+    (_act("cat", 5.5), _act("ann", 1.5, "click", 1), _bad(9, 1), _act("bob", 11), _zoe(8.5), _zoe(11)),
+    (_act("ann", 20), _act("bob", 10, "click"), _act("cat", 20, partition=1), _act("ann", 3.5)),
+)
+
+
+def send_step(broker: Cluster, topic: str, number: int) -> None:
+    """Puts a step's records on the topic; steps are numbered from 1."""
+    send(broker.bootstrap_servers, topic, STEPS[number - 1])
+
+
+def story_settings(broker: Cluster, topic: str, warehouse: Path) -> Settings:
+    """The rules that the story is told under."""
+    time = {"bound": "1s", "allowed_lateness": "2s", "idle_timeout": "1h", "max_future_skew": "5m"}
+    return settings_of(broker, topic, warehouse, time=time, window={"size": "3s"})
+
+
+def outcome(warehouse: Path) -> dict[str, list[Row]]:
+    """All committed rows of all tables but for what a restart may change: batch ids, and the time of a commit."""
+    committed = {row["batch"] for row in rows(warehouse, "ledger")}
+    ledger = [row for row in rows(warehouse, "ledger") if row["batch"] % EPOCH]
+    panes = [row for row in rows(warehouse, "panes") if row["batch"] in committed]
+    return {
+        "ledger": _sorted(ledger, "batch", "epoch", "committed_at", "topic"),
+        "panes": _sorted(panes, "batch"),
+        "dead_letters": _sorted(rows(warehouse, "dead_letters"), "batch", "topic"),
+        "page_views": _sorted(rows(warehouse, "page_views"), "published_batch"),
+    }
+
+
+def _sorted(found: list[dict[str, Any]], *without: str) -> list[Row]:
+    kept = [tuple((name, value) for name, value in row.items() if name not in without) for row in found]
+    return sorted(kept, key=repr)

@@ -1,0 +1,139 @@
+"""The service stopped between any two of its steps: what follows is as if it had not been."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from deltalake.exceptions import DeltaError
+
+from pipeline.app import open_service
+from pipeline.running import RunningService
+from tests.against_truth import void_rows
+from tests.conservation import assert_conserved
+from tests.crash.store_faults import Refusal, refusing, undeletable
+from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP, Clock
+from tests.warehouse import EPOCH, batches
+
+BATCH = EPOCH + FAULTY_STEP
+NO_PANES = Refusal("panes", f"batch < {BATCH}")
+NO_DEAD_LETTERS = Refusal("dead_letters", f"batch < {BATCH}")
+NO_COMMIT = Refusal("ledger", f"batch < {BATCH}")
+NO_PUBLICATION = Refusal("page_views", f"published_batch < {BATCH}")
+NO_ZOE = Refusal("page_views", "user_id <> 'zoe'")
+
+
+@dataclass
+class Life:
+    """A topic and a warehouse, and the services opened on them."""
+
+    broker: Cluster
+    topic: str
+    warehouse: Path
+
+    @classmethod
+    def new(cls, broker: Cluster, folder: Path) -> "Life":
+        topic = f"story-{uuid.uuid4().hex[:8]}"
+        broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
+        return cls(broker, topic, folder / "warehouse")
+
+    def play(self, steps: Iterable[int]) -> None:
+        """One service takes these steps, a batch each."""
+        with open_service(story_settings(self.broker, self.topic, self.warehouse), Clock()) as service:
+            for step in steps:
+                self.take(service, step)
+
+    def take(self, service: RunningService, step: int) -> None:
+        send_step(self.broker, self.topic, step)
+        service.drain()
+
+    def void(self) -> set[str]:
+        """The tables that hold rows of a batch that was never committed."""
+        return {name for name in ("panes", "dead_letters") if void_rows(self.warehouse, name)}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    """What the story leaves behind when nothing happens on the way."""
+    life = Life.new(broker, tmp_path_factory.mktemp("undisturbed"))
+    life.play(range(1, len(STEPS) + 1))
+    assert_conserved(life.warehouse)
+    return outcome(life.warehouse)
+
+
+@pytest.mark.parametrize(
+    ("refusals", "void", "committed"),
+    [
+        pytest.param([NO_PANES, NO_DEAD_LETTERS], set[str](), False, id="before_anything_is_written"),
+        pytest.param([NO_DEAD_LETTERS], {"panes"}, False, id="after_panes_before_dead_letters"),
+        pytest.param([NO_PANES], {"dead_letters"}, False, id="after_dead_letters_before_panes"),
+        pytest.param([NO_COMMIT], {"panes", "dead_letters"}, False, id="after_the_write_ahead_before_the_commit"),
+        pytest.param([NO_PUBLICATION], set[str](), True, id="after_the_commit_before_the_publication"),
+        pytest.param([NO_ZOE], set[str](), True, id="within_the_publication"),
+    ],
+)
+def test_a_service_stopped_between_two_steps_goes_on_as_if_it_had_not_been(
+    broker: Cluster,
+    tmp_path: Path,
+    undisturbed: dict[str, list[Row]],
+    refusals: list[Refusal],
+    void: set[str],
+    committed: bool,
+) -> None:
+    life = Life.new(broker, tmp_path)
+    interrupt(life, refusals)
+    assert life.void() == void
+    assert (BATCH in batches(life.warehouse)) == committed
+    drain_and_play_on(life)
+    assert outcome(life.warehouse) == undisturbed
+    assert_conserved(life.warehouse)
+    assert life.void() == set()
+
+
+def test_a_start_stopped_before_it_removed_void_rows_counts_none_of_them(
+    broker: Cluster, tmp_path: Path, undisturbed: dict[str, list[Row]]
+) -> None:
+    life = Life.new(broker, tmp_path)
+    interrupt(life, [NO_COMMIT])
+    with undeletable(life.warehouse, "panes"), pytest.raises(DeltaError):
+        life.play([])
+    assert life.void() == {"panes", "dead_letters"}
+    drain_and_play_on(life)
+    assert outcome(life.warehouse) == undisturbed
+    assert_conserved(life.warehouse)
+    assert life.void() == set()
+
+
+def test_a_start_stopped_before_it_published_leaves_that_to_the_next(
+    broker: Cluster, tmp_path: Path, undisturbed: dict[str, list[Row]]
+) -> None:
+    life = Life.new(broker, tmp_path)
+    interrupt(life, [NO_PUBLICATION])
+    with refusing(life.warehouse, [NO_PUBLICATION]), pytest.raises(Exception, match="CHECK constraint fault"):
+        life.play([])
+    drain_and_play_on(life)
+    assert outcome(life.warehouse) == undisturbed
+    assert_conserved(life.warehouse)
+
+
+def interrupt(life: Life, refusals: list[Refusal]) -> None:
+    """A service comes as far as the faulty step, in which the store refuses."""
+    with open_service(story_settings(life.broker, life.topic, life.warehouse), Clock()) as service:
+        for step in range(1, FAULTY_STEP):
+            life.take(service, step)
+        with (
+            refusing(life.warehouse, refusals),
+            pytest.raises(Exception, match=r"(?i)fault|invariant|constraint"),
+        ):
+            life.take(service, FAULTY_STEP)
+
+
+def drain_and_play_on(life: Life) -> None:
+    """The next service finds the faulty step's records on the topic, then takes the steps after it."""
+    with open_service(story_settings(life.broker, life.topic, life.warehouse), Clock()) as service:
+        service.drain()
+        for step in range(FAULTY_STEP + 1, len(STEPS) + 1):
+            life.take(service, step)

@@ -1,0 +1,160 @@
+"""Two services on one warehouse: the second replaces the first, and nothing is counted twice."""
+
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from pipeline.app import open_service
+from pipeline.errors import Replaced
+from pipeline.session import spark_session
+from pipeline.settings import SparkSettings
+from pipeline.tables.schemas import PAGE_VIEWS
+from pipeline.tables.write import publish, read
+from pipeline.time.windows import Due
+from producers.truth import Truth
+from tests.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
+from tests.conservation import assert_conserved
+from tests.crash.story import PARTITIONS, send_step, story_settings
+from tests.kafka_cluster import Cluster
+from tests.processes import Process, producers, tidemark
+from tests.services import ANY_TIMESTAMP, Clock
+from tests.waiting import wait_for
+from tests.warehouse import EPOCH
+
+PATIENCE_S = 180
+RULES = (
+    *("--window.size", "2s", "--time.bound", "1s", "--time.allowed-lateness", "1s"),
+    *("--batch.interval", "200ms", "--metrics.port", "0"),
+)
+DISORDER = ("--rate", "1000", "--users", "300", "--jitter", "500ms", "--malformed-share", "0.02")
+LAST_WORDS = "tidemark: another service has opened epoch 2 on this warehouse; this one was epoch 1 and stops."
+
+
+@dataclass(frozen=True)
+class Site:
+    """A stream of events without an end, and a warehouse for it."""
+
+    folder: Path
+    where: tuple[str, ...]
+    producer: Process
+
+    @property
+    def warehouse(self) -> Path:
+        return self.folder / "warehouse"
+
+    def service(self, name: str, *more: str) -> Process:
+        """A service that writes the warehouse."""
+        options = (*self.where, "--warehouse", str(self.warehouse), *RULES, *more)
+        return tidemark(self.folder / f"{name}.log", "run", *options)
+
+    def await_commits(self, service: Process, count: int) -> None:
+        """Returns when the ledger has grown by so many."""
+        goal = ledger_version(self.warehouse) + count
+        wait_for(lambda: ledger_version(self.warehouse) >= goal or not service.alive, PATIENCE_S, f"commit {goal}")
+        assert service.alive, service.said
+
+    def truth(self) -> Truth:
+        """Ends the stream and tells what was sent."""
+        self.producer.send(signal.SIGTERM)
+        assert self.producer.wait() == 0, self.producer.said
+        return Truth.load(self.folder / "truth.json")
+
+
+@pytest.fixture
+def site(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Iterator[Site]:
+    """A site at work."""
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=PARTITIONS))
+    truth = ("--truth", str(tmp_path / "truth.json"), "--truth-window", "2s")
+    with producers(tmp_path / "producers.log", "simulate", *where, *DISORDER, *truth) as producer:
+        yield Site(tmp_path, where, producer)
+
+
+@contextmanager
+def frozen(service: Process) -> Iterator[None]:
+    """A process that gets no time, as in a long pause of its machine; then it goes on where it was."""
+    service.send_to_group(signal.SIGSTOP)
+    yield
+    service.send_to_group(signal.SIGCONT)
+
+
+@pytest.mark.timeout(900)
+def test_the_first_of_two_services_stops_and_says_why_and_nothing_is_counted_twice(site: Site) -> None:
+    with site.service("first") as first:
+        site.await_commits(first, 4)
+        with site.service("second") as second:
+            assert first.wait(PATIENCE_S) == 1
+            assert LAST_WORDS in first.said
+            assert "Traceback" not in first.said
+            site.await_commits(second, 3)
+            truth = site.truth()
+            second.send(signal.SIGTERM)
+            assert second.wait() == 0, second.said
+    with site.service("last", "--until-caught-up") as last:
+        assert last.wait(PATIENCE_S) == 0, last.said
+    assert_tells_the_truth(site.warehouse, truth)
+    assert (void_rows(site.warehouse, "panes"), void_rows(site.warehouse, "dead_letters")) == (0, 0)
+
+
+@pytest.mark.timeout(900)
+def test_sigterm_ends_the_batch_in_hand_and_leaves_nothing_void_or_unpublished(site: Site) -> None:
+    with site.service("only") as service:
+        site.await_commits(service, 5)
+        assert service.lives_for(random.uniform(0, 0.5)), service.said
+        service.send(signal.SIGTERM)
+        assert service.wait() == 0, service.said
+        assert "Traceback" not in service.said
+    assert_conserved(site.warehouse)
+    assert epochs(site.warehouse) == {1}
+    assert (void_rows(site.warehouse, "panes"), void_rows(site.warehouse, "dead_letters")) == (0, 0)
+
+
+@pytest.mark.timeout(900)
+def test_a_service_that_was_frozen_at_work_wakes_up_replaced_and_changes_nothing(site: Site) -> None:
+    with site.service("first") as first:
+        site.await_commits(first, 4)
+        assert first.lives_for(random.uniform(0, 0.5)), first.said
+        with frozen(first):
+            truth = site.truth()
+            with site.service("second", "--until-caught-up") as second:
+                assert second.wait(PATIENCE_S) == 0, second.said
+        assert first.wait(PATIENCE_S) == 1, first.said
+        assert LAST_WORDS in first.said
+    assert epochs(site.warehouse) == {1, 2}, "the old service came back and replaced the new one"
+    assert_tells_the_truth(site.warehouse, truth)
+
+
+def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker: Cluster, tmp_path: Path) -> None:
+    topic, warehouse = f"replaced-{tmp_path.name}", tmp_path / "warehouse"
+    broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
+    settings = story_settings(broker, topic, warehouse)
+    with open_service(settings, Clock()) as old:
+        send_step(broker, topic, 1)
+        old.drain()
+        send_step(broker, topic, 2)
+        with open_service(settings, Clock()) as new:
+            before = table(warehouse).version()
+            late_publication(warehouse, EPOCH + 2)
+            assert table(warehouse).version() == before, "the fence let an old write through"
+            with pytest.raises(Replaced, match="another service has opened epoch 2"):
+                old.drain()
+            new.drain()
+    assert assert_conserved(warehouse).records == 10
+    assert epochs(warehouse) == {1, 2}
+    assert (void_rows(warehouse, "panes"), void_rows(warehouse, "dead_letters")) == (0, 0)
+
+
+def late_publication(warehouse: Path, batch: int) -> None:
+    """What the old service's publisher would do: show everything twice."""
+    spark = spark_session(SparkSettings())
+    publish(read(spark, PAGE_VIEWS, str(warehouse)), Due(0, 0), str(warehouse), batch)
+
+
+def table(warehouse: Path) -> DeltaTable:
+    """The table that the fence protects."""
+    return DeltaTable(str(warehouse / "page_views"))

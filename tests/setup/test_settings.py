@@ -1,0 +1,153 @@
+"""Settings: durations as people write them, and four sources of which the stronger wins."""
+
+import os
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pipeline.app import open_service
+from pipeline.errors import SetUpError
+from pipeline.load import load_settings
+from pipeline.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the person's own environment may decide a test."""
+    for name in [name for name in os.environ if name.upper().startswith("TIDEMARK_")]:
+        monkeypatch.delenv(name)
+
+
+def file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "tidemark.toml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("500ms", timedelta(milliseconds=500)),
+        ("30s", timedelta(seconds=30)),
+        ("10m", timedelta(minutes=10)),
+        ("12h", timedelta(hours=12)),
+        ("7d", timedelta(days=7)),
+        (" 5 s ", timedelta(seconds=5)),
+        ("0s", timedelta(0)),
+    ],
+)
+def test_a_duration_is_a_whole_number_and_a_unit(written: str, meant: timedelta) -> None:
+    assert Settings(time={"bound": written}).time.bound == meant  # type: ignore[arg-type] # as a file has it
+
+
+@pytest.mark.parametrize("written", ["30", "1.5s", "-5s", "s", "10 minutes", "1m30s", ""])
+def test_anything_else_is_no_duration_and_the_message_says_how_to_write_one(written: str) -> None:
+    with pytest.raises(
+        SetUpError, match=r"time\.bound: .*is not a duration: write a whole number and ms, s, m, h or d"
+    ):
+        load_settings([f"--time.bound={written}"])
+
+
+@pytest.mark.parametrize("name", ["--window.size", "--time.idle-timeout", "--kafka.connect-timeout"])
+def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
+    with pytest.raises(SetUpError, match="must be at least 1ms"):
+        load_settings([name, "0s"])
+
+
+def test_the_policy_is_in_milliseconds() -> None:
+    policy = Settings().policy()
+    assert (policy.bound_ms, policy.allowed_lateness_ms, policy.idle_timeout_ms) == (10_000, 60_000, 30_000)
+    assert (policy.max_future_skew_ms, policy.window_ms) == (300_000, 60_000)
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = file(tmp_path, '[kafka]\ntopic = "file"\nbootstrap_servers = "file"\ngroup_id = "file"')
+    monkeypatch.setenv("TIDEMARK_KAFKA__TOPIC", "environment")
+    monkeypatch.setenv("TIDEMARK_KAFKA__BOOTSTRAP_SERVERS", "environment")
+    kafka = load_settings(["--kafka.topic", "flag"], config).kafka
+    assert (kafka.topic, kafka.bootstrap_servers, kafka.group_id) == ("flag", "environment", "file")
+    assert kafka.start == "earliest"
+
+
+def test_the_file_may_be_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_CONFIG", str(file(tmp_path, '[window]\nsize = "5m"')))
+    assert load_settings([]).window.size == timedelta(minutes=5)
+
+
+@pytest.mark.parametrize("flags", [["--topic", "t"], ["--kafka.topic", "t"], ["--kafka.topic=t"]])
+def test_what_is_needed_every_time_has_a_short_flag_too(flags: list[str]) -> None:
+    assert load_settings(flags).kafka.topic == "t"
+
+
+@pytest.mark.parametrize("flag", ["--topick", "--kafka.topik", "--time.bond"])
+def test_a_misspelt_flag_is_named_in_one_sentence(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SetUpError, match=flag) as caught:
+        load_settings([flag, "x"])
+    assert "\n" not in str(caught.value)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("TIDEMARK_KAFKA__TOPIK", "kafka.topik: there is no such setting"),
+        ("TIDEMARK_KAFAK__TOPIC", "TIDEMARK_KAFAK__TOPIC names no setting"),
+        ("tidemark_kafak__topic", "tidemark_kafak__topic names no setting"),
+    ],
+)
+def test_a_misspelt_variable_is_named(name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(SetUpError, match=re.escape(told)):
+        load_settings([])
+
+
+@pytest.mark.parametrize(("text", "named"), [('[kafka]\ntopik = "x"', "kafka.topik"), ("[kafak]", "kafak")])
+def test_a_misspelt_setting_in_the_file_is_named(tmp_path: Path, text: str, named: str) -> None:
+    with pytest.raises(SetUpError, match=f"{named}: there is no such setting"):
+        load_settings([], file(tmp_path, text))
+
+
+def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SetUpError, match=r"kafka\.topik: .*; time\.bound: ") as caught:
+        load_settings(["--time.bound", "soon"], file(tmp_path, '[kafka]\ntopik = "x"'))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["[kafka\n", "= 1"])
+def test_a_file_that_is_not_toml_is_told_with_its_line(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SetUpError, match=r"is not TOML: .*line 1"):
+        load_settings([], file(tmp_path, text))
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "tidemark.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(SetUpError, match="is not TOML"):
+        load_settings([], tmp_path / "tidemark.toml")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SetUpError, match=r"nowhere\.toml cannot be read: No such file"):
+        load_settings([], tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kafka": {"start": "middle"}}, {"metrics": {"port": 65536}}, {"batch": {"max_records": 0}}]
+)
+def test_a_value_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Settings(**wrong)
+
+
+def test_settings_do_not_change_under_a_running_service() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().warehouse = "elsewhere"
+
+
+def test_what_must_be_set_is_named_all_at_once() -> None:
+    needed = r"kafka\.bootstrap_servers, kafka\.topic, warehouse must be set"
+    with pytest.raises(SetUpError, match=needed), open_service(Settings()):
+        pass
