@@ -28,16 +28,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tidemark run", add_help=False, allow_abbrev=False)
-    parser.add_argument("--config", type=Path)
-    parser.add_argument("--until-caught-up", action="store_true")
-    own, settings = parser.parse_known_args(arguments)
+    own, settings = _run_parser().parse_known_args(arguments)
     from pipeline.load import load_settings  # not at the top: `status` needs neither these nor Spark
     from pipeline.supervise import catch_up, supervise
 
     loaded = load_settings(settings, own.config)
     (catch_up if own.until_caught_up else supervise)(loaded)
     return 0
+
+
+def _run_parser() -> argparse.ArgumentParser:
+    """The options of `run` that are no settings; the rest of the command line is."""
+    parser = argparse.ArgumentParser(prog="tidemark run", add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--until-caught-up", action="store_true")
+    return parser
 
 
 def _status(arguments: Sequence[str]) -> int:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
-from pipeline.batch import positions
 from pipeline.kafka.stream import Stream
 from pipeline.observe.observer import Observer
 from pipeline.service import Service
@@ -32,7 +31,7 @@ class RunningService:
 
         Raises Replaced if a newer service has taken the warehouse over, TransientError if the broker failed.
         """
-        self._stream.drain(positions(self._service.frontier))
+        self._stream.drain(self._service.positions())
         self._service.flush()
         self._observer.caught_up()
 
@@ -47,7 +46,7 @@ class RunningService:
         Raises what `drain` raises.
         """
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
-            query = self._stream.start(positions(self._service.frontier), Path(checkpoint))
+            query = self._stream.start(self._service.positions(), Path(checkpoint))
             try:
                 self._repeat(stopping, lambda: self._stream.wait(query, _TICK_SECONDS))
             finally:

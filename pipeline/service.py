@@ -10,7 +10,7 @@ from threading import Lock
 
 from pyspark.sql import DataFrame
 
-from pipeline.batch import Batch, Tallies
+from pipeline.batch import Batch, Tallies, positions
 from pipeline.errors import Replaced
 from pipeline.frames.fold import fold
 from pipeline.frames.outputs import dead_letters, panes, statistics
@@ -49,6 +49,10 @@ class Service:
         """Where the next batch begins."""
         return self._frontier
 
+    def positions(self) -> Mapping[int, int]:
+        """The next offset to read, per partition that the topic has now: a query must be told of every one."""
+        return {**self._parts.topic.earliest(), **positions(self._frontier)}
+
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
         """One batch of Kafka rows, read up to `ends`; returns when its fold is done and the batch before is committed.
 
@@ -57,6 +61,9 @@ class Service:
         with self._turn:
             if self._closed:  # the checkpoint is disposable: what is not taken is read again by the next start
                 return
+            if ends == positions(self._frontier):  # a query begins with a batch even where there is nothing to read
+                self._settle()
+                return
             with self._parts.timed("fold"):
                 folded, batch = self._fold(records, ends)
             self._hand_over(batch, folded)
@@ -64,13 +71,7 @@ class Service:
     def tick(self) -> None:
         """Re-evaluates idleness without data; commits and publishes if that moved the watermark."""
         with self._turn:
-            before, log_ends = self._frontier, self._parts.topic.log_ends()
-            after = before.settled(log_ends, self._parts.now(), self._parts.policy)
-            if after.watermark == before.watermark:
-                self._frontier = after
-                self._parts.observer.settled(after)
-            else:
-                self._hand_over(self._step(before, after, Tallies(), self._parts.now()), None)
+            self._settle()
 
     def flush(self) -> None:
         """Returns when all that was taken is committed and published. Raises what made it fail."""
@@ -84,6 +85,15 @@ class Service:
             self._closed = True
         self._finisher.shutdown(wait=True)
         self._writers.shutdown(wait=True)
+
+    def _settle(self) -> None:
+        before, log_ends = self._frontier, self._parts.topic.log_ends()
+        after = before.settled(log_ends, self._parts.now(), self._parts.policy)
+        if after.watermark == before.watermark:
+            self._frontier = after
+            self._parts.observer.settled(after)
+        else:
+            self._hand_over(self._step(before, after, Tallies(), self._parts.now()), None)
 
     def _fold(self, records: DataFrame, ends: Mapping[int, int]) -> tuple[DataFrame, Batch]:
         """Step 1: one pass over the records; its small result stays in memory."""

@@ -39,7 +39,9 @@ def supervise(settings: Settings) -> None:
         except Exception as error:
             vain = 0 if attempt.committed else vain + 1
             if vain > len(_PAUSES_S):
-                raise TransientError(f"gave up after {vain} attempts that committed nothing: {_brief(error)}") from error
+                raise TransientError(
+                    f"gave up after {vain} attempts that committed nothing: {_brief(error)}"
+                ) from error
             pause = _PAUSES_S[max(vain - 1, 0)]
             _log.warning("the service failed and starts again from the ledger", pause_s=pause, reason=_brief(error))
             stopping.wait(pause)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from confluent_kafka import Producer
 
@@ -34,7 +33,9 @@ def value_of(user: str, event_time: int, act: str = "visit") -> bytes:
 
 def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:
     """Produce records in order and wait until all are acknowledged."""
-    producer, errors = _producer(bootstrap_servers), list[object]()
+    # A producer of its own each time: an older one may not know of a partition that was added since.
+    settings: dict[str, str | int] = {"bootstrap.servers": bootstrap_servers, "linger.ms": 0, "log_level": 0}
+    producer, errors = Producer({**settings, "acks": "all"}), list[object]()
     for record in records:
         producer.produce(
             topic,
@@ -46,8 +47,3 @@ def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:
         )
     assert producer.flush(PATIENCE_S) == 0
     assert not errors
-
-
-@cache
-def _producer(bootstrap_servers: str) -> Producer:
-    return Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 0, "log_level": 0, "acks": "all"})

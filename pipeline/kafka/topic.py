@@ -48,7 +48,7 @@ class Topic:
         try:
             return sorted(partition.id for partition in asked[self.name].result(_REQUEST_SECONDS).partitions)
         except TimeoutError as error:
-            raise TransientError(f"no broker answers: {error}") from error
+            raise TransientError("no broker answers: the request timed out") from error
         except KafkaException as error:
             if error.args[0].code() not in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION}:
                 raise TransientError(f"no broker answers: {error.args[0].str()}") from error

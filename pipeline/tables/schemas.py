@@ -110,5 +110,9 @@ def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | 
         )
     except (DeltaError, OSError) as error:
         raise SetUpError(
-            f"the warehouse {warehouse} cannot be written: {error}. Correct the path, or its permissions"
+            f"the warehouse {warehouse} cannot be written: {_one_line(error)}. Correct the path, or its permissions"
         ) from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -64,11 +65,16 @@ def test_a_slice_shows_ages_memory_and_the_steps_within_it() -> None:
 
 
 def test_a_publication_lasts_from_the_commit_of_its_batch_to_its_version_of_the_table(tmp_path: Path) -> None:
-    fence = [{"txn": {"appId": "tidemark", "version": 7}}, {"commitInfo": {"timestamp": 50}}]
-    publication = [{"commitInfo": {"timestamp": 900}}, {"txn": {"appId": "tidemark", "version": 8}}, {"add": {}}]
+    first: list[dict[str, Any]] = [{"metaData": {}}]
+    fence: list[dict[str, Any]] = [{"txn": {"appId": "tidemark", "version": 7}}, {"commitInfo": {"timestamp": 50}}]
+    publication: list[dict[str, Any]] = [
+        {"commitInfo": {"timestamp": 900}},
+        {"txn": {"appId": "tidemark", "version": 8}},
+        {"add": {}},
+    ]
     log = tmp_path / "page_views" / "_delta_log"
     log.mkdir(parents=True)
-    for number, actions in enumerate([[{"metaData": {}}], fence, publication]):
+    for number, actions in enumerate([first, fence, publication]):
         (log / f"{number:020}.json").write_text("\n".join(map(json.dumps, actions)))
     assert publications(str(tmp_path), ledger((7, 0, 0, 0, 40), (8, 0, 0, 9, 600))) == [Span(600, 900)]
 

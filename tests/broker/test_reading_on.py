@@ -6,16 +6,19 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
+from demo.topics import admin
 from pipeline.app import open_service
 from pipeline.errors import SetUpError
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, settings_of
 from tests.topic_writer import Raw, event, send
+from tests.waiting import wait_for
 from tests.warehouse import batches, latest_batch, page_views
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
+PATIENCE_S = 30
 SETTINGS = {"time": {"bound": "5s", "allowed_lateness": "0s", "idle_timeout": "1h"}, "window": {"size": "10s"}}
 
 
@@ -148,5 +151,12 @@ def test_a_warehouse_of_another_window_size_is_refused(broker: Cluster, make_top
 
 def widen(broker: Cluster, topic: str, partitions: int) -> None:
     """Add partitions to a topic."""
-    client = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    client.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)
+    client = admin(broker.bootstrap_servers)
+    client.create_partitions([NewPartitions(topic, partitions)])[topic].result(PATIENCE_S)
+    wait_for(lambda: led(client, topic) == partitions, PATIENCE_S, "leaders for the new partitions")
+
+
+def led(client: AdminClient, topic: str) -> int:
+    """How many partitions have a leader."""
+    found = client.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions
+    return sum(partition.leader >= 0 for partition in found.values())

@@ -1,0 +1,40 @@
+"""The deploy files as data."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
+PROMETHEUS = ROOT / "deploy" / "prometheus" / "prometheus.yml"
+SUBMIT = ROOT / "deploy" / "spark-submit"
+SERVICE = "tidemark:0.1.0"
+
+
+def compose() -> dict[str, Any]:
+    """docker-compose.yml."""
+    found: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())
+    return found
+
+
+def services() -> dict[str, dict[str, Any]]:
+    """Its services by name."""
+    found: dict[str, dict[str, Any]] = compose()["services"]
+    return found
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions, each with its arguments on one line."""
+    text = DOCKERFILE.read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [(word.upper(), " ".join(rest.split())) for word, _, rest in (line.strip().partition(" ") for line in lines)]
+
+
+def shell_commands(document: Path) -> list[list[str]]:
+    """The words of each command in the shell blocks of a Markdown file."""
+    blocks = document.read_text().split("```sh\n")[1:]
+    lines = "".join(block.split("```")[0] for block in blocks).replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]

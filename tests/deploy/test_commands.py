@@ -1,0 +1,125 @@
+"""Every command and variable in the deploy files is one that the real command line takes."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import _run_parser
+from pipeline.load import load_settings
+from producers.options import parse
+from tests.against_truth import ledger_version
+from tests.deploy.files import ROOT, SERVICE, SUBMIT, instructions, services, shell_commands
+from tests.kafka_cluster import Cluster
+from tests.processes import SMALL_DRIVER, Process
+from tests.waiting import wait_for
+
+PATIENCE_S = 180
+INSIDE = "kafka:19092"
+TOPIC = "user-events"
+
+
+def variables(name: str) -> dict[str, str]:
+    """The TIDEMARK_ variables of a service."""
+    environment = services()[name].get("environment", {})
+    return {key: value for key, value in environment.items() if key.startswith("TIDEMARK_")}
+
+
+def words_of(name: str, broker: str = INSIDE, topic: str = TOPIC) -> list[str]:
+    """A service's command, for another broker and topic."""
+    words: list[str] = services()[name]["command"]
+    return [word.replace(INSIDE, broker).replace(TOPIC, topic) for word in words]
+
+
+def test_the_service_of_compose_is_told_settings_that_exist() -> None:
+    verb, *arguments = words_of("tidemark")
+    own, rest = _run_parser().parse_known_args(arguments)
+    settings = load_settings(rest, None, variables("tidemark"))
+    assert (verb, own.until_caught_up) == ("run", False)
+    assert (settings.kafka.bootstrap_servers, settings.kafka.topic) == (INSIDE, TOPIC)
+    assert settings.warehouse.startswith("/var/lib/tidemark/")
+
+
+def test_the_producer_of_compose_is_told_options_that_exist() -> None:
+    options = parse(words_of("producer"))
+    assert (options.bootstrap_servers, options.topic) == (INSIDE, TOPIC)
+
+
+def test_topic_and_brokers_are_the_same_for_all() -> None:
+    assert f"--topic={TOPIC}" in words_of("topic")
+    assert f"--bootstrap-server={INSIDE}" in words_of("topic")
+    listeners = services()["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"INSIDE://{INSIDE}" in listeners.split(",")
+
+
+def test_the_image_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = dict(pair.split("=", 1) for word, rest in instructions() if word == "ENV" for pair in rest.split())
+    for name, value in told.items():
+        if name.startswith("TIDEMARK_"):
+            monkeypatch.setenv(name, value)
+    settings = load_settings(["--bootstrap-servers", "b:9092", "--topic", "t"])
+    assert settings.warehouse == told["TIDEMARK_WAREHOUSE"]
+    assert settings.metrics.host == told["TIDEMARK_METRICS__HOST"]
+
+
+def documented_runs() -> Iterable[list[str]]:
+    """What comes after `-- run` in the commands of the spark-submit page."""
+    for words in shell_commands(SUBMIT / "README.md"):
+        if "--" in words:
+            verb, *arguments = words[words.index("--") + 1 :]
+            assert verb == "run"
+            yield arguments
+
+
+def test_options_on_the_spark_submit_page_exist() -> None:
+    runs = list(documented_runs())
+    assert len(runs) >= 3
+    for arguments in runs:
+        _, rest = _run_parser().parse_known_args(arguments)
+        load_settings(rest, None, {})
+
+
+def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:
+    script = SUBMIT / "submit.sh"
+    environment = {"PATH": os.environ["PATH"]}
+    for words, master in ((["run"], "local"), (["--"], "local"), (["--", "run"], "")):
+        command, told = [str(script), *words], {**environment, "MASTER": master}
+        ended = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+        assert ended.returncode == 2
+        assert ended.stderr.startswith("usage: MASTER=")
+
+
+@pytest.mark.timeout(600)
+def test_the_commands_of_compose_work_together_as_processes(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic = make_topic(partitions=4)
+    warehouse = tmp_path / "warehouse"
+    told = {**variables("tidemark"), **SMALL_DRIVER, "TIDEMARK_WAREHOUSE": str(warehouse)}
+    told |= {"TIDEMARK_METRICS__HOST": "127.0.0.1", "TIDEMARK_METRICS__PORT": "0"}
+    with (
+        started("producers.cli", words_of("producer", broker.bootstrap_servers, topic), tmp_path, {}) as producer,
+        started("pipeline.cli", words_of("tidemark", broker.bootstrap_servers, topic), tmp_path, told) as service,
+    ):
+        wait_for(lambda: ledger_version(warehouse) > 2 or not service.alive, PATIENCE_S, "a batch")
+        for process in (service, producer):
+            assert process.alive, process.said
+            process.send(signal.SIGTERM)
+            assert process.wait() == 0, process.said
+
+
+def started(module: str, words: list[str], folder: Path, told: dict[str, str]) -> Process:
+    """An entry point of the image at work, here."""
+    code = f"import sys; from {module} import main; sys.exit(main())"
+    return Process([sys.executable, "-c", code, *words], folder / f"{module}.log", {"PYTHONPATH": str(ROOT), **told})
+
+
+def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> None:
+    ((_, image),) = [(word, rest) for word, rest in instructions() if word == "ENTRYPOINT"]
+    assert image == '["tini", "--", "tidemark"]'
+    assert services()["producer"]["entrypoint"] == ["tini", "--", "producers"]
+    assert {name for name, service in services().items() if service["image"] == SERVICE} == {"tidemark", "producer"}

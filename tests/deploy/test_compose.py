@@ -1,0 +1,109 @@
+"""docker-compose.yml: what a person relies on who starts it."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.files import COMPOSE, PROMETHEUS, ROOT, SERVICE, compose, services
+
+LOCAL_PORT = re.compile(r"127\.0\.0\.1:\d+:\d+")
+PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.\d+")
+# Images that run as a user of their own by themselves; ours says so in its Dockerfile.
+NOT_ROOT = ("apache/kafka:", "prom/prometheus:", "tidemark:")
+ONCE = "service_completed_successfully"
+
+
+def each_service() -> list[Any]:
+    return [pytest.param(service, id=name) for name, service in services().items()]
+
+
+def test_it_is_valid_by_the_compose_specification() -> None:
+    tool = shutil.which("check-jsonschema")
+    if not tool:
+        pytest.skip("check-jsonschema is not installed")
+    checked = subprocess.run(
+        [tool, "--builtin-schema", "vendor.compose-spec", str(COMPOSE)], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize("service", each_service())
+def test_every_image_is_pinned_to_a_version_and_runs_as_nobody_special(service: dict[str, Any]) -> None:
+    assert PINNED.fullmatch(service["image"])
+    assert service["image"].startswith(NOT_ROOT)
+    assert service.get("user") not in {"root", "0", 0}
+    assert not service.get("privileged")
+
+
+@pytest.mark.parametrize("service", each_service())
+def test_ports_are_open_on_this_machine_only(service: dict[str, Any]) -> None:
+    for port in service.get("ports", []):
+        assert LOCAL_PORT.fullmatch(port)
+    assert service.get("network_mode") != "host"
+
+
+def test_whoever_is_waited_for_can_say_that_it_is_ready() -> None:
+    for name, service in services().items():
+        for other, wanted in service.get("depends_on", {}).items():
+            condition = wanted["condition"]
+            if condition == "service_healthy":
+                assert services()[other]["healthcheck"]["test"], f"{name} waits for {other}, which has no health check"
+            if condition == ONCE:
+                assert services()[other]["restart"] == "no", f"{other} must end for {name} to begin"
+
+
+def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
+    for name in ("tidemark", "producer"):
+        assert services()[name]["depends_on"]["topic"]["condition"] == ONCE
+    assert services()["topic"]["depends_on"]["kafka"]["condition"] == "service_healthy"
+
+
+def test_what_lasts_is_in_named_volumes() -> None:
+    declared = set(compose()["volumes"])
+    assert {name for name, _ in named_volumes()} == declared
+    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "prometheus"}
+
+
+def test_files_that_are_mounted_exist_and_are_read_only() -> None:
+    mounts = [volume for service in services().values() for volume in service.get("volumes", []) if volume[0] == "."]
+    assert mounts
+    for mount in mounts:
+        source, _, mode = mount.split(":")
+        assert (ROOT / source).exists()
+        assert mode == "ro"
+
+
+def test_our_image_is_built_from_the_dockerfile_that_is_there() -> None:
+    ours = [service for service in services().values() if service["image"] == SERVICE]
+    assert len(ours) == 2
+    for service in ours:
+        assert (ROOT / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+
+
+def test_prometheus_asks_the_port_that_the_service_listens_on() -> None:
+    port = services()["tidemark"]["environment"]["TIDEMARK_METRICS__PORT"]
+    assert f"tidemark:{port}" in PROMETHEUS.read_text()
+    assert services()["tidemark"]["environment"]["TIDEMARK_METRICS__HOST"] == "0.0.0.0"  # noqa: S104 - in its container
+
+
+def test_promtool_takes_the_configuration_of_prometheus(tmp_path: Path) -> None:
+    tool = shutil.which("promtool")
+    if not tool:
+        pytest.skip("promtool is not installed")
+    checked = subprocess.run(
+        [tool, "check", "config", str(PROMETHEUS)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def named_volumes() -> Iterator[tuple[str, str]]:
+    """(volume, service) of what is not a folder of the repository."""
+    for name, service in services().items():
+        for volume in service.get("volumes", []):
+            if volume[0] not in "./":
+                yield volume.split(":")[0], name

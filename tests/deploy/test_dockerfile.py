@@ -1,0 +1,76 @@
+"""The image: pinned, small, without root, and made of what is locked."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+
+import pytest
+
+from pipeline.settings import Settings
+from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, instructions
+
+PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
+
+
+def arguments(word: str) -> list[str]:
+    return [rest for found, rest in instructions() if found == word]
+
+
+def last_stage() -> list[tuple[str, str]]:
+    begins = [place for place, (word, _) in enumerate(instructions()) if word == "FROM"]
+    return instructions()[begins[-1] :]
+
+
+def test_hadolint_has_nothing_to_say() -> None:
+    tool = shutil.which("hadolint")
+    if not tool:
+        pytest.skip("hadolint is not installed")
+    checked = subprocess.run([tool, str(DOCKERFILE)], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_every_base_is_pinned_to_a_version_and_the_stages_share_one_python() -> None:
+    bases = [base.split(" AS ")[0] for base in arguments("FROM")]
+    assert all(PINNED.fullmatch(base) for base in bases)
+    assert len({base for base in bases if base.startswith("python:")}) == 1
+    assert len(bases) > 1, "what builds must not be in what runs"
+
+
+def test_it_runs_as_a_user_that_is_not_root() -> None:
+    users = [rest for word, rest in last_stage() if word == "USER"]
+    assert users
+    assert all(int(user) >= 1000 for user in users)
+
+
+def test_python_packages_and_jars_come_from_the_locks() -> None:
+    runs = " ".join(arguments("RUN"))
+    assert runs.count("uv sync") == runs.count("uv sync --frozen --no-dev")
+    assert "-m pipeline.jars spark --into /opt/tidemark/jars" in runs
+    assert "pip install" not in runs
+
+
+def test_the_service_finds_at_run_time_the_jars_that_were_fetched_at_build_time() -> None:
+    environment = dict(pair.split("=", 1) for rest in arguments("ENV") for pair in rest.split())
+    assert environment["TIDEMARK_JARS_CACHE"] == "/opt/tidemark/jars"
+
+
+def test_its_health_is_asked_on_the_port_that_the_service_has_by_default() -> None:
+    port = Settings().metrics.port
+    (check,) = arguments("HEALTHCHECK")
+    assert f"http://127.0.0.1:{port}/healthz" in check
+    assert arguments("EXPOSE") == [str(port)]
+
+
+def test_everything_that_is_copied_is_there_and_not_ignored() -> None:
+    copied = [rest.split() for rest in arguments("COPY") if not rest.startswith("--from")]
+    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    for source in (source for words in copied for source in words[:-1]):
+        assert (ROOT / source).exists()
+        assert source.removeprefix("./") in kept
+
+
+def test_its_tag_is_the_version_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"tidemark:{project['version']}" == SERVICE
+    assert SERVICE in DOCKERFILE.read_text()
