@@ -32,6 +32,8 @@ _STAND_ALONE: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC {AVRO_LIMITS}",
+    # With `spark.master` of a cluster the records are decoded elsewhere.
+    "spark.executor.extraJavaOptions": f"-XX:+UseParallelGC {AVRO_LIMITS}",
     # Without native Hadoop libraries each file written to a local disk would fork chmod and readlink.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": (

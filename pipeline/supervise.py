@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 
 from pipeline.app import open_service
-from pipeline.errors import Replaced, SetUpError, TransientError
+from pipeline.errors import Replaced, SetUpError, TidemarkError, TransientError
 from pipeline.settings import Settings
 from pipeline.start import Tenure
 
@@ -43,7 +43,13 @@ def supervise(settings: Settings) -> None:
                     f"gave up after {vain} attempts that committed nothing: {_brief(error)}"
                 ) from error
             pause = _PAUSES_S[max(vain - 1, 0)]
-            _log.warning("the service failed and starts again from the ledger", pause_s=pause, reason=_brief(error))
+            unforeseen = not isinstance(error, TidemarkError)
+            _log.warning(
+                "the service failed and starts again from the ledger",
+                pause_s=pause,
+                reason=_brief(error),
+                exc_info=unforeseen,
+            )
             stopping.wait(pause)
 
 

@@ -35,13 +35,21 @@ class Slice:
 
 @dataclass(frozen=True)
 class Compiled:
-    """Classes compiled after the warm-up, during publication and outside, and what there was of both."""
+    """Classes compiled after the warm-up, during publication and outside, and what there was of both.
+
+    `outside_at` are those outside by the milliseconds since the epoch at which they were seen.
+    """
 
     publications: int
     in_publication: int
     batches: int
-    outside: int
+    outside_at: dict[int, int]
     batches_with_one: int
+
+    @property
+    def outside(self) -> int:
+        """All outside."""
+        return sum(self.outside_at.values())
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,8 @@ def compiled(
     samples: Sequence[Compilations], publishing: Sequence[Span], commits: Sequence[int], warm: Span
 ) -> Compiled:
     """Tells the compilations within `warm` apart; `commits` are the times of the batches' commits, in order."""
-    inside, outside, hit = 0, 0, set()
+    inside, hit = 0, set()
+    outside: dict[int, int] = {}
     for before, after in pairwise(samples):
         seen = Span(before.at, after.at + 1)
         if after.classes == before.classes or not warm.meets(seen):
@@ -73,7 +82,7 @@ def compiled(
         if any(Span(span.start, span.end + _SAMPLE_MS).meets(seen) for span in publishing):
             inside += after.classes - before.classes
         else:
-            outside += after.classes - before.classes
+            outside[after.at] = after.classes - before.classes
             hit.add(sum(commit < after.at for commit in commits))
     batches = sum(warm.start <= commit < warm.end for commit in commits)
     return Compiled(sum(span.meets(warm) for span in publishing), inside, batches, outside, len(hit))

@@ -48,13 +48,14 @@ class Stream:
         return query
 
     def wait(self, query: StreamingQuery, seconds: int | None) -> bool:
-        """Whether the query has ended; raises what made it fail."""
+        """Whether the query has ended; raises what `on_batch` raised, or what made the query fail."""
         try:
-            return bool(query.awaitTermination(seconds)) if seconds else query.awaitTermination() is None
+            ended = bool(query.awaitTermination(seconds)) if seconds else query.awaitTermination() is None
         except StreamingQueryException as error:
-            if self._failure is not None:
-                raise self._failure from None
             raise TransientError(f"the streaming query failed: {_first_line(error)}") from error
+        if self._failure is not None:
+            raise self._failure
+        return ended
 
     def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
         self._failure = None
@@ -62,11 +63,12 @@ class Stream:
         records = records.options(**source_options(self.kafka, self.batch, positions))
 
         def each(frame: DataFrame, number: int) -> None:
+            if self._failure is not None:
+                return
             try:
                 self.on_batch(frame, planned_ends(checkpoint, number, self.kafka.topic))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - kept for `wait`: Spark would print pages of Java around it
                 self._failure = error
-                raise
 
         writer = records.load().writeStream.foreachBatch(each)
         return writer.option("checkpointLocation", checkpoint.as_uri())

@@ -62,8 +62,10 @@ def story_settings(broker: Cluster, topic: str, warehouse: Path) -> Settings:
 
 
 def outcome(warehouse: Path) -> dict[str, list[Row]]:
-    """All committed rows of all tables but for what a restart may change: batch ids, the time of a commit, and batches
-    that read nothing, of which a query has one when it starts at the end of the topic.
+    """All committed rows of all tables, but for what a restart may change.
+
+    That is batch ids, the time of a commit, and batches that read nothing: a query that starts at the end of the topic
+    has one.
     """
     committed = {row["batch"] for row in rows(warehouse, "ledger")}
     reading = {row["batch"] for row in rows(warehouse, "ledger") if row["records"]}

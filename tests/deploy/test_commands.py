@@ -23,6 +23,14 @@ INSIDE = "kafka:19092"
 TOPIC = "user-events"
 
 
+@pytest.fixture(autouse=True)
+def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of the tests' own is taken for a setting, which would be refused."""
+    for name in os.environ:
+        if name.startswith("TIDEMARK_TEST_"):
+            monkeypatch.delenv(name)
+
+
 def variables(name: str) -> dict[str, str]:
     """The TIDEMARK_ variables of a service."""
     environment = services()[name].get("environment", {})
@@ -35,10 +43,12 @@ def words_of(name: str, broker: str = INSIDE, topic: str = TOPIC) -> list[str]:
     return [word.replace(INSIDE, broker).replace(TOPIC, topic) for word in words]
 
 
-def test_the_service_of_compose_is_told_settings_that_exist() -> None:
+def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in variables("tidemark").items():
+        monkeypatch.setenv(name, value)
     verb, *arguments = words_of("tidemark")
     own, rest = _run_parser().parse_known_args(arguments)
-    settings = load_settings(rest, None, variables("tidemark"))
+    settings = load_settings(rest)
     assert (verb, own.until_caught_up) == ("run", False)
     assert (settings.kafka.bootstrap_servers, settings.kafka.topic) == (INSIDE, TOPIC)
     assert settings.warehouse.startswith("/var/lib/tidemark/")
@@ -80,7 +90,7 @@ def test_options_on_the_spark_submit_page_exist() -> None:
     assert len(runs) >= 3
     for arguments in runs:
         _, rest = _run_parser().parse_known_args(arguments)
-        load_settings(rest, None, {})
+        load_settings(rest)
 
 
 def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:
