@@ -45,21 +45,19 @@ class Tenure:
 def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     """Opens the next epoch: reads the ledger, fences older processes, removes void rows, republishes what is due.
 
-    Raises SetUpError where ledger and topic do not fit together, Replaced if another service starts at the same time,
-    or has started since `tenure` began.
+    Raises SetUpError where ledger and topic do not fit together, Replaced if another service started since `tenure`
+    began.
     """
     housekeeping.create_tables(parts.warehouse, parts.policy.window_ms)
-    rows = parts.ledger.latest()
-    if tenure.epoch is not None and rows[0].epoch > tenure.epoch:
-        _give_way(parts, rows[0].epoch, tenure.epoch)
-    frontier = _frontier(rows, parts, kafka)
-    number = (rows[0].epoch + 1 if rows else 1) * EPOCH
-    before = parts.ledger.last_batches()
-    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), Due(0, 0), parts.now())
-    parts.ledger.commit(opening.ledger_rows(parts.now()))
+    opened = None
+    # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
+    # which would be read again.
+    while opened is None:
+        opened = _try_to_open(parts, kafka, tenure)
+    number, frontier, before = opened
     tenure.epoch = number // EPOCH
     housekeeping.delete_void(parts.warehouse, before)
-    windows = _windows(parts, rows)
+    windows = _windows(parts) if before else Windows(parts.policy)
     due = windows.at_start(frontier.watermark)
     if due:
         publish_due(parts, due, number, before)
@@ -68,6 +66,17 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     parts.observer.opened(number // EPOCH, frontier)
     _log.info("epoch opened", epoch=number // EPOCH, watermark=frontier.watermark, republished=len(due.again))
     return Opened(number, frontier, windows, before)
+
+
+def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[int, Frontier, dict[int, int]] | None:
+    """First batch id, frontier, and the last batch of each epoch before; None if the ledger moved on meanwhile."""
+    rows, before = parts.ledger.latest(), parts.ledger.last_batches()
+    if tenure.epoch is not None and rows[0].epoch > tenure.epoch:
+        _give_way(parts, rows[0].epoch, tenure.epoch)
+    frontier = _frontier(rows, parts, kafka)
+    number = (rows[0].epoch + 1 if rows else 1) * EPOCH
+    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), Due(0, 0), parts.now())
+    return (number, frontier, before) if parts.ledger.commit_next(opening.ledger_rows(parts.now())) else None
 
 
 def _give_way(parts: Parts, newest_epoch: int, own_epoch: int) -> NoReturn:
@@ -104,10 +113,8 @@ def _check_offsets(positions: Mapping[int, int], earliest: Mapping[int, int], lo
             )
 
 
-def _windows(parts: Parts, rows: list[LedgerRow]) -> Windows:
+def _windows(parts: Parts) -> Windows:
     """The windows that panes tell of, less those known to be closed and published."""
-    if not rows:
-        return Windows(parts.policy)
     watermarks = parts.ledger.watermarks()
     last = housekeeping.last_published(parts.warehouse) or 0
     published = max((watermark for watermark, batch in watermarks if batch <= last), default=rules.NO_WATERMARK)

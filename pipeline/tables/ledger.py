@@ -60,9 +60,11 @@ class Ledger:
     def __init__(self, warehouse: str) -> None:
         self._table = open_table(LEDGER, warehouse)
         self._commits = 0
+        self._last = 0
 
     def latest(self) -> list[LedgerRow]:
-        """The rows of the newest batch, one per Kafka partition; none in a new warehouse."""
+        """The newest batch's rows, one per Kafka partition; none in a new warehouse. Moves the handle: for starts."""
+        self._table.update_incremental()
         rows = self._ask("SELECT * FROM ledger WHERE batch = (SELECT max(batch) FROM ledger)")
         return [LedgerRow(**row) for row in rows]
 
@@ -77,28 +79,41 @@ class Ledger:
         return [(row["watermark"], row["first"]) for row in rows if row["watermark"] is not None]
 
     def commit(self, rows: Sequence[LedgerRow]) -> None:
-        """Appends one batch's rows at exactly the next version. Raises Replaced if a newer epoch was opened."""
+        """Appends one batch's rows. Raises Replaced if a newer epoch was opened; mere maintenance does not matter."""
+        while not self.commit_next(rows):
+            self._refuse_if_newer(rows[0].batch)
+
+    def commit_next(self, rows: Sequence[LedgerRow]) -> bool:
+        """Appends one batch's rows at exactly the version after the one that the handle is at.
+
+        False if somebody else took that version: then the handle moves on, and what was read before may be outdated.
+        """
         data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
-        while True:
-            try:
-                write_deltalake(self._table, data, mode="append", commit_properties=_ONCE)
-                break
-            except CommitFailedError:
-                self._catch_up(rows[0].batch)
+        try:
+            write_deltalake(self._table, data, mode="append", commit_properties=_ONCE)
+        except CommitFailedError:
+            self._table.update_incremental()
+            return False
         self._commits += 1
+        self._last = rows[0].batch
+        return True
 
     def tidy(self) -> None:
-        """Merges small files now and then, so that no cost grows with the number of batches."""
+        """Merges small files now and then, so that no cost grows with the number of batches.
+
+        Raises Replaced if a newer epoch was opened: maintenance moves the handle to the newest version, whoever made
+        it, so the next commit would no longer be refused.
+        """
         if self._commits < _COMPACT_EVERY:
             return
         self._commits = 0
         with suppress(CommitFailedError):  # somebody else's commit came first: the next time will do
             self._table.optimize.compact(target_size=_FILE_BYTES, commit_properties=_ONCE)
             self._table.vacuum(_KEEP_HOURS, dry_run=False, enforce_retention_duration=False)
+        self._refuse_if_newer(self._last + 1)
 
-    def _catch_up(self, batch: int) -> None:
-        """A refused commit means a newer epoch, or only somebody's maintenance: then the handle moves on."""
-        self._table.update_incremental()
+    def _refuse_if_newer(self, batch: int) -> None:
+        """Whether `batch` can still come next, by all that the handle sees."""
         newest = max(self.last_batches().values(), default=0)
         if newest >= batch:
             raise replaced(newest // EPOCH, batch // EPOCH)

@@ -155,6 +155,40 @@ def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker
     assert {row["user_id"] for row in rows(warehouse, "page_views")} == {"ann", "bob", "cat"}
 
 
+def test_a_batch_that_is_committed_while_another_service_starts_is_not_read_again(
+    broker: Cluster, tmp_path: Path
+) -> None:
+    topic, warehouse = f"overtaken-{tmp_path.name}", tmp_path / "warehouse"
+    broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
+    settings = story_settings(broker, topic, warehouse)
+    with open_service(settings, Clock()) as old:
+        send_step(broker, topic, 1)
+        old.drain()
+        send_step(broker, topic, 2)
+        # A start asks for the time after it has read the ledger and before it opens its epoch.
+        meanwhile = Meanwhile(old.drain)
+        with open_service(settings, meanwhile) as new:
+            new.drain()
+    assert meanwhile.done
+    assert epochs(warehouse) == {1, 2}
+    assert assert_conserved(warehouse).records == 9
+
+
+class Meanwhile(Clock):
+    """A clock that lets something else happen when it is first asked for the time."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        super().__init__()
+        self._act = act
+        self.done = False
+
+    def __call__(self) -> int:
+        if not self.done:
+            self.done = True
+            self._act()
+        return super().__call__()
+
+
 def late_publication(warehouse: Path, batch: int) -> None:
     """What the old service's publisher would do: show everything twice."""
     spark = spark_session(SparkSettings())
