@@ -18,7 +18,9 @@ from pipeline.service import Service
 from pipeline.session import spark_session
 from pipeline.settings import Settings
 from pipeline.start import Tenure, open_epoch
+from pipeline.tables.housekeeping import create_tables
 from pipeline.tables.ledger import Ledger
+from pipeline.tables.publication import Publication
 from schemas import load_schemas
 
 
@@ -62,19 +64,22 @@ def _require(settings: Settings) -> None:
 def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
     """Cheap checks first, so that a mistake is told before Spark starts."""
     schemas = _schemas(settings)
+    policy = settings.policy()
     ledger = Ledger(settings.warehouse)
+    create_tables(settings.warehouse, policy.window_ms)
     topic = connect(settings.kafka)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Parts(
         spark=spark_session(settings.spark),
         warehouse=settings.warehouse,
-        policy=settings.policy(),
+        policy=policy,
         schemas=schemas,
         topic=topic,
         ledger=ledger,
+        publication=Publication(settings.warehouse, policy.window_ms),
         mirror=mirror,
-        observer=Observer(topic.log_ends, settings.metrics, settings.policy().bound_ms, now),
+        observer=Observer(topic.log_ends, settings.metrics, policy.bound_ms, now),
         now=now,
     )
 

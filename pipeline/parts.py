@@ -11,6 +11,7 @@ from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.observe.observer import Observer
 from pipeline.tables.ledger import Ledger
+from pipeline.tables.publication import Publication
 from pipeline.time.verdicts import Policy
 
 Clock = Callable[[], int]
@@ -27,6 +28,7 @@ class Parts:
     schemas: Mapping[int, str]
     topic: Topic
     ledger: Ledger
+    publication: Publication
     mirror: OffsetMirror
     observer: Observer
     now: Clock

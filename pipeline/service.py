@@ -19,7 +19,7 @@ from pipeline.publisher import Publisher
 from pipeline.start import Opened
 from pipeline.tables.housekeeping import delete_void
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
-from pipeline.tables.write import append
+from pipeline.tables.write import Appender
 from pipeline.time.verdicts import Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.upkeep import Upkeep
@@ -40,6 +40,8 @@ class Service:
         self._upkeep = Upkeep(parts, opened.last_batches)
         self._turn = Lock()
         self._closed = False
+        self._panes = Appender(PANES, parts.warehouse)
+        self._dead_letters = Appender(DEAD_LETTERS, parts.warehouse)
         self._finisher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="finisher")
         self._writers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="writer")
         self._finishing: Future[None] | None = None
@@ -145,10 +147,10 @@ class Service:
         writes = []
         if batch.tallies.panes:
             rows = panes(folded, number, watermark, partitions)
-            writes.append(self._writers.submit(append, rows, PANES, self._parts.warehouse))
+            writes.append(self._writers.submit(self._panes.append, rows, batch.tallies.counted_bytes))
         if batch.tallies.total(_REJECTED):
             rows = dead_letters(folded, batch.topic, number, watermark, partitions)
-            writes.append(self._writers.submit(append, rows, DEAD_LETTERS, self._parts.warehouse))
+            writes.append(self._writers.submit(self._dead_letters.append, rows, batch.tallies.rejected_bytes))
         wait(writes)
         for write in writes:
             write.result()

@@ -5,18 +5,15 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import structlog
-from pyspark.sql import functions as F
 
 from pipeline.batch import Batch, Tallies
 from pipeline.errors import SetUpError
-from pipeline.frames import columns as c
 from pipeline.parts import Parts
 from pipeline.publish import publish_due
 from pipeline.settings import KafkaSettings
 from pipeline.tables import housekeeping
 from pipeline.tables.ledger import EPOCH, LedgerRow, replaced
-from pipeline.tables.schemas import PANES
-from pipeline.tables.write import read
+from pipeline.tables.publication import last_published
 from pipeline.time import rules
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.time.windows import Due, Windows
@@ -48,7 +45,6 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     Raises SetUpError where ledger and topic do not fit together, Replaced if another service started since `tenure`
     began.
     """
-    housekeeping.create_tables(parts.warehouse, parts.policy.window_ms)
     opened = None
     # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
     # which would be read again.
@@ -62,7 +58,7 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     if due:
         publish_due(parts, due, number, before)
     else:
-        housekeeping.fence(parts.warehouse, number)
+        parts.publication.fence(number)
     parts.observer.opened(number // EPOCH, frontier)
     _log.info("epoch opened", epoch=number // EPOCH, watermark=frontier.watermark, republished=len(due.again))
     return Opened(number, frontier, windows, before)
@@ -75,7 +71,7 @@ def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[in
         _give_way(parts, rows[0].epoch, tenure.epoch)
     frontier = _frontier(rows, parts, kafka)
     number = (rows[0].epoch + 1 if rows else 1) * EPOCH
-    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), Due(0, 0), parts.now())
+    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), Due(), parts.now())
     return (number, frontier, before) if parts.ledger.commit_next(opening.ledger_rows(parts.now())) else None
 
 
@@ -116,10 +112,9 @@ def _check_offsets(positions: Mapping[int, int], earliest: Mapping[int, int], lo
 def _windows(parts: Parts) -> Windows:
     """The windows that panes tell of, less those known to be closed and published."""
     watermarks = parts.ledger.watermarks()
-    last = housekeeping.last_published(parts.warehouse) or 0
+    last = last_published(parts.warehouse) or 0
     published = max((watermark for watermark, batch in watermarks if batch <= last), default=rules.NO_WATERMARK)
-    starts = read(parts.spark, PANES, parts.warehouse).select(F.col(c.PANE_START)).distinct().collect()
-    ends = {row[0] + parts.policy.window_ms for row in starts}
+    ends = {start + parts.policy.window_ms for start in housekeeping.pane_starts(parts.warehouse)}
     lateness = parts.policy.allowed_lateness_ms
     known = {end for end in ends if not rules.has_closed(end, published, lateness)}
     return Windows.restored(parts.policy, known, watermarks)

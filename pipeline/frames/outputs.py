@@ -1,5 +1,7 @@
 """What the small result of a fold becomes: panes, dead letters and statistics."""
 
+import operator
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -12,6 +14,7 @@ from pipeline.time import rules
 
 _PASSED: Final = int(Check.PASSED)
 _YOUNG_MS: Final = 10_000
+_ROW_BYTES: Final = 100
 
 
 def panes(folded: DataFrame, batch: int, watermark: int | None, partitions: int) -> DataFrame:
@@ -46,13 +49,16 @@ def dead_letters(folded: DataFrame, topic: str, batch: int, watermark: int | Non
 
 
 def statistics(folded: DataFrame, now: int, partitions: int) -> DataFrame:
-    """Per partition, check, pane and age: `records` and `max_event_time`.
+    """Per partition, check, pane and age: `records`, `max_event_time`, and the `bytes` of the folded rows.
 
     `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
     """
+    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (c.USER_ID, c.KEY, c.VALUE)])
     age = _rough(per_batch(now, partitions) - F.col(c.OLDEST))
     return folded.groupBy(c.PARTITION, c.CHECK, c.PANE_START, age.alias(c.AGE_MS)).agg(
-        F.sum(c.RECORDS).alias(c.RECORDS), F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME)
+        F.sum(c.RECORDS).alias(c.RECORDS),
+        F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
+        F.sum(size + _ROW_BYTES).alias("bytes"),
     )
 
 

@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.tables.ledger import EPOCH
-from pipeline.tables.schemas import DEAD_LETTERS, PAGE_VIEWS, PANES, WRITER_APP, TableSpec, open_table
+from pipeline.tables.schemas import DEAD_LETTERS, PAGE_VIEWS, PANES, TableSpec, open_table
 
 _WINDOW_MS: Final = "tidemark.window_ms"
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
+_PANE_STARTS: Final = "SELECT DISTINCT pane_start FROM panes"
 
 
 def create_tables(warehouse: str, window_ms: int) -> None:
@@ -57,15 +58,10 @@ def remove_dead_files(warehouse: str) -> None:
         _table(spec, warehouse).vacuum(dry_run=False)
 
 
-def last_published(warehouse: str) -> int | None:
-    """The batch up to which `page_views` is published, none in a new warehouse."""
-    return _table(PAGE_VIEWS, warehouse).transaction_version(WRITER_APP)
-
-
-def fence(warehouse: str, batch: int) -> None:
-    """Puts a transaction version on `page_views`, so that Delta skips writes of older processes."""
-    version = CommitProperties(app_transactions=[Transaction(WRITER_APP, batch)])
-    _table(PAGE_VIEWS, warehouse).create_write_transaction([], "append", PAGE_VIEWS.schema, commit_properties=version)
+def pane_starts(warehouse: str) -> set[int]:
+    """The start of every pane there are rows of, void ones included; in milliseconds."""
+    found = QueryBuilder().register(PANES.name, _table(PANES, warehouse)).execute(_PANE_STARTS)
+    return set(pa.table(found)[c.PANE_START].to_pylist())
 
 
 def _table(spec: TableSpec, warehouse: str) -> DeltaTable:

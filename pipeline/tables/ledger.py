@@ -10,18 +10,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import pyarrow as pa
-from deltalake import CommitProperties, QueryBuilder, write_deltalake
+from deltalake import QueryBuilder
 from deltalake.exceptions import CommitFailedError
 
 from pipeline.errors import Replaced
 from pipeline.tables.schemas import LEDGER, open_table
+from pipeline.tables.swap import ONCE, swap
 
 EPOCH: Final = 10**9
 """Batch id = epoch * EPOCH + number; number 0 is the row that opens the epoch."""
 _COMPACT_EVERY: Final = 200
 _KEEP_HOURS: Final = 1
 _FILE_BYTES: Final = 16 * 1024 * 1024
-_ONCE: Final = CommitProperties(max_commit_retries=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,7 @@ class Ledger:
         False if somebody else took that version: then the handle moves on, and what was read before may be outdated.
         """
         data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
-        try:
-            write_deltalake(self._table, data, mode="append", commit_properties=_ONCE)
-        except CommitFailedError:
-            self._table.update_incremental()
+        if not swap(self._table, data):
             return False
         self._commits += 1
         self._last = rows[0].batch
@@ -108,7 +105,7 @@ class Ledger:
             return
         self._commits = 0
         with suppress(CommitFailedError):  # somebody else's commit came first: the next time will do
-            self._table.optimize.compact(target_size=_FILE_BYTES, commit_properties=_ONCE)
+            self._table.optimize.compact(target_size=_FILE_BYTES, commit_properties=ONCE)
             self._table.vacuum(_KEEP_HOURS, dry_run=False, enforce_retention_duration=False)
         self._refuse_if_newer(self._last + 1)
 

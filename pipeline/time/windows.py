@@ -1,7 +1,7 @@
 """The life of windows: open, fired, fired again, closed; and which of them are due for publication."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.time import rules
@@ -12,30 +12,25 @@ from pipeline.time.verdicts import Policy
 class Due:
     """Windows to publish, by their end in milliseconds.
 
-    `fired` are all known windows with `after < end <= upto`; those in `again` fired before and have changed since.
-    `steps` tells which batch fired a window: (boundary, batch) in order, the first boundary not before its end.
+    Those in `fired` fire for the first time, those in `again` fired before and have changed since. `fired_by` tells
+    of both which batch's watermark first reached the end.
     """
 
-    after: int
-    upto: int
     fired: frozenset[int] = frozenset()
     again: frozenset[int] = frozenset()
     closed: frozenset[int] = frozenset()
-    steps: tuple[tuple[int, int], ...] = ()
+    fired_by: Mapping[int, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.fired or self.again)
 
     def then(self, later: "Due") -> "Due":
         """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
-        first = {end for end in later.again if end > self.after}
         return Due(
-            after=self.after,
-            upto=max(self.upto, later.upto),
-            fired=self.fired | later.fired | first,
-            again=self.again | (later.again - first),
+            fired=self.fired | later.fired,
+            again=self.again | (later.again - self.fired),
             closed=self.closed | later.closed,
-            steps=tuple(sorted({*self.steps, *later.steps})),
+            fired_by={**self.fired_by, **later.fired_by},
         )
 
 
@@ -63,25 +58,23 @@ class Windows:
         self._note(new, batch)
         fired = {end for end in self.open if rules.has_fired(end, new) and not rules.has_fired(end, old)}
         again = {end for end in counted if rules.has_fired(end, old)}
-        steps = self._steps_of(fired | again)
-        return Due(old, new, frozenset(fired), frozenset(again), self._close(new), steps)
+        fired_by = self._fired_by(fired | again)
+        return Due(frozenset(fired), frozenset(again), self._close(new), fired_by)
 
     def at_start(self, watermark: int | None) -> Due:
         """What a start publishes again: every window that has fired and is not known to be closed and published."""
         now = rules.NO_WATERMARK if watermark is None else watermark
         again = frozenset(end for end in self.open if rules.has_fired(end, now))
-        steps = self._steps_of(again)
-        return Due(now, now, again=again, closed=self._close(now), steps=steps)
+        fired_by = self._fired_by(again)
+        return Due(again=again, closed=self._close(now), fired_by=fired_by)
 
     def _note(self, watermark: int, batch: int) -> None:
         boundary = rules.pane_start(watermark, self.policy.window_ms)
         if watermark != rules.NO_WATERMARK and (not self._steps or boundary > self._steps[-1][0]):
             self._steps.append((boundary, batch))
 
-    def _steps_of(self, ends: Collection[int]) -> tuple[tuple[int, int], ...]:
-        if not ends:
-            return ()
-        return tuple(self._steps[bisect_left(self._steps, (min(ends), 0)) :])
+    def _fired_by(self, ends: Iterable[int]) -> dict[int, int]:
+        return {end: self._steps[bisect_left(self._steps, (end, 0))][1] for end in ends}
 
     def _close(self, watermark: int) -> frozenset[int]:
         lateness = self.policy.allowed_lateness_ms

@@ -18,7 +18,8 @@ from tests.services import settings_of
 from tests.topic_writer import Raw, event, send
 from tests.warehouse import rows
 
-ORIGIN_MS = 1_000_000 * 3_000
+WINDOW_MS = 3_000
+ORIGIN_MS = 1_000_000 * WINDOW_MS
 PARTITIONS = 2
 HOUR_MS = 3_600_000
 FAULTY_STEP = 3

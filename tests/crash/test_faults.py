@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
 from pipeline.running import RunningService
+from pipeline.tables import write
 from tests.against_truth import void_rows
 from tests.conservation import assert_conserved
 from tests.crash.store_faults import Refusal, refusing, undeletable
@@ -112,11 +114,28 @@ def test_a_start_stopped_before_it_published_leaves_that_to_the_next(
 ) -> None:
     life = Life.new(broker, tmp_path)
     interrupt(life, [NO_PUBLICATION])
-    with refusing(life.warehouse, [NO_PUBLICATION]), pytest.raises(Exception, match="CHECK constraint fault"):
+    with refusing(life.warehouse, [NO_PUBLICATION]), pytest.raises(DeltaError, match="failed validation check"):
         life.play([])
     drain_and_play_on(life)
     assert outcome(life.warehouse) == undisturbed
     assert_conserved(life.warehouse)
+
+
+def test_rows_that_are_too_many_for_the_driver_are_written_by_spark(
+    broker: Cluster, tmp_path: Path, undisturbed: dict[str, list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "SMALL_BYTES", 0)
+    life = Life.new(broker, tmp_path)
+    life.play(range(1, len(STEPS) + 1))
+    assert outcome(life.warehouse) == undisturbed
+    assert_conserved(life.warehouse)
+    assert engines(life.warehouse / "panes") == engines(life.warehouse / "dead_letters") == {"Apache-Spark"}
+
+
+def engines(table: Path) -> set[str]:
+    """Who appended to a table."""
+    appends = [commit for commit in DeltaTable(str(table)).history() if commit["operation"] == "WRITE"]
+    return {commit["engineInfo"].split("/")[0] for commit in appends}
 
 
 def interrupt(life: Life, refusals: list[Refusal]) -> None:
@@ -126,7 +145,7 @@ def interrupt(life: Life, refusals: list[Refusal]) -> None:
             life.take(service, step)
         with (
             refusing(life.warehouse, refusals),
-            pytest.raises(Exception, match=r"CHECK constraint fault|failed validation check"),
+            pytest.raises(DeltaError, match="failed validation check"),
         ):
             life.take(service, FAULTY_STEP)
 

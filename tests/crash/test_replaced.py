@@ -14,15 +14,13 @@ from deltalake import DeltaTable, write_deltalake
 
 from pipeline.app import open_service
 from pipeline.errors import Replaced
-from pipeline.session import spark_session
-from pipeline.settings import SparkSettings
-from pipeline.tables.schemas import PAGE_VIEWS
-from pipeline.tables.write import publish, read
+from pipeline.tables.housekeeping import pane_starts
+from pipeline.tables.publication import Publication
 from pipeline.time.windows import Due
 from producers.truth import Truth
 from tests.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
 from tests.conservation import assert_conserved
-from tests.crash.story import PARTITIONS, send_step, story_settings
+from tests.crash.story import PARTITIONS, WINDOW_MS, send_step, story_settings
 from tests.kafka_cluster import Cluster
 from tests.processes import Process, producers, tidemark
 from tests.services import ANY_TIMESTAMP, Clock
@@ -139,9 +137,11 @@ def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker
         send_step(broker, topic, 1)
         old.drain()
         send_step(broker, topic, 2)
+        publication = Publication(str(warehouse), WINDOW_MS)
         with open_service(settings, Clock()) as new:
             before = DeltaTable(str(warehouse / "page_views")).version()
-            late_publication(warehouse, EPOCH + 2)
+            with pytest.raises(Replaced, match="another service has opened epoch 2"):
+                publication.publish(every_window(warehouse), {1: EPOCH + 2}, EPOCH + 2)
             after = DeltaTable(str(warehouse / "page_views")).version()
             assert after == before, "the fence let an old write through"
             with pytest.raises(Replaced, match="another service has opened epoch 2"):
@@ -189,10 +189,10 @@ class Meanwhile(Clock):
         return super().__call__()
 
 
-def late_publication(warehouse: Path, batch: int) -> None:
-    """What the old service's publisher would do: show everything twice."""
-    spark = spark_session(SparkSettings())
-    publish(read(spark, PAGE_VIEWS, str(warehouse)), Due(0, 0), str(warehouse), batch)
+def every_window(warehouse: Path) -> Due:
+    """As if every window fired for the first time, so that a publication would show it twice."""
+    ends = {start + WINDOW_MS for start in pane_starts(str(warehouse))}
+    return Due(fired=frozenset(ends), fired_by=dict.fromkeys(ends, EPOCH + 2))
 
 
 def late_write_ahead(warehouse: Path, batch: int) -> None:

@@ -16,7 +16,7 @@ from pipeline.time.windows import Due
 
 START = 1_700_000_000_000
 BOUND_MS = 10_000
-NOTHING_DUE = Due(0, 0)
+NOTHING_DUE = Due()
 
 
 @dataclass

@@ -126,7 +126,7 @@ def test_records_that_claim_to_be_from_the_future_are_fresh_and_no_sum_goes_back
 
 def test_windows_fire_when_published_and_close_when_committed() -> None:
     observer = World().observer()
-    due = Due(0, 100, fired=frozenset({10, 20}), again=frozenset({5}), closed=frozenset({1, 2, 3}))
+    due = Due(fired=frozenset({10, 20}), again=frozenset({5}), closed=frozenset({1, 2, 3}))
     observer.committed(batch(frontier({0: 0}), AFTER, COUNTED, due), START)
     events = [f'tidemark_windows_total{{event="{event}"}}' for event in ("fired", "refired", "closed")]
     page = samples(observer)
@@ -227,7 +227,7 @@ def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:
         for _ in range(200):
             observer.committed(told, START)
             observer.stepped("commit", 0.01)
-            observer.published(Due(0, 1, fired=frozenset({1})))
+            observer.published(Due(fired=frozenset({1})))
 
     threads = [Thread(target=tell) for _ in range(4)]
     for thread in threads:

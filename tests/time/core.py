@@ -71,9 +71,9 @@ def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: 
     return tallies
 
 
-def row_of(record: Record, verdict: Verdict, policy: Policy) -> tuple[int, int, int | None, int, int, int | None]:
-    """A record as a row of the fold's statistics: partition, check, pane, age, records, newest event time."""
+def row_of(record: Record, verdict: Verdict, policy: Policy) -> tuple[int, int, int | None, int, int, int | None, int]:
+    """A record as a row of the fold's statistics: partition, check, pane, age, records, newest event time, bytes."""
     pane = rules.pane_start(record.event_time, policy.window_ms) if verdict is Verdict.COUNTED else None
     newest = record.event_time if verdict in _TRUSTED else None
     age = record.kafka_timestamp % 3
-    return record.partition, int(_CHECK_OF[verdict]), pane, age, 1, newest
+    return record.partition, int(_CHECK_OF[verdict]), pane, age, 1, newest, 100

@@ -11,19 +11,22 @@ from pipeline.time.verdicts import Policy, Verdict
 from tests.time.core import row_of
 from tests.time.strategies import Record, policies, records
 
-Rows = list[tuple[int, int, int | None, int, int, int | None]]
+Rows = list[tuple[int, int, int | None, int, int, int | None, int]]
+Group = tuple[int, int, int | None, int]
 batches = st.lists(records, max_size=30)
 
 
 def aggregated(rows: Rows) -> Rows:
     """What one task of the fold makes of its rows: one per (partition, check, pane, age)."""
-    counts, newest = Counter[tuple[int, int, int | None, int]](), dict[tuple[int, int, int | None, int], int]()
-    for *key, number, time in rows:
-        group = (key[0] or 0, key[1] or 0, key[2], key[3] or 0)
-        counts[group] += number or 0
+    counts, sizes = Counter[Group](), Counter[Group]()
+    newest = dict[Group, int]()
+    for partition, check, pane, age, number, time, size in rows:
+        group = (partition, check, pane, age)
+        counts[group] += number
+        sizes[group] += size
         if time is not None:
             newest[group] = max(newest.get(group, time), time)
-    return [(*group, number, newest.get(group)) for group, number in counts.items()]
+    return [(*group, number, newest.get(group), sizes[group]) for group, number in counts.items()]
 
 
 def tallies_of(rows: Rows) -> Tallies:

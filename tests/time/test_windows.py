@@ -14,16 +14,6 @@ from tests.time.strategies import Step, policies, streams
 POLICY = Policy(bound_ms=10, allowed_lateness_ms=20, idle_timeout_ms=100, max_future_skew_ms=300, window_ms=50)
 
 
-def published(due: Due, universe: set[int]) -> set[int]:
-    """The windows that a publication of `due` covers, by their end."""
-    return {end for end in universe if due.after < end <= due.upto or end in due.again}
-
-
-def fired_by(due: Due, end: int) -> int:
-    """The batch that a publication names as the one that fired a window."""
-    return next(batch for boundary, batch in due.steps if boundary >= end)
-
-
 @pytest.mark.parametrize(("watermark", "fired"), [(99, set()), (100, {100}), (101, {100})])
 def test_a_window_fires_when_the_watermark_reaches_its_end(watermark: int, fired: set[int]) -> None:
     due = Windows(POLICY).after_batch({100}, None, watermark, batch=1)
@@ -38,7 +28,7 @@ def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
     due = windows.after_batch({100}, 100, 105, batch=2)
     assert due.again == {100}
     assert not due.fired
-    assert fired_by(due, 100) == 1
+    assert due.fired_by == {100: 1}
 
 
 def test_a_fired_window_in_which_nothing_was_counted_is_not_due() -> None:
@@ -61,7 +51,7 @@ def test_one_batch_may_count_in_a_window_fire_it_and_close_it() -> None:
     due = windows.after_batch({100, 150}, None, 1000, batch=7)
     assert due.fired == due.closed == {100, 150}
     assert not windows.open
-    assert fired_by(due, 100) == fired_by(due, 150) == 7
+    assert due.fired_by == {100: 7, 150: 7}
 
 
 def test_no_window_is_due_while_there_is_no_watermark() -> None:
@@ -98,7 +88,7 @@ def test_a_window_with_counted_events_is_due_exactly_once_the_watermark_has_reac
             end = record.event_time - record.event_time % policy.window_ms + policy.window_ms
             universe.add(end)
             counted[end] = counted.get(end, 0) + 1
-        shown.update({end: counted[end] for end in published(due, universe)})
+        shown.update({end: counted[end] for end in due.fired | due.again})
         watermark = core.frontier.watermark
         assert shown == {end: counted[end] for end in universe if watermark is not None and watermark >= end}
 
@@ -111,24 +101,23 @@ def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: P
         if core.frontier.watermark is not None:
             reached.append((core.frontier.watermark, core.number))
         for end in due.fired | due.again:
-            assert fired_by(due, end) == next(batch for watermark, batch in reached if watermark >= end)
+            assert due.fired_by[end] == next(batch for watermark, batch in reached if watermark >= end)
 
 
 @given(policies, streams, st.data())
 def test_one_publication_for_several_batches_covers_what_theirs_would(
     policy: Policy, stream: list[Step], data: st.DataObject
 ) -> None:
-    core, universe, dues = Core(policy), set[int](), list[Due]()
+    core, dues = Core(policy), list[Due]()
     for step in stream:
         _, due = core.take(step)
-        universe |= core.windows.open | due.fired | due.again
         dues += [due] if due else []  # the publisher is offered nothing else
     assume(dues)
     first = data.draw(st.integers(0, len(dues) - 1))
     together = reduce(Due.then, dues[first:])
-    names = {end: fired_by(due, end) for due in dues[first:] for end in published(due, universe)}
-    assert published(together, universe) == names.keys()
-    assert {end: fired_by(together, end) for end in names} == names
-    # Only what was published before must be replaced, which costs twice as much as to append.
-    assert together.fired == {end for end in names if end > together.after}
-    assert together.again == {end for end in names if end <= together.after}
+    names = {end: batch for due in dues[first:] for end, batch in due.fired_by.items()}
+    assert together.fired_by == names
+    assert together.fired | together.again == names.keys()
+    # Only what may have been published before must be replaced.
+    assert together.fired == {end for due in dues[first:] for end in due.fired}
+    assert not together.fired & together.again
