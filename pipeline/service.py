@@ -4,7 +4,7 @@ The fold of a batch runs beside the write-ahead of the one before it, and both b
 one. Order is kept in each step, and nothing is committed before what it stands on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
@@ -19,7 +19,7 @@ from pipeline.publisher import Publisher
 from pipeline.start import Opened
 from pipeline.tables.housekeeping import delete_void
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
-from pipeline.tables.write import Appender
+from pipeline.tables.write import Appender, Write
 from pipeline.time.verdicts import Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.upkeep import Upkeep
@@ -68,7 +68,8 @@ class Service:
                 return
             with self._parts.timed("fold"):
                 folded, batch = self._fold(records, ends)
-            self._hand_over(batch, folded)
+                writes = self._prepare(batch, folded)
+            self._hand_over(batch, writes, folded)
 
     def tick(self) -> None:
         """Re-evaluates idleness without data; commits and publishes if that moved the watermark."""
@@ -95,7 +96,7 @@ class Service:
             self._frontier = after
             self._parts.observer.settled(after)
         else:
-            self._hand_over(self._step(before, after, Tallies(), self._parts.now()), None)
+            self._hand_over(self._step(before, after, Tallies(), self._parts.now()))
 
     def _fold(self, records: DataFrame, ends: Mapping[int, int]) -> tuple[DataFrame, Batch]:
         """Step 1: one pass over the records; its small result stays in memory."""
@@ -121,15 +122,28 @@ class Service:
         due = self._windows.after_batch(ends, before.watermark, after.watermark, self._number)
         return Batch(self._number, self._parts.topic.name, before, after, tallies, due, folded_at)
 
-    def _hand_over(self, batch: Batch, folded: DataFrame | None) -> None:
+    def _prepare(self, batch: Batch, folded: DataFrame) -> list[Write]:
+        """What step 2 will write: dead letters and partial counts."""
+        number, watermark, tallies = batch.number, batch.before.watermark, batch.tallies
+        partitions = max(batch.after.partitions) + 1
+        writes = []
+        if tallies.panes:
+            rows = panes(folded, number, watermark, partitions)
+            writes.append(self._panes.prepare(rows, tallies.counted_bytes))
+        if tallies.total(_REJECTED):
+            rows = dead_letters(folded, batch.topic, number, watermark, partitions)
+            writes.append(self._dead_letters.prepare(rows, tallies.rejected_bytes))
+        return writes
+
+    def _hand_over(self, batch: Batch, writes: Sequence[Write] = (), folded: DataFrame | None = None) -> None:
         if self._finishing is not None:
             self._finishing.result()
-        self._finishing = self._finisher.submit(self._finish, batch, folded)
+        self._finishing = self._finisher.submit(self._finish, batch, writes, folded)
 
-    def _finish(self, batch: Batch, folded: DataFrame | None) -> None:
+    def _finish(self, batch: Batch, writes: Sequence[Write], folded: DataFrame | None) -> None:
+        with self._parts.timed("write_ahead"):
+            self._write_ahead(writes)
         if folded is not None:
-            with self._parts.timed("write_ahead"):
-                self._write_ahead(batch, folded)
             folded.unpersist()
         with self._parts.timed("commit"):
             committed_at = self._commit(batch)
@@ -140,20 +154,12 @@ class Service:
             self._publisher.afterwards(lambda: self._upkeep(batch))
         self._observe(batch, committed_at)
 
-    def _write_ahead(self, batch: Batch, folded: DataFrame) -> None:
+    def _write_ahead(self, writes: Sequence[Write]) -> None:
         """Step 2: dead letters and partial counts, side by side; void until the commit."""
-        number, watermark = batch.number, batch.before.watermark
-        partitions = max(batch.after.partitions) + 1
-        writes = []
-        if batch.tallies.panes:
-            rows = panes(folded, number, watermark, partitions)
-            writes.append(self._writers.submit(self._panes.append, rows, batch.tallies.counted_bytes))
-        if batch.tallies.total(_REJECTED):
-            rows = dead_letters(folded, batch.topic, number, watermark, partitions)
-            writes.append(self._writers.submit(self._dead_letters.append, rows, batch.tallies.rejected_bytes))
-        wait(writes)
-        for write in writes:
-            write.result()
+        written = [self._writers.submit(write) for write in writes]
+        wait(written)
+        for one in written:
+            one.result()
 
     def _commit(self, batch: Batch) -> int:
         """Step 3: the batch counts from here on."""

@@ -67,9 +67,8 @@ def _deployment(settings: SparkSettings) -> dict[str, str]:
     use_java()
     cores = os.cpu_count() or 1
     return _STAND_ALONE | {
-        # More slots than cores: a task waits for Kafka half of its time, and writing and publication
-        # run beside the fold, whose tasks would otherwise hold every slot to its end.
-        "spark.master": settings.master or f"local[{4 * cores}]",
+        # More slots than cores: a task waits for Kafka half of its time.
+        "spark.master": settings.master or f"local[{2 * cores}]",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.jars": ",".join(str(jar) for jar in spark_jars()),
     }

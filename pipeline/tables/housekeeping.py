@@ -5,6 +5,7 @@ from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import CommitFailedError
 
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
@@ -35,7 +36,7 @@ def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:
     if not ranges:
         return
     for spec in (PANES, DEAD_LETTERS):
-        _table(spec, warehouse).delete(" OR ".join(ranges))
+        _delete(spec, warehouse, " OR ".join(ranges))
 
 
 def sweep_panes(warehouse: str, before: int) -> None:
@@ -62,6 +63,19 @@ def pane_starts(warehouse: str) -> set[int]:
     """The start of every pane there are rows of, void ones included; in milliseconds."""
     found = QueryBuilder().register(PANES.name, _table(PANES, warehouse)).execute(_PANE_STARTS)
     return set(pa.table(found)[c.PANE_START].to_pylist())
+
+
+def _delete(spec: TableSpec, warehouse: str, where: str) -> None:
+    """Again, where a writer's commit came in between: an older service may still finish its last batch."""
+    while True:
+        table = _table(spec, warehouse)
+        try:
+            table.delete(where)
+        except CommitFailedError:
+            if _table(spec, warehouse).version() == table.version():
+                raise
+        else:
+            return
 
 
 def _table(spec: TableSpec, warehouse: str) -> DeltaTable:

@@ -12,7 +12,7 @@ from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 
 WRITER_APP: Final = "tidemark"
-"""Application id of the fence on `page_views`; its transaction version is the batch last published."""
+"""Application id of the transactions on `page_views`; their version is the batch last published."""
 
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
