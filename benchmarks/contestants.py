@@ -57,11 +57,11 @@ def _defaults() -> list[Contestant]:
 
 
 def _tuned(batches: Sequence[int]) -> list[Contestant]:
-    """By batch size, and at one size with what else might help it: another state store, fewer task slots."""
+    """By batch size, and at one size with what else might help it: another state store, more task slots."""
     varied = _VARIED_AT if _VARIED_AT in batches else batches[0]
-    fewer_slots = {"spark.master": f"local[{2 * (os.cpu_count() or 1)}]"}
+    more_slots = {"spark.master": f"local[{4 * (os.cpu_count() or 1)}]"}
     return [
         *(Contestant(Job.TUNED, "textbook, tuned", batch) for batch in batches),
         Contestant(Job.TUNED, "textbook, tuned, RocksDB", varied, _ROCKSDB),
-        Contestant(Job.TUNED, f"textbook, tuned, {fewer_slots['spark.master']}", varied, fewer_slots),
+        Contestant(Job.TUNED, f"textbook, tuned, {more_slots['spark.master']}", varied, more_slots),
     ]

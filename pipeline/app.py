@@ -1,10 +1,14 @@
 """The composition root: settings become a running service, and nowhere else are real parts chosen."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import SparkSession
+
 from pipeline.errors import SetUpError
+from pipeline.frames.fold import Known, fold
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
@@ -16,11 +20,12 @@ from pipeline.publisher import Publisher
 from pipeline.running import RunningService
 from pipeline.service import Service
 from pipeline.session import spark_session
-from pipeline.settings import Settings
+from pipeline.settings import Settings, milliseconds
 from pipeline.start import Tenure, open_epoch
 from pipeline.tables.housekeeping import create_tables
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.publication import Publication
+from pipeline.time.verdicts import Policy
 from schemas import load_schemas
 
 
@@ -47,7 +52,9 @@ def open_service(settings: Settings, now: Clock = wall_clock, tenure: Tenure | N
         service = Service(parts, opened, publisher)
         stack.callback(service.close)
         stream = Stream(parts.spark, settings.kafka, settings.batch, service.take)
-        yield RunningService(service, stream, parts.observer, exporter.port)
+        yield RunningService(
+            service, stream, parts.observer, exporter.port, milliseconds(settings.time.interval) / 1000
+        )
 
 
 def _require(settings: Settings) -> None:
@@ -66,22 +73,35 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
     schemas = _schemas(settings)
     policy = settings.policy()
     ledger = Ledger(settings.warehouse)
-    create_tables(settings.warehouse, policy.window_ms)
+    create_tables(settings.warehouse, policy.grid)
     topic = connect(settings.kafka)
+    spark = spark_session(settings.spark)
+    _check_sql(spark, schemas, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Parts(
-        spark=spark_session(settings.spark),
+        spark=spark,
         warehouse=settings.warehouse,
         policy=policy,
         schemas=schemas,
         topic=topic,
         ledger=ledger,
-        publication=Publication(settings.warehouse, policy.window_ms),
+        publication=Publication(settings.warehouse, policy),
         mirror=mirror,
         observer=Observer(topic.log_ends, settings.metrics, policy.bound_ms, now),
         now=now,
     )
+
+
+def _check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
+    """Plans a fold of nothing, in which a mistake in the settings' SQL shows."""
+    nothing = spark.createDataFrame(
+        [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+    )
+    try:
+        fold(nothing, schemas, policy, Known(None, 0, 1))
+    except (AnalysisException, ParseException) as error:
+        raise SetUpError(f"time.marker is no condition on an event: {str(error).splitlines()[0]}") from error
 
 
 def _schemas(settings: Settings) -> dict[int, str]:

@@ -9,14 +9,16 @@ from pipeline.kafka.stream import Stream
 from pipeline.observe.observer import Observer
 from pipeline.service import Service
 
-_TICK_SECONDS = 1
-
 
 class RunningService:
     """What `open_service` gives: drain the topic, tick, or run until told to stop."""
 
-    def __init__(self, service: Service, stream: Stream, observer: Observer, metrics_port: int) -> None:
+    def __init__(
+        self, service: Service, stream: Stream, observer: Observer, metrics_port: int, tick_seconds: float
+    ) -> None:
+        """`tick_seconds` is the time from one tick to the next while `run`s."""
         self._service = service
+        self._tick_seconds = tick_seconds
         self._stream = stream
         self._observer = observer
         self.metrics_port = metrics_port
@@ -48,7 +50,7 @@ class RunningService:
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
             query = self._stream.start(self._service.positions(), Path(checkpoint))
             try:
-                self._repeat(stopping, lambda: self._stream.wait(query, _TICK_SECONDS))
+                self._repeat(stopping, lambda: self._stream.wait(query, self._tick_seconds))
             finally:
                 # Between batches: stopping a query inside one overflows its thread's stack.
                 self._service.close()

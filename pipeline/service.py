@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from pipeline.batch import Batch, Tallies, positions
 from pipeline.errors import Replaced
-from pipeline.frames.fold import fold
+from pipeline.frames.fold import Known, fold
 from pipeline.frames.outputs import dead_letters, panes, statistics
 from pipeline.parts import Parts
 from pipeline.publisher import Publisher
@@ -103,7 +103,7 @@ class Service:
         before, now = self._with_new_partitions(ends), self._parts.now()
         partitions = max(ends) + 1
         schemas, policy = self._parts.schemas, self._parts.policy
-        folded = fold(records, schemas, policy, before.watermark, partitions).persist()
+        folded = fold(records, schemas, policy, Known(before.watermark, now, partitions)).persist()
         tallies = Tallies()
         for row in statistics(folded, now, partitions).collect():
             tallies.add(*row)
@@ -118,7 +118,7 @@ class Service:
     def _step(self, before: Frontier, after: Frontier, tallies: Tallies, folded_at: int) -> Batch:
         self._number += 1
         self._frontier = after
-        ends = {pane + self._parts.policy.window_ms for pane in tallies.panes}
+        ends = {end for pane in tallies.panes for end in self._parts.policy.grid.ends(pane)}
         due = self._windows.after_batch(ends, before.watermark, after.watermark, self._number)
         return Batch(self._number, self._parts.topic.name, before, after, tallies, due, folded_at)
 

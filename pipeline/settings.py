@@ -7,15 +7,16 @@ flag. Durations are written `500ms`, `30s`, `10m`, `12h`, `7d`.
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, model_validator
 from pydantic_settings import (
     BaseSettings,
     SettingsConfigDict,
 )
 
-from pipeline.time.verdicts import Policy
+from pipeline.begin import parse_begin
+from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
 
 _UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -41,6 +42,11 @@ def _positive(value: timedelta) -> timedelta:
     return value
 
 
+def _start(value: str) -> str:
+    parse_begin(value)
+    return value
+
+
 def milliseconds(value: timedelta) -> int:
     """A duration as whole milliseconds, the unit used everywhere inside."""
     return value // timedelta(milliseconds=1)
@@ -61,8 +67,9 @@ class KafkaSettings(_Section):
     """Brokers to ask first, `host:port,host:port`."""
     topic: str = ""
     """The topic of click and visit events."""
-    start: Annotated[str, Field(pattern="^(earliest|latest)$")] = "earliest"
-    """Where a new warehouse begins to read: `earliest` or `latest`. An existing one goes on from its ledger."""
+    start: Annotated[str, AfterValidator(_start)] = "earliest"
+    """Where a new warehouse begins: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (the offsets of a
+    consumer group) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
     group_id: str = "tidemark"
     """Consumer group that mirrors the committed offsets, for ordinary lag tools. Nothing is read from it."""
     connect_timeout: PositiveDuration = timedelta(minutes=1)
@@ -74,6 +81,18 @@ class KafkaSettings(_Section):
 class TimeSettings(_Section):
     """Event time: how late is late."""
 
+    of: TimeOf = TimeOf.EVENT
+    """Which time of a record counts: `event` (its own), `ingestion` (Kafka's), `processing` (the service's clock)."""
+    strategy: Strategy = Strategy.BOUNDED
+    """What moves the watermark: `bounded` (every event), `punctuated` (a marker), `time_lag` (the clock)."""
+    marker: str = ""
+    """With `punctuated`: which event is a marker, in SQL over the event's fields, such as `event_type = 'click'`."""
+    lag: Duration = timedelta(minutes=1)
+    """With `time_lag`: how far the watermark is behind the clock."""
+    all_idle: AllIdle = AllIdle.HOLD
+    """While every partition is idle the watermark stays (`hold`), or follows the clock minus the bound (`advance`)."""
+    interval: PositiveDuration = timedelta(seconds=1)
+    """How often idleness and the clock are looked at while no data comes; with data every batch does it."""
     bound: Duration = timedelta(seconds=10)
     """Out-of-orderness bound: how much later than a newer event an older one may still arrive."""
     allowed_lateness: Duration = timedelta(minutes=1)
@@ -83,12 +102,28 @@ class TimeSettings(_Section):
     max_future_skew: Duration = timedelta(minutes=5)
     """How far ahead of its Kafka timestamp an event time may be."""
 
+    @model_validator(mode="after")
+    def _marker_belongs_to_punctuated(self) -> Self:
+        if (self.strategy is Strategy.PUNCTUATED) != bool(self.marker):
+            raise ValueError("strategy punctuated and a marker belong together: set both or neither")
+        return self
+
 
 class WindowSettings(_Section):
     """The window of `page_views`."""
 
     size: PositiveDuration = timedelta(minutes=1)
-    """Length of a tumbling window."""
+    """Length of a window."""
+    slide: PositiveDuration | None = None
+    """Time from the begin of one window to the next; without it windows tumble, one after the other."""
+    offset: Duration = timedelta(0)
+    """How far windows are shifted: with a size of 1d and an offset of 6h days begin at 06:00 UTC."""
+
+    @model_validator(mode="after")
+    def _without_gaps(self) -> Self:
+        if self.slide is not None and self.slide > self.size:
+            raise ValueError("slide must not be longer than size: events between two windows would belong to none")
+        return self
 
 
 class BatchSettings(_Section):
@@ -150,4 +185,11 @@ class Settings(BaseSettings):
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
             window_ms=milliseconds(self.window.size),
+            slide_ms=milliseconds(self.window.slide) if self.window.slide else None,
+            offset_ms=milliseconds(self.window.offset),
+            time_of=self.time.of,
+            strategy=self.time.strategy,
+            marker=self.time.marker,
+            lag_ms=milliseconds(self.time.lag),
+            all_idle=self.time.all_idle,
         )

@@ -7,6 +7,7 @@ from typing import NoReturn
 import structlog
 
 from pipeline.batch import Batch, Tallies
+from pipeline.begin import parse_begin
 from pipeline.errors import SetUpError
 from pipeline.parts import Parts
 from pipeline.publish import publish_due
@@ -85,8 +86,10 @@ def _frontier(rows: list[LedgerRow], parts: Parts, kafka: KafkaSettings) -> Fron
     """Positions, event times and watermark from the ledger's newest batch, or from the topic in a new warehouse."""
     earliest, now = parts.topic.earliest(), parts.now()
     if not rows:
-        begin = parts.topic.log_ends() if kafka.start == "latest" else earliest
+        begin = parts.topic.positions(parse_begin(kafka.start))
         return Frontier({number: PartitionState(offset, now) for number, offset in begin.items()})
+    if kafka.start != "earliest":
+        _log.warning("kafka.start is for a new warehouse: this one goes on from its ledger", ignored=kafka.start)
     if rows[0].topic != kafka.topic:
         raise SetUpError(
             f"the warehouse {parts.warehouse} holds topic {rows[0].topic}, not {kafka.topic}. "
@@ -114,7 +117,7 @@ def _windows(parts: Parts) -> Windows:
     watermarks = parts.ledger.watermarks()
     last = last_published(parts.warehouse) or 0
     published = max((watermark for watermark, batch in watermarks if batch <= last), default=rules.NO_WATERMARK)
-    ends = {start + parts.policy.window_ms for start in housekeeping.pane_starts(parts.warehouse)}
+    ends = {end for start in housekeeping.pane_starts(parts.warehouse) for end in parts.policy.grid.ends(start)}
     lateness = parts.policy.allowed_lateness_ms
     known = {end for end in ends if not rules.has_closed(end, published, lateness)}
     return Windows.restored(parts.policy, known, watermarks)

@@ -2,13 +2,16 @@
 
 import time
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from producers import configure
 from producers.broker import Target, create_topic, partitions_of
+from producers.delivery import Delivering, Delivery, Progress
 from producers.errors import ProducerError, SetupError
 from producers.publish import Publisher
-from producers.run import run
+from producers.run import Resume, run
 from producers.signals import stop_on_signals
 from producers.simulate import Simulator
 from producers.tally import Tally
@@ -27,17 +30,38 @@ def execute(options: Namespace) -> str:
     with configure.user_errors():
         simulator = Simulator(plan.site, plan.disorder, plan.start_ms, partitions)
     tally = Tally(simulator.user_ids, options.truth_window)
-    publisher = Publisher(plan.target, options.compression)
+    publisher = Publisher(plan.target, options.compression, options.delivery, options.name)
     if options.truth:
         options.truth.unlink(missing_ok=True)  # an earlier run's would pass for this one's
     began = time.monotonic()
-    with stop_on_signals() as stopped:
-        run(plan.pace, simulator, publisher, tally, now_ms=_now_ms, stopped=stopped)
+    with stop_on_signals() as stopped, _progress(plan.target, publisher, options) as resume:
+        run(plan.pace, simulator, publisher, tally, now_ms=_now_ms, stopped=stopped, resume=resume)
         publisher.finish()
         seconds = time.monotonic() - began
         truth = tally.truth(plan.target.topic)
         _write(truth, options.truth)
     return _report(truth.sent, seconds, plan.target.topic)
+
+
+@contextmanager
+def _progress(target: Target, publisher: Publisher, options: Namespace) -> Iterator[Resume]:
+    """How far earlier runs of the name came, and how this one keeps its progress."""
+    if not options.name:
+        yield Resume()
+        return
+    with closing(Progress(target, options.name)) as progress:
+        delivering = _delivering(progress, publisher, options.delivery)
+        yield Resume(progress.position(), delivering)
+
+
+def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> Delivering:
+    match delivery:
+        case Delivery.AT_MOST_ONCE:
+            return progress.before
+        case Delivery.AT_LEAST_ONCE:
+            return progress.after(publisher.finish)
+        case _:
+            return progress.within(publisher.producer)
 
 
 def _write(truth: Truth, path: Path | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from producers.broker import Target
+from producers.delivery import Delivery
 from producers.errors import SetupError
 from producers.run import Pace
 from producers.simulate import Disorder, Site
@@ -37,6 +38,7 @@ def user_errors() -> Iterator[None]:
 def plan(options: Namespace, now_ms: int) -> Plan:
     """The configuration that the options ask for; SetupError if they contradict each other."""
     event_rate = _event_rate(options)
+    _check_name(options)
     with user_errors():
         return Plan(
             target=Target(options.bootstrap_servers, options.topic, options.timeout),
@@ -45,6 +47,14 @@ def plan(options: Namespace, now_ms: int) -> Plan:
             pace=Pace(options.rate, options.events, options.duration, event_rate),
             start_ms=_start_ms(options, event_rate, now_ms),
         )
+
+
+def _check_name(options: Namespace) -> None:
+    """What goes on where it ended must be the same source again, down to its steps."""
+    if options.delivery is Delivery.EXACTLY_ONCE and not options.name:
+        raise SetupError("exactly-once delivery needs --name, under which the run's transactions are known")
+    if options.name and (options.rate or options.start_time is None or options.event_rate is None):
+        raise SetupError("--name needs --rate 0, --event-rate and --start-time: a run by the clock cannot be repeated")
 
 
 def check_truth(path: Path | None) -> None:

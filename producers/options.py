@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from producers.delivery import Delivery
 from producers.errors import SetupError
 from producers.kinds import MALFORMED, Kind
 from producers.units import duration_ms, instant_ms, length_ms, rate, share, whole
@@ -39,6 +40,10 @@ def _target(parser: argparse.ArgumentParser) -> None:
     add("--create-topic", action="store_true", help="create the topic if there is none")
     add("--partitions", type=_of(whole), default=4, help="of a topic that is created")
     add("--compression", choices=("none", "lz4", "zstd", "snappy", "gzip"), default="none", help="of batches")
+    add(
+        "--delivery", type=Delivery, choices=list(Delivery), default=Delivery.AT_LEAST_ONCE, help="if the run is killed"
+    )
+    add("--name", help="a run that is killed and started again under its name goes on where it ended")
     add("--timeout", type=_of(length_ms), default="30s", help="for the broker to answer and for each record")
 
 

@@ -1,10 +1,11 @@
-"""Values to a Kafka topic: idempotent, acknowledged by all replicas, no failure unseen."""
+"""Values to a Kafka topic, no failure unseen."""
 
 from collections.abc import Iterable, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from producers.broker import QUIET, Target
+from producers.delivery import Delivery, client_options
 from producers.errors import DeliveryError
 
 _QUEUE_ROWS = 500_000
@@ -14,15 +15,21 @@ _POLL_S = 0.01
 class Publisher:
     """A Kafka producer for one topic. Raises DeliveryError as soon as one record has failed."""
 
-    def __init__(self, target: Target, compression: str = "none") -> None:
+    def __init__(
+        self,
+        target: Target,
+        compression: str = "none",
+        delivery: Delivery = Delivery.AT_LEAST_ONCE,
+        name: str | None = None,
+    ) -> None:
+        """`name` is the run's, for a delivery that outlives it."""
         self._target = target
         self._failed = 0
         self._first_failure = ""
-        self._producer = Producer(
+        self.producer = Producer(
             {
                 "bootstrap.servers": target.bootstrap_servers,
-                "enable.idempotence": True,
-                "acks": "all",
+                **client_options(delivery, name),
                 "message.timeout.ms": target.timeout_ms,
                 "compression.type": compression,
                 "linger.ms": 20,
@@ -38,7 +45,7 @@ class Publisher:
     def send(self, keys: Sequence[bytes], values: Sequence[bytes | None], partitions: Iterable[int]) -> None:
         """Queue records, in order within each partition; waits while the queue is full."""
         # Room first: a queue that overflows midway would put the rest out of order.
-        while len(self._producer) + len(values) > _QUEUE_ROWS:
+        while len(self.producer) + len(values) > _QUEUE_ROWS:
             self.wait(_POLL_S)
         by_partition: dict[int, list[dict[str, bytes | None]]] = {}
         for key, value, partition in zip(keys, values, partitions, strict=True):
@@ -49,18 +56,18 @@ class Publisher:
 
     def wait(self, seconds: float) -> None:
         """Let time pass, hearing of failed records meanwhile."""
-        self._producer.poll(seconds)
+        self.producer.poll(seconds)
         self._raise_if_failed()
 
     def finish(self) -> None:
         """Wait until every record is acknowledged or has failed."""
-        while len(self._producer):
-            self._producer.flush(_POLL_S)
+        while len(self.producer):
+            self.producer.flush(_POLL_S)
         self._raise_if_failed()
 
     def _queue(self, messages: list[dict[str, bytes | None]], partition: int) -> None:
         try:
-            queued = self._producer.produce_batch(self._target.topic, messages, partition=partition)
+            queued = self.producer.produce_batch(self._target.topic, messages, partition=partition)
         except KafkaException as error:
             raise self._failure(error.args[0].str()) from error
         if queued < len(messages):

@@ -1,10 +1,12 @@
 """One run: pace the simulator by a clock and send what it yields, until bounded or stopped."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
 from producers.corrupt import corrupt
+from producers.delivery import Delivering
 from producers.encode import encode
 from producers.simulate import Batch, Simulator
 from producers.tally import Tally
@@ -58,6 +60,14 @@ class Pace:
         return min(start_ms + done / self.event_rate * 1000, now_ms)
 
 
+@dataclass(frozen=True)
+class Resume:
+    """`done_before` acts were done with by an earlier run: they are simulated and not sent."""
+
+    done_before: int = 0
+    delivering: Delivering = lambda _: nullcontext()
+
+
 def run(
     pace: Pace,
     simulator: Simulator,
@@ -66,21 +76,27 @@ def run(
     *,
     now_ms: Callable[[], int],
     stopped: Callable[[], bool],
+    resume: Resume | None = None,
 ) -> None:
     """Send until the pace says it is over or `stopped()`; the caller then waits for delivery."""
+    resume = resume or Resume()
     keys = [user.encode() for user in simulator.user_ids]
-    for batch in _batches(pace, simulator, sink, now_ms, stopped):
-        sink.send(
-            [keys[user] for user in batch.users.tolist()],
-            corrupt(encode(batch.events), batch.kinds),
-            batch.partitions.tolist(),
-        )
+    for done, batch in _batches(pace, simulator, sink, now_ms, stopped):
         tally.add(batch)
+        if done <= resume.done_before:
+            continue
+        with resume.delivering(done):
+            sink.send(
+                [keys[user] for user in batch.users.tolist()],
+                corrupt(encode(batch.events), batch.kinds),
+                batch.partitions.tolist(),
+            )
 
 
 def _batches(
     pace: Pace, simulator: Simulator, sink: Sink, now_ms: Callable[[], int], stopped: Callable[[], bool]
-) -> Iterator[Batch]:
+) -> Iterator[tuple[int, Batch]]:
+    """Batches, each with the number of acts done after it."""
     began = now_ms()
     done, sent, clock = 0, 0, float(simulator.start_ms)
     while not stopped() and not pace.over((now := now_ms()) - began, sent):
@@ -92,4 +108,4 @@ def _batches(
         before, clock = (clock, max(clock, pace.event_clock(simulator.start_ms, done, now)))
         batch = simulator.step(due, before, clock, now)
         sent += len(batch)
-        yield batch
+        yield done, batch

@@ -10,6 +10,7 @@ from deltalake import write_deltalake
 
 from pipeline.tables.housekeeping import create_tables
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, PANES, TableSpec
+from pipeline.time.grid import Grid
 from tests.conservation import Balance, assert_conserved
 
 EPOCH = 10**9
@@ -64,7 +65,7 @@ def at(milliseconds: int) -> datetime:
 
 
 def written(tables: Tables, warehouse: Path) -> Path:
-    create_tables(str(warehouse), MINUTE)
+    create_tables(str(warehouse), Grid(MINUTE, MINUTE))
     for name, found in tables.items():
         write_deltalake(SPECS[name].uri(str(warehouse)), _arrow(found, SPECS[name]), mode="append")
     return warehouse

@@ -3,7 +3,7 @@
 Source of the frame: Confluent, "Wire format" (byte 0, big-endian schema id in four bytes, Avro binary).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
@@ -12,22 +12,25 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from pipeline.frames import columns as c
-from pipeline.frames.projection import projection
+from pipeline.frames.projection import Field, mentioned, projection
 
 FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
 
 
-def decode(records: DataFrame, schemas: Mapping[int, str]) -> DataFrame:
-    """Kafka rows with one more column, `event`: a struct (event_type, user_id, event_time).
+def decode(records: DataFrame, schemas: Mapping[int, str], sql: str = "") -> DataFrame:
+    """Kafka rows with one more column, `event`: a struct (event_type, user_id, event_time) and the fields in `sql`.
 
     `schemas` maps a schema id to the writer schema's text. The event is null where the frame names no known schema,
     and a struct of nulls where the bytes are not Avro of that schema.
     """
     body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
     known: Any = F
+    further = mentioned(sql, schemas.values())
     event = reduce(
-        lambda cases, item: cases.when(_frame() == F.lit(_prefix(item[0])), _from_avro(body, item[1])),
+        lambda cases, item: cases.when(
+            F.startswith(F.col(c.VALUE), F.lit(_prefix(item[0]))), _from_avro(body, item[1], further)
+        ),
         schemas.items(),
         known,
     )
@@ -52,5 +55,5 @@ def _prefix(schema_id: int) -> bytes:
     return MAGIC_BYTE + schema_id.to_bytes(FRAME_BYTES - 1, "big")
 
 
-def _from_avro(body: Column, writer_schema: str) -> Column:
-    return from_avro(body, writer_schema, {"mode": "PERMISSIVE", "avroSchema": projection(writer_schema)})
+def _from_avro(body: Column, writer_schema: str, further: Sequence[Field]) -> Column:
+    return from_avro(body, writer_schema, {"mode": "PERMISSIVE", "avroSchema": projection(writer_schema, further)})

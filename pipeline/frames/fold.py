@@ -6,6 +6,7 @@ outputs, and the Kafka range is read and decoded once.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -16,6 +17,7 @@ from pipeline.frames.checks import Check
 from pipeline.frames.decode import decode
 from pipeline.frames.judge import judge
 from pipeline.time import rules
+from pipeline.time.grid import Grid
 from pipeline.time.verdicts import Policy
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
@@ -25,36 +27,47 @@ _CHECKS: Final = 16
 """More than there are checks."""
 
 
-def fold(
-    records: DataFrame, schemas: Mapping[int, str], policy: Policy, watermark: int | None, partitions: int
-) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known when a batch begins: the watermark and the clock in milliseconds, and the topic's partitions."""
+
+    watermark: int | None
+    now: int
+    partitions: int
+
+
+def fold(records: DataFrame, schemas: Mapping[int, str], policy: Policy, known: Known) -> DataFrame:
     """One row per (check, partition, pane, user) of counted records, and one per rejected record.
 
     Columns: the grouping key, `records`, `clicks`, `max_event_time` (of what may move the watermark) and `oldest`
-    (lowest Kafka timestamp). `watermark` is the one from before the batch, `partitions` the topic's number of them.
+    (lowest Kafka timestamp).
     """
-    judged = judge(decode(records, schemas), schemas, policy, per_batch(watermark, partitions))
-    rejected = F.col(c.CHECK) != int(Check.PASSED)
-    time = F.col(c.EVENT_TIME)
+    partitions = known.partitions
+    watermark, now = per_batch(known.watermark, partitions), per_batch(known.now, partitions)
+    judged = judge(decode(records, schemas, policy.marker), schemas, policy, watermark, now)
+    rejected, time = F.col(c.CHECK) != int(Check.PASSED), F.col(c.TIME)
+    moves = F.col(c.CHECK) <= int(Check.TOO_LATE)
+    if policy.marker:
+        moves &= F.expr(policy.marker)
     groups = (
         judged.select(
-            _packed(F.when(~rejected, time).otherwise(0), policy.window_ms, partitions).alias(_GROUP),
+            _packed(F.when(~rejected, time).otherwise(0), policy.grid, partitions).alias(_GROUP),
             c.USER_ID,
             F.when(rejected, F.struct(*_OF_REJECTED)).alias(_REJECTED),
             (F.col(c.EVENT_TYPE) == "click").cast("long").alias("click"),
-            F.when(F.col(c.CHECK) <= int(Check.TOO_LATE), time).alias("trusted_time"),
+            F.when(moves, time).alias("moving_time"),
             F.col(c.KAFKA_TIMESTAMP).alias("arrived"),
         )
         .groupBy(_GROUP, c.USER_ID, _REJECTED)
         .agg(
             F.count(F.lit(1)).alias(c.RECORDS),
             F.sum("click").alias(c.CLICKS),
-            F.max("trusted_time").alias(c.MAX_EVENT_TIME),
+            F.max("moving_time").alias(c.MAX_EVENT_TIME),
             F.min("arrived").alias(c.OLDEST),
         )
     )
     return groups.select(
-        *_unpacked(policy.window_ms, partitions),
+        *_unpacked(policy.grid, partitions),
         c.USER_ID,
         *(F.col(f"{_REJECTED}.{name}").alias(name) for name in _OF_REJECTED),
         c.RECORDS,
@@ -64,16 +77,16 @@ def fold(
     )
 
 
-def _packed(time: Column, window_ms: int, partitions: int) -> Column:
+def _packed(time: Column, grid: Grid, partitions: int) -> Column:
     """Pane, partition and check in one number: the narrower the grouping key, the cheaper each look-up."""
-    pane: Column = (rules.pane_start(time, window_ms) / window_ms).cast("long")
+    pane: Column = ((grid.pane_start(time) + grid.shift_ms) / grid.pane_ms).cast("long")
     return (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
 
 
-def _unpacked(window_ms: int, partitions: int) -> list[Column]:
+def _unpacked(grid: Grid, partitions: int) -> list[Column]:
     check = (F.col(_GROUP) % _CHECKS).cast("int")
     rest = F.expr(f"{_GROUP} div {_CHECKS}")
-    pane = F.expr(f"{_GROUP} div {_CHECKS * partitions}") * window_ms
+    pane = F.expr(f"{_GROUP} div {_CHECKS * partitions}") * grid.pane_ms - grid.shift_ms
     return [
         check.alias(c.CHECK),
         (rest % partitions).cast("int").alias(c.PARTITION),

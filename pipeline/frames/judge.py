@@ -12,13 +12,14 @@ from pipeline.frames.checks import Check
 from pipeline.frames.decode import has_frame, has_known_schema
 from pipeline.frames.projection import UNKNOWN_TYPE
 from pipeline.time import rules
-from pipeline.time.verdicts import Policy
+from pipeline.time.verdicts import Policy, TimeOf
 
 
-def judge(decoded: DataFrame, schemas: Mapping[int, str], policy: Policy, watermark: Column) -> DataFrame:
-    """Decoded records with the event's fields and `check`, the code of the first check that failed.
+def judge(decoded: DataFrame, schemas: Mapping[int, str], policy: Policy, watermark: Column, now: Column) -> DataFrame:
+    """Decoded records with the event's fields, `time`, and `check`, the code of the first check that failed.
 
-    `watermark` is the one from before the batch began, in milliseconds.
+    `time` is the one that counts by the policy. `watermark` is the one from before the batch began, `now` the clock at
+    its begin; all in milliseconds.
     """
     flat = decoded.select(
         c.KEY,
@@ -30,8 +31,14 @@ def judge(decoded: DataFrame, schemas: Mapping[int, str], policy: Policy, waterm
     )
     # What is wrong with a frame is asked only where there is no event: for nearly every record never.
     no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
-    event = _first_failed(_event_checks(policy, watermark), Check.PASSED)
-    return flat.withColumn(c.CHECK, F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event))
+    time = {
+        TimeOf.EVENT: F.col(c.EVENT_TIME),
+        TimeOf.INGESTION: F.col(c.KAFKA_TIMESTAMP),
+        TimeOf.PROCESSING: now,
+    }[policy.time_of]
+    event = _first_failed(_event_checks(policy, time, watermark), Check.PASSED)
+    check = F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
+    return flat.select("*", time.alias(c.TIME), check.alias(c.CHECK))
 
 
 def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
@@ -50,14 +57,16 @@ def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
     }
 
 
-def _event_checks(policy: Policy, watermark: Column) -> dict[Check, Column]:
+def _event_checks(policy: Policy, time: Column, watermark: Column) -> dict[Check, Column]:
     """What can be wrong with an event; lateness comes last, since it needs a time that can be trusted."""
-    time = F.col(c.EVENT_TIME)
-    window_end = rules.pane_start(time, policy.window_ms) + policy.window_ms
-    return {
+    own_time = F.col(c.EVENT_TIME)
+    checks = {
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
         Check.USER_ID: F.col(c.USER_ID) == "",
-        Check.EVENT_TIME: ~rules.in_range(time),
-        Check.FUTURE: rules.is_future(time, F.col(c.KAFKA_TIMESTAMP), policy.max_future_skew_ms),
-        Check.TOO_LATE: rules.has_closed(window_end, watermark, policy.allowed_lateness_ms),
+        Check.EVENT_TIME: ~rules.in_range(own_time),
+        Check.FUTURE: rules.is_future(own_time, F.col(c.KAFKA_TIMESTAMP), policy.max_future_skew_ms),
+        Check.TOO_LATE: rules.has_closed(policy.grid.last_end(time), watermark, policy.allowed_lateness_ms),
     }
+    if policy.time_of is not TimeOf.EVENT:
+        del checks[Check.FUTURE]  # a wrong clock of a producer does no harm where it is not asked
+    return checks

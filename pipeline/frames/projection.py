@@ -4,18 +4,21 @@ Reading only three of nine fields is what makes decoding affordable.
 """
 
 import json
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 
+Field = dict[str, Any]
 UNKNOWN_TYPE: Final = "unknown"
 """What an event type reads as that this version has never heard of."""
 EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
 
 
-def projection(writer_schema: str) -> str:
-    """The Avro reader schema for a writer schema, as JSON text.
+def projection(writer_schema: str, further: Sequence[Field] = ()) -> str:
+    """The Avro reader schema for a writer schema, as JSON text; `further` fields are read beside the needed ones.
 
     It keeps the writer's names, because Avro resolves records and enums by name. Raises SetUpError if a needed field
     is missing or of another type: values would then be read as something they are not.
@@ -31,8 +34,23 @@ def projection(writer_schema: str) -> str:
         {"name": c.EVENT_TYPE, "type": {**event_type, "symbols": EVENT_TYPES, "default": UNKNOWN_TYPE}},
         {"name": c.USER_ID, "type": "string"},
         {"name": c.EVENT_TIME, "type": "long"},
+        *further,
     ]
     return json.dumps({**writer, "fields": reader})
+
+
+def mentioned(sql: str, schemas: Iterable[str]) -> list[Field]:
+    """The fields of any of the schemas that a piece of SQL names, as a reader sees them.
+
+    Each may be null, for a writer of another schema may not have it.
+    """
+    words = set(re.findall(r"\w+", sql)) - {c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME}
+    fields = {field["name"]: field["type"] for schema in schemas for field in json.loads(schema)["fields"]}
+    return [
+        {"name": name, "type": kind if "null" in kind else ["null", kind], "default": None}
+        for name, kind in sorted(fields.items())
+        if name in words
+    ]
 
 
 def _require(fields: dict[str, Any], name: str, expected: Any) -> None:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -47,10 +48,11 @@ class Stream:
         query: StreamingQuery = self._writer(positions, checkpoint).trigger(processingTime=interval).start()
         return query
 
-    def wait(self, query: StreamingQuery, seconds: int | None) -> bool:
+    def wait(self, query: StreamingQuery, seconds: float | None) -> bool:
         """Whether the query has ended; raises what `on_batch` raised, or what made the query fail."""
         try:
-            ended = bool(query.awaitTermination(seconds)) if seconds else query.awaitTermination() is None
+            # Its annotation says int, its body takes a float.
+            ended = bool(query.awaitTermination(cast(int, seconds))) if seconds else query.awaitTermination() is None
         except StreamingQueryException as error:
             raise TransientError(f"the streaming query failed: {_first_line(error)}") from error
         if self._failure is not None:

@@ -1,13 +1,21 @@
 """What the broker says of the topic: its partitions and how far each goes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import structlog
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from pipeline.begin import At, Begin, Committed, Earliest, Latest, Offsets
 from pipeline.errors import SetUpError, TransientError
 from pipeline.settings import KafkaSettings, milliseconds
 
@@ -31,6 +39,53 @@ class Topic:
     def log_ends(self) -> dict[int, int]:
         """The offset after the last committed record, per partition. Raises TransientError likewise."""
         return self._offsets(OffsetSpec.latest())
+
+    def positions(self, begin: Begin) -> dict[int, int]:
+        """The offset at which to begin, per partition.
+
+        Raises SetUpError where it names an offset that the topic does not have, TransientError without an answer.
+        """
+        match begin:
+            case Earliest():
+                return self.earliest()
+            case Latest():
+                return self.log_ends()
+            case At(milliseconds):
+                found, ends = self._offsets(OffsetSpec.for_timestamp(milliseconds)), self.log_ends()
+                return {number: ends[number] if offset < 0 else offset for number, offset in found.items()}
+            case Committed(group):
+                return self._within(self._committed(group), f"group {group}")
+            case Offsets(by_partition):
+                return self._within(by_partition, "kafka.start")
+
+    def _committed(self, group: str) -> dict[int, int]:
+        """Of a partition that the group never committed, the first offset: nothing is passed over."""
+        earliest = self.earliest()
+        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(self.name, number) for number in earliest])]
+        try:
+            answer = self.admin.list_consumer_group_offsets(asked, request_timeout=_REQUEST_SECONDS)[group]
+            found = {tp.partition: tp.offset for tp in answer.result(_REQUEST_SECONDS).topic_partitions}
+        except (KafkaException, TimeoutError) as error:
+            raise TransientError(f"the broker did not tell the offsets of group {group}: {error}") from error
+        if all(offset < 0 for offset in found.values()):
+            raise SetUpError(
+                f"consumer group {group} has committed no offset of topic {self.name}: correct kafka.start"
+            )
+        return {number: first if found[number] < 0 else found[number] for number, first in earliest.items()}
+
+    def _within(self, offsets: Mapping[int, int], source: str) -> dict[int, int]:
+        earliest, ends = self.earliest(), self.log_ends()
+        if offsets.keys() != earliest.keys():
+            raise SetUpError(
+                f"{source} names the partitions {sorted(offsets)}, but topic {self.name} has {sorted(earliest)}"
+            )
+        for number, offset in offsets.items():
+            if not earliest[number] <= offset <= ends[number]:
+                raise SetUpError(
+                    f"{source} says offset {offset} of partition {number}, but topic {self.name} holds "
+                    f"[{earliest[number]}, {ends[number]})"
+                )
+        return dict(offsets)
 
     def _offsets(self, spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(self.name, number): spec for number in self._partitions()}

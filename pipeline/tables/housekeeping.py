@@ -1,6 +1,7 @@
 """Removing what no longer counts, and merging small files; done by delta-rs beside Spark's writes."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Final
 
 import pyarrow as pa
@@ -11,23 +12,25 @@ from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.tables.ledger import EPOCH
 from pipeline.tables.schemas import DEAD_LETTERS, PAGE_VIEWS, PANES, TableSpec, open_table
+from pipeline.time.grid import Grid
 
-_WINDOW_MS: Final = "tidemark.window_ms"
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
 _PANE_STARTS: Final = "SELECT DISTINCT pane_start FROM panes"
 
 
-def create_tables(warehouse: str, window_ms: int) -> None:
-    """Makes the tables that do not exist yet. Raises SetUpError if the warehouse has windows of another size."""
+def create_tables(warehouse: str, grid: Grid) -> None:
+    """Makes the tables that do not exist yet. Raises SetUpError if the warehouse has other windows."""
     for spec in (PAGE_VIEWS, DEAD_LETTERS):
         open_table(spec, warehouse)
-    configuration = open_table(PANES, warehouse, {_WINDOW_MS: str(window_ms)}).metadata().configuration
-    if configuration[_WINDOW_MS] != str(window_ms):
-        raise SetUpError(
-            f"the warehouse {warehouse} has windows of {configuration[_WINDOW_MS]} ms, but window.size is "
-            f"{window_ms} ms. Set it back, or use another warehouse"
-        )
+    wanted = {f"tidemark.window_{name}": str(value) for name, value in asdict(grid).items()}
+    configuration = open_table(PANES, warehouse, wanted).metadata().configuration
+    for name, value in wanted.items():
+        if configuration[name] != value:
+            raise SetUpError(
+                f"the warehouse {warehouse} was made with {name} = {configuration[name]}, "
+                f"but the settings say {value}. Set it back, or use another warehouse"
+            )
 
 
 def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:

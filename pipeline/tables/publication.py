@@ -15,11 +15,12 @@ from pipeline.frames import columns as c
 from pipeline.tables.ledger import EPOCH, replaced
 from pipeline.tables.schemas import PAGE_VIEWS, PANES, WRITER_APP
 from pipeline.tables.swap import swap
+from pipeline.time.verdicts import Policy
 from pipeline.time.windows import Due
 
 _SQL: Final = """
 SELECT
-  to_timestamp_micros(pane_start * 1000) AS window_start,
+  to_timestamp_micros((window_end - {size_ms}) * 1000) AS window_start,
   to_timestamp_micros(window_end * 1000) AS window_end,
   user_id,
   sum(page_views) AS page_views,
@@ -27,20 +28,22 @@ SELECT
   sum(CASE WHEN watermark >= window_end THEN page_views + clicks ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
 FROM panes
-JOIN (VALUES {due}) AS due (window_end, fired_by) ON pane_start = window_end - {window_ms}
+JOIN (VALUES {due}) AS due (pane, window_end, fired_by)
+  ON pane_start = pane AND watermark < window_end + {allowed_lateness_ms}
 JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
 WHERE pane_start BETWEEN {first} AND {last}
-GROUP BY pane_start, window_end, user_id
+GROUP BY window_end, user_id
 """
 
 
 class Publication:
     """One writer's view of `page_views`; its handle moves only with its own commits until it is refused."""
 
-    def __init__(self, warehouse: str, window_ms: int) -> None:
+    def __init__(self, warehouse: str, policy: Policy) -> None:
         self._table = DeltaTable(PAGE_VIEWS.uri(warehouse))
         self._panes = DeltaTable(PANES.uri(warehouse))
-        self._window_ms = window_ms
+        self._grid = policy.grid
+        self._allowed_lateness_ms = policy.allowed_lateness_ms
 
     def publish(self, due: Due, last_batches: Mapping[int, int], batch: int) -> None:
         """Publishes the windows in `due` in one commit, a pure function of committed panes: doing it twice is harmless.
@@ -65,14 +68,15 @@ class Publication:
                 raise replaced(newest, batch // EPOCH)
 
     def _sql(self, due: Due, last_batches: Mapping[int, int]) -> str:
-        ends = due.fired | due.again
+        panes = [(pane, end, due.fired_by[end]) for end in due.fired | due.again for pane in self._grid.panes(end)]
         return _SQL.format(
-            due=_values((end, due.fired_by[end]) for end in ends),
+            due=_values(panes),
             lives=_values(last_batches.items()),
             epoch=EPOCH,
-            window_ms=self._window_ms,
-            first=min(ends) - self._window_ms,
-            last=max(ends) - self._window_ms,
+            size_ms=self._grid.size_ms,
+            allowed_lateness_ms=self._allowed_lateness_ms,
+            first=min(panes)[0],
+            last=max(panes)[0],
         )
 
 
@@ -81,8 +85,8 @@ def last_published(warehouse: str) -> int | None:
     return DeltaTable(PAGE_VIEWS.uri(warehouse)).transaction_version(WRITER_APP)
 
 
-def _values(pairs: Iterable[tuple[int, int]]) -> str:
-    return ", ".join(f"({first}, {second})" for first, second in pairs)
+def _values(rows: Iterable[tuple[int, ...]]) -> str:
+    return ", ".join(f"({', '.join(map(str, row))})" for row in rows)
 
 
 def _where(due: Due) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pipeline.time import rules
+from pipeline.time.grid import Grid
 
 
 class Verdict(StrEnum):
@@ -15,6 +16,37 @@ class Verdict(StrEnum):
     MALFORMED = "malformed"
 
 
+class TimeOf(StrEnum):
+    """Which time of a record is its event time."""
+
+    EVENT = "event"
+    """When the user acted: the field `event_time`."""
+    INGESTION = "ingestion"
+    """When Kafka took it: the Kafka timestamp."""
+    PROCESSING = "processing"
+    """When the service read it: the clock at the begin of its batch."""
+
+
+class Strategy(StrEnum):
+    """What moves the watermark of a partition."""
+
+    BOUNDED = "bounded"
+    """Every event: the highest event time minus the bound."""
+    PUNCTUATED = "punctuated"
+    """A marker only: the highest event time of a marker."""
+    TIME_LAG = "time_lag"
+    """The clock: now minus a lag, with data or without."""
+
+
+class AllIdle(StrEnum):
+    """What the watermark does while every partition is idle."""
+
+    HOLD = "hold"
+    """It stays: the last windows wait for the next event."""
+    ADVANCE = "advance"
+    """It follows the clock minus the bound: the last windows of a quiet topic are published."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How out of order events may be. All in milliseconds."""
@@ -24,6 +56,21 @@ class Policy:
     idle_timeout_ms: int
     max_future_skew_ms: int
     window_ms: int
+    slide_ms: int | None = None
+    """Time from one window to the next; None for tumbling windows."""
+    offset_ms: int = 0
+    """How far windows are shifted against 1970-01-01T00:00:00Z."""
+    time_of: TimeOf = TimeOf.EVENT
+    strategy: Strategy = Strategy.BOUNDED
+    marker: str = ""
+    """With PUNCTUATED: the SQL condition that makes an event a marker."""
+    lag_ms: int = 0
+    all_idle: AllIdle = AllIdle.HOLD
+
+    @property
+    def grid(self) -> Grid:
+        """The windows."""
+        return Grid(self.window_ms, self.slide_ms or self.window_ms, self.offset_ms)
 
 
 def judge(event_time: int, kafka_timestamp: int, watermark: int | None, policy: Policy) -> Verdict:
@@ -32,7 +79,7 @@ def judge(event_time: int, kafka_timestamp: int, watermark: int | None, policy: 
         return Verdict.MALFORMED
     if rules.is_future(event_time, kafka_timestamp, policy.max_future_skew_ms):
         return Verdict.FUTURE
-    end = rules.pane_start(event_time, policy.window_ms) + policy.window_ms
+    end = policy.grid.last_end(event_time)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     too_late = rules.has_closed(end, frontier, policy.allowed_lateness_ms)
     return Verdict.TOO_LATE if too_late else Verdict.COUNTED

@@ -1,13 +1,13 @@
 """The watermark: one number per Kafka partition, combined by the minimum over the active ones.
 
-Source: Flink, "Generating Watermarks" (bounded out-of-orderness, idle sources). Unlike Flink's per-record
-generator, state moves once per batch, so a verdict never depends on the order inside a batch.
+Source: Flink, "Generating Watermarks" (bounded out-of-orderness, punctuated and time-lag generators, idle sources).
+Unlike Flink's per-record generator, state moves once per batch, so a verdict never depends on the order inside a batch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.time.verdicts import Policy
+from pipeline.time.verdicts import AllIdle, Policy, Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,24 @@ class Frontier:
             number: state.settled(log_ends.get(number, state.position), now, policy.idle_timeout_ms)
             for number, state in self.partitions.items()
         }
-        return Frontier(partitions, _combine(self.watermark, partitions, policy.bound_ms))
+        candidate = self._candidate(partitions, now, policy)
+        known = [time for time in (self.watermark, candidate) if time is not None]
+        return Frontier(partitions, max(known, default=None))
+
+    def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
+        """What the strategy says, None where it says nothing."""
+        if policy.strategy is Strategy.TIME_LAG:
+            return now - policy.lag_ms
+        active = [state.max_event_time for state in partitions.values() if not state.idle]
+        bound = policy.bound_ms if policy.strategy is Strategy.BOUNDED else 0
+        if active:
+            return _lowest(active, bound)
+        # Before the first event there is no window that waits, and old events may be yet to come.
+        advances = policy.all_idle is AllIdle.ADVANCE and self.watermark is not None
+        return now - policy.bound_ms if advances else None
 
 
-def _combine(watermark: int | None, partitions: Mapping[int, PartitionState], bound_ms: int) -> int | None:
+def _lowest(newest: Collection[int | None], bound_ms: int) -> int | None:
     """The minimum over the active partitions; one that never had an event holds the watermark where it is."""
-    newest = [state.max_event_time for state in partitions.values() if not state.idle]
     known = [time for time in newest if time is not None]
-    if not newest or len(known) < len(newest):
-        return watermark
-    candidate = min(known) - bound_ms
-    return candidate if watermark is None else max(watermark, candidate)
+    return min(known) - bound_ms if len(known) == len(newest) else None

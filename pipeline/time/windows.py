@@ -51,13 +51,17 @@ class Windows:
         return windows
 
     def after_batch(self, counted: Collection[int], before: int | None, after: int | None, batch: int) -> Due:
-        """What a batch makes due: it counted events in windows `counted` and moved the watermark."""
+        """What a batch makes due: it counted events in panes of the windows `counted`, and moved the watermark.
+
+        Of windows that overlap some may be closed while others still take a late event.
+        """
         old = rules.NO_WATERMARK if before is None else before
         new = rules.NO_WATERMARK if after is None else after
-        self.open.update(counted)
+        live = {end for end in counted if not rules.has_closed(end, old, self.policy.allowed_lateness_ms)}
+        self.open.update(live)
         self._note(new, batch)
         fired = {end for end in self.open if rules.has_fired(end, new) and not rules.has_fired(end, old)}
-        again = {end for end in counted if rules.has_fired(end, old)}
+        again = {end for end in live if rules.has_fired(end, old)}
         fired_by = self._fired_by(fired | again)
         return Due(frozenset(fired), frozenset(again), self._close(new), fired_by)
 
@@ -69,7 +73,7 @@ class Windows:
         return Due(again=again, closed=self._close(now), fired_by=fired_by)
 
     def _note(self, watermark: int, batch: int) -> None:
-        boundary = rules.pane_start(watermark, self.policy.window_ms)
+        boundary = self.policy.grid.pane_start(watermark)
         if watermark != rules.NO_WATERMARK and (not self._steps or boundary > self._steps[-1][0]):
             self._steps.append((boundary, batch))
 

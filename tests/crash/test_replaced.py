@@ -137,7 +137,7 @@ def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker
         send_step(broker, topic, 1)
         old.drain()
         send_step(broker, topic, 2)
-        publication = Publication(str(warehouse), WINDOW_MS)
+        publication = Publication(str(warehouse), settings.policy())
         with open_service(settings, Clock()) as new:
             before = DeltaTable(str(warehouse / "page_views")).version()
             with pytest.raises(Replaced, match="another service has opened epoch 2"):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from pipeline.batch import Tallies
 from pipeline.frames.checks import Check
-from pipeline.time import rules
 from pipeline.time.verdicts import Policy, Verdict, judge
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.time.windows import Due, Windows
@@ -42,7 +41,12 @@ class Core:
         before = self.frontier
         verdicts = {record: self.verdict(record) for record in step.records}
         self.frontier = self._after(step.records, tallied(step.records, verdicts, self.policy))
-        counted = {self._end(record) for record in step.records if verdicts[record] is Verdict.COUNTED}
+        counted = {
+            end
+            for record in step.records
+            if verdicts[record] is Verdict.COUNTED
+            for end in ends_of(record, self.policy)
+        }
         due = self.windows.after_batch(counted, before.watermark, self.frontier.watermark, self.number)
         return verdicts, due
 
@@ -58,9 +62,10 @@ class Core:
         ends = {number: state.position for number, state in read.items()}
         return Frontier(read, self.frontier.watermark).settled(ends, self.now, self.policy)
 
-    def _end(self, record: Record) -> int:
-        start: int = rules.pane_start(record.event_time, self.policy.window_ms)
-        return start + self.policy.window_ms
+
+def ends_of(record: Record, policy: Policy) -> range:
+    """Ends of the windows that a record belongs to."""
+    return policy.grid.ends(policy.grid.pane_start(record.event_time))
 
 
 def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
@@ -73,7 +78,7 @@ def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: 
 
 def row_of(record: Record, verdict: Verdict, policy: Policy) -> tuple[int, int, int | None, int, int, int | None, int]:
     """A record as a row of the fold's statistics: partition, check, pane, age, records, newest event time, bytes."""
-    pane = rules.pane_start(record.event_time, policy.window_ms) if verdict is Verdict.COUNTED else None
+    pane = policy.grid.pane_start(record.event_time) if verdict is Verdict.COUNTED else None
     newest = record.event_time if verdict in _TRUSTED else None
     age = record.kafka_timestamp % 3
     return record.partition, int(_CHECK_OF[verdict]), pane, age, 1, newest, 100

@@ -34,7 +34,9 @@ policies = st.builds(
     allowed_lateness_ms=st.integers(0, 60),
     idle_timeout_ms=st.integers(1, 100),
     max_future_skew_ms=st.integers(0, 200),
-    window_ms=st.sampled_from([1, 10, 30, 50]),
+    window_ms=st.sampled_from([10, 30, 50]),
+    slide_ms=st.sampled_from([None, 1, 4, 10]),
+    offset_ms=st.integers(0, 70),
 )
 records = st.builds(
     Record,

@@ -1,9 +1,11 @@
 """The watermark: the minimum over active partitions, which never goes back."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
-from pipeline.time.verdicts import Policy, Verdict
+from pipeline.time.verdicts import AllIdle, Policy, Strategy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from tests.time.core import Core
 from tests.time.strategies import Step, policies, streams
@@ -120,3 +122,37 @@ def test_a_partition_whose_only_records_are_rejected_is_not_silent() -> None:
     state = read(200).read(to_offset=6, records=1, max_event_time=None, now=90)
     assert not state.settled(log_end=6, now=189, idle_timeout_ms=100).idle
     assert state.settled(log_end=6, now=190, idle_timeout_ms=100).idle
+
+
+def test_a_punctuated_watermark_has_no_bound() -> None:
+    policy = replace(POLICY, strategy=Strategy.PUNCTUATED)
+    assert Frontier({0: read(70)}).settled({0: 5}, now=0, policy=policy).watermark == 70
+
+
+@pytest.mark.parametrize("state", [read(None), read(5000), PartitionState(0, -1000)])
+def test_a_time_lag_watermark_asks_the_clock_only(state: PartitionState) -> None:
+    policy = replace(POLICY, strategy=Strategy.TIME_LAG, lag_ms=30)
+    assert Frontier({0: state}).settled({0: 0}, now=1000, policy=policy).watermark == 970
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "after"),
+    [
+        pytest.param(60, 99, 60, id="while_one_is_active_its_event_time_decides"),
+        pytest.param(60, 100, 90, id="once_all_are_idle_the_clock_minus_the_bound"),
+        pytest.param(95, 100, 95, id="never_back"),
+        pytest.param(None, 100, None, id="never_before_the_first_event"),
+    ],
+)
+def test_an_advancing_watermark_follows_the_clock_while_all_are_idle(
+    before: int | None, now: int, after: int | None
+) -> None:
+    policy = replace(POLICY, all_idle=AllIdle.ADVANCE)
+    newest = None if before is None else 70
+    frontier = Frontier({0: read(newest), 1: read(newest)}, before)
+    assert frontier.settled({0: 5, 1: 5}, now, policy).watermark == after
+
+
+def test_an_advancing_watermark_does_not_advance_over_unread_records() -> None:
+    policy = replace(POLICY, all_idle=AllIdle.ADVANCE)
+    assert Frontier({0: read(70), 1: read(70)}, 60).settled({0: 5, 1: 6}, 500, policy).watermark == 60

@@ -1,5 +1,6 @@
 """The life of a window: it fires, fires again, closes, and never changes after that."""
 
+from collections import Counter
 from functools import reduce
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.windows import Due, Windows
-from tests.time.core import Core
+from tests.time.core import Core, ends_of
 from tests.time.strategies import Step, policies, streams
 
 POLICY = Policy(bound_ms=10, allowed_lateness_ms=20, idle_timeout_ms=100, max_future_skew_ms=300, window_ms=50)
@@ -81,13 +82,17 @@ def test_a_window_with_counted_events_is_due_exactly_once_the_watermark_has_reac
     policy: Policy, stream: list[Step]
 ) -> None:
     core, universe, shown = Core(policy), set[int](), dict[int, int]()
-    counted = dict[int, int]()
+    counted = Counter[int]()
     for step in stream:
+        before = core.frontier.watermark
         verdicts, due = core.take(step)
         for record in [record for record in step.records if verdicts[record] is Verdict.COUNTED]:
-            end = record.event_time - record.event_time % policy.window_ms + policy.window_ms
-            universe.add(end)
-            counted[end] = counted.get(end, 0) + 1
+            live = [
+                end for end in ends_of(record, policy) if before is None or before < end + policy.allowed_lateness_ms
+            ]
+            assert live
+            universe |= set(live)
+            counted.update(live)
         shown.update({end: counted[end] for end in due.fired | due.again})
         watermark = core.frontier.watermark
         assert shown == {end: counted[end] for end in universe if watermark is not None and watermark >= end}

@@ -62,15 +62,26 @@ class Model:
         """Why an event is rejected, or nothing if it is counted."""
         partition = self.partitions[event.partition]
         partition.heard_at = self.clock
-        if event.event_time > event.stamp + self.transcript.milliseconds("max_future_skew"):
+        time_of = self.transcript.text("of")
+        time = {"event": event.event_time, "ingestion": event.stamp, "processing": self.clock}[time_of]
+        if time_of == "event" and time > event.stamp + self.transcript.milliseconds("max_future_skew"):
             return "future"
-        partition.newest = max(partition.newest or 0, event.event_time)
-        size = self.transcript.milliseconds("window")
-        start = event.event_time // size * size
-        if watermark is not None and watermark >= start + size + self.transcript.milliseconds("allowed_lateness"):
-            return "too_late"
-        self._count(self.cells.setdefault((event.user, start, start + size), Cell()), event, start + size, watermark)
-        return ""
+        if self.transcript.text("marker") in ("", f"event_type = '{event.act}'"):
+            partition.newest = max(partition.newest or 0, time)
+        live = [window for window in self._windows(time) if watermark is None or watermark < self._closes(window)]
+        for start, end in live:
+            self._count(self.cells.setdefault((event.user, start, end), Cell()), event, end, watermark)
+        return "" if live else "too_late"
+
+    def _windows(self, time: int) -> list[tuple[int, int]]:
+        """Start and end of every window that a time belongs to."""
+        size, offset = self.transcript.milliseconds("window"), self.transcript.milliseconds("offset")
+        slide = self.transcript.milliseconds("slide") if self.transcript.text("slide") else size
+        last = (time - offset) // slide * slide + offset
+        return [(start, start + size) for start in range(last, time - size, -slide)]
+
+    def _closes(self, window: tuple[int, int]) -> int:
+        return window[1] + self.transcript.milliseconds("allowed_lateness")
 
     def _count(self, cell: Cell, event: Sent, end: int, watermark: int | None) -> None:
         cell.page_views += event.act == "visit"
@@ -80,13 +91,22 @@ class Model:
             cell.batch = self.batch
 
     def _advanced(self) -> int | None:
-        """The lowest of the active partitions, unless one of them has had no event, or the watermark is higher."""
-        active = [partition for partition in self.partitions if not self._is_idle(partition)]
-        newest = [partition.newest for partition in active if partition.newest is not None]
+        """The watermark never goes back, whatever moves it."""
+        reached = self._reached()
+        return max((time for time in (reached, self.watermark) if time is not None), default=None)
+
+    def _reached(self) -> int | None:
+        """The lowest of the active partitions, unless one of them has had no event; or what the clock says."""
+        strategy, bound = self.transcript.text("strategy"), self.transcript.milliseconds("bound")
+        if strategy == "time_lag":
+            return self.clock - self.transcript.milliseconds("lag")
+        active = [partition.newest for partition in self.partitions if not self._is_idle(partition)]
+        if not active and self.transcript.text("all_idle") == "advance" and self.watermark is not None:
+            return self.clock - bound
+        newest = [time for time in active if time is not None]
         if not active or len(newest) < len(active):
-            return self.watermark
-        reached = min(newest) - self.transcript.milliseconds("bound")
-        return reached if self.watermark is None else max(reached, self.watermark)
+            return None
+        return min(newest) - (bound if strategy == "bounded" else 0)
 
     def _is_idle(self, partition: Partition) -> bool:
         return self.clock - partition.heard_at >= self.transcript.milliseconds("idle_timeout")

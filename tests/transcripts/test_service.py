@@ -74,7 +74,19 @@ def published(warehouse: Path) -> dict[RowKey, Row]:
 
 def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> Settings:
     """The transcript's settings, on a topic and in a warehouse of its own."""
-    names = ("bound", "allowed_lateness", "idle_timeout", "max_future_skew")
+    names = (
+        "bound",
+        "allowed_lateness",
+        "idle_timeout",
+        "max_future_skew",
+        "of",
+        "strategy",
+        "marker",
+        "lag",
+        "all_idle",
+    )
     time = {name: transcript.text(name) for name in names}
-    window = {"size": transcript.text("window")}
+    window = {"size": transcript.text("window"), "offset": transcript.text("offset")}
+    if slide := transcript.text("slide"):
+        window["slide"] = slide
     return settings_of(broker, topic, warehouse, time=time, window=window)

@@ -10,7 +10,20 @@ import yaml
 
 HERE = Path(__file__).parent
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
-_DEFAULTS = {"window": "1m", "bound": "10s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
+_DEFAULTS = {
+    "window": "1m",
+    "bound": "10s",
+    "allowed_lateness": "0s",
+    "idle_timeout": "1h",
+    "max_future_skew": "1h",
+    "slide": "",
+    "offset": "0s",
+    "of": "event",
+    "strategy": "bounded",
+    "marker": "",
+    "lag": "1m",
+    "all_idle": "hold",
+}
 
 RowKey = tuple[str, int, int]
 """User, window start, window end."""
@@ -90,7 +103,7 @@ class Transcript:
         return int(self.settings["partitions"])
 
     def text(self, setting: str) -> str:
-        """A duration as it is written."""
+        """A setting as it is written."""
         return str(self.settings.get(setting, _DEFAULTS[setting]))
 
     def milliseconds(self, setting: str) -> int:

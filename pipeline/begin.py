@@ -1,0 +1,76 @@
+"""Where a new warehouse begins to read, as a person writes it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+
+
+@dataclass(frozen=True, slots=True)
+class Earliest:
+    """The first record that the topic still keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """What comes after the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The first record with a Kafka timestamp at or after a time, in milliseconds."""
+
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """Where a consumer group left off."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """An offset for every partition."""
+
+    by_partition: Mapping[int, int]
+
+
+Begin = Earliest | Latest | At | Committed | Offsets
+
+
+def parse_begin(text: str) -> Begin:
+    """`earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` or `offsets:<JSON>`.
+
+    A time without a zone is UTC. Raises ValueError for anything else, with how to write it.
+    """
+    kind, _, rest = text.partition(":")
+    match kind, bool(rest):
+        case "earliest", False:
+            return Earliest()
+        case "latest", False:
+            return Latest()
+        case "timestamp", True:
+            return At(_milliseconds(rest))
+        case "group", True:
+            return Committed(rest)
+        case "offsets", True:
+            return Offsets(_by_partition(rest))
+    raise ValueError(f"{text!r} is none of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not an ISO time: write it as 2024-05-01T12:00:00Z") from error
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _by_partition(text: str) -> dict[int, int]:
+    try:
+        return TypeAdapter(dict[NonNegativeInt, NonNegativeInt]).validate_json(text)
+    except ValidationError as error:
+        raise ValueError(f'{text!r} gives no offsets: write {{"0": 17, "1": 4}}, partition and offset') from error

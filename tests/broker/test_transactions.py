@@ -1,0 +1,67 @@
+"""Producers with transactions: what they aborted is not read, and the ledger accounts for its offsets."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from pipeline.app import open_service
+from tests.conservation import assert_conserved
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP, settings_of
+from tests.topic_writer import Raw, event
+from tests.warehouse import page_views
+
+MakeTopic = Callable[..., str]
+START = 1_000_000
+SETTINGS = {"time": {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h"}, "window": {"size": "10s"}}
+
+
+def transaction(producer: Producer, topic: str, records: Sequence[Raw]) -> None:
+    """Begins one and sends its records; the caller ends it."""
+    producer.begin_transaction()
+    for record in records:
+        producer.produce(topic, record.value, record.key, record.partition, timestamp=record.timestamp_ms)
+    producer.flush()
+
+
+def transactional(broker: Cluster, name: str) -> Producer:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name})
+    producer.init_transactions(30)
+    return producer
+
+
+def test_committed_transactions_are_read_and_aborted_ones_are_a_gap(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    producer = transactional(broker, topic)
+    transaction(producer, topic, [event("ann", START), event("ann", START + 1000)])
+    producer.commit_transaction(30)
+    transaction(producer, topic, [event("bob", START + 2000)])
+    producer.abort_transaction(30)
+    transaction(producer, topic, [event("ann", START + 10_000)])
+    producer.commit_transaction(30)
+    with open_service(settings_of(broker, topic, tmp_path, **SETTINGS)) as service:
+        service.drain()
+    balance = assert_conserved(tmp_path)
+    # Two markers of commits, the aborted record, and the marker of its abort.
+    assert (balance.records, balance.gap) == (3, 4)
+    assert page_views(tmp_path) == {("ann", START, START + 10_000): (2, 0, 0)}
+
+
+def test_an_open_transaction_is_read_once_it_is_committed_and_holds_what_came_after_it(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    first, second = transactional(broker, f"{topic}-1"), transactional(broker, f"{topic}-2")
+    transaction(first, topic, [event("ann", START)])
+    transaction(second, topic, [event("bob", START + 1000)])
+    second.commit_transaction(30)
+    with open_service(settings_of(broker, topic, tmp_path, **SETTINGS)) as service:
+        service.drain()
+        assert assert_conserved(tmp_path).records == 0
+        first.commit_transaction(30)
+        service.drain()
+    balance = assert_conserved(tmp_path)
+    assert (balance.records, balance.gap, balance.watermark) == (2, 2, START + 1000)

@@ -1,0 +1,148 @@
+"""A run that is killed and started again under its name: what it loses, what it sends twice, and what neither."""
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from producers.cli import main
+from producers.delivery import Delivery
+from tests.kafka_cluster import Cluster
+from tests.processes import producers
+from tests.producers.recount import decode
+
+pytestmark = pytest.mark.broker
+
+MakeTopic = Callable[..., str]
+EVENTS = 1_500_000
+KILLS = 4
+PARTITIONS = 2
+QUIET_S = 2.0
+
+
+def command(broker: Cluster, topic: str, delivery: Delivery) -> list[str]:
+    """A backlog that takes some seconds to send."""
+    target = ["--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--timeout", "60s"]
+    source = ["--rate", "0", "--events", str(EVENTS), "--event-rate", "5000", "--start-time", "2024-05-01T00:00:00Z"]
+    return ["simulate", *target, *source, "--delivery", delivery, "--name", f"run-{topic}"]
+
+
+def killed_and_started_again(broker: Cluster, topic: str, delivery: Delivery, folder: Path) -> int:
+    """Runs until one life comes to its end; how many lives that took."""
+    for life in itertools.count(1):
+        with producers(folder / "log", *command(broker, topic, delivery)) as process:
+            if life > KILLS:
+                assert process.wait(120) == 0, process.said
+                return life
+            wait_until_more(broker, topic)
+            if not process.lives_for(random.uniform(0, 0.3)):
+                assert process.popen.returncode == 0, process.said
+                return life
+    raise AssertionError
+
+
+def wait_until_more(broker: Cluster, topic: str) -> None:
+    """Until records come in, so that a kill hits a run that sends."""
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "watch"})
+    places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    ends = [consumer.get_watermark_offsets(place)[1] for place in places]
+    for _ in range(600):
+        if [consumer.get_watermark_offsets(place, timeout=1)[1] for place in places] != ends:
+            break
+    consumer.close()
+
+
+def arrived(broker: Cluster, topic: str) -> Counter[str]:
+    """How often each event is there, for a reader of committed records."""
+    options = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader", "isolation.level": "read_committed"}
+    consumer = Consumer(options)
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+    found, values = Counter[str](), list[bytes]()
+    while messages := consumer.consume(20_000, timeout=QUIET_S):
+        values += [value for message in messages if isinstance(value := message.value(), bytes)]
+    consumer.close()
+    for value in values:
+        found[event_id(value)] += 1
+    return found
+
+
+def event_id(value: bytes) -> str:
+    """The first field of an event, without decoding the others: a million of them are read."""
+    length = value[5] >> 1
+    return value[6 : 6 + length].decode()
+
+
+@pytest.mark.timeout(300)
+def test_exactly_once_loses_nothing_and_sends_nothing_twice(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(PARTITIONS)
+    lives = killed_and_started_again(broker, topic, Delivery.EXACTLY_ONCE, tmp_path)
+    found = arrived(broker, topic)
+    assert lives > 1
+    assert len(found) == EVENTS
+    assert found.total() == EVENTS
+
+
+@pytest.mark.timeout(300)
+def test_at_least_once_loses_nothing_and_sends_some_twice(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(PARTITIONS)
+    lives = killed_and_started_again(broker, topic, Delivery.AT_LEAST_ONCE, tmp_path)
+    found = arrived(broker, topic)
+    assert lives > 1
+    assert len(found) == EVENTS
+    assert found.total() > EVENTS
+
+
+@pytest.mark.timeout(300)
+def test_at_most_once_loses_some_and_sends_nothing_twice(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(PARTITIONS)
+    lives = killed_and_started_again(broker, topic, Delivery.AT_MOST_ONCE, tmp_path)
+    found = arrived(broker, topic)
+    assert lives > 1
+    assert len(found) < EVENTS
+    assert found.total() == len(found)
+
+
+@pytest.mark.parametrize("delivery", list(Delivery))
+def test_a_run_that_came_to_its_end_has_nothing_left_to_send(
+    broker: Cluster, make_topic: MakeTopic, delivery: Delivery
+) -> None:
+    topic = make_topic(PARTITIONS)
+    small = [*command(broker, topic, delivery), "--events", "30000"]
+    assert main(small) == 0
+    assert main(small) == 0
+    assert arrived(broker, topic).total() == 30_000
+
+
+def test_event_ids_are_read_as_avro_has_them(broker: Cluster, make_topic: MakeTopic) -> None:
+    topic = make_topic(PARTITIONS)
+    assert main([*command(broker, topic, Delivery.AT_LEAST_ONCE), "--events", "100"]) == 0
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader"})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+    values = [message.value() or b"" for message in consumer.consume(100, timeout=10)]
+    consumer.close()
+    assert {event_id(value) for value in values} == {event["event_id"] for value in values if (event := decode(value))}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--delivery", "exactly-once"], "exactly-once delivery needs --name"),
+        (["--name", "mine"], "--name needs --rate 0, --event-rate and --start-time"),
+        (["--delivery", "twice"], "twice"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    broker: Cluster, options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", "--bootstrap-servers", broker.bootstrap_servers, *options]) == 2
+    assert sentence in capsys.readouterr().err

@@ -1,0 +1,41 @@
+"""`kafka.start` as a person writes it."""
+
+import pytest
+
+from pipeline.begin import At, Begin, Committed, Earliest, Latest, Offsets, parse_begin
+from pipeline.errors import SetUpError
+from pipeline.load import load_settings
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("earliest", Earliest()),
+        ("latest", Latest()),
+        ("timestamp:1970-01-01T00:00:01.5Z", At(1500)),
+        ("timestamp:1970-01-01T02:00+02:00", At(0)),
+        ("timestamp:1970-01-02", At(86_400_000)),
+        ("group:reports:v2", Committed("reports:v2")),
+        ('offsets:{"0": 3, "12": 0}', Offsets({0: 3, 12: 0})),
+    ],
+)
+def test_it_is_read_as_meant(text: str, meant: Begin) -> None:
+    assert parse_begin(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("first", "is none of earliest, latest, timestamp:<ISO time>"),
+        ("latest:1", "is none of"),
+        ("timestamp:", "is none of"),
+        ("timestamp:yesterday", "is not an ISO time"),
+        ("group:", "is none of"),
+        ("offsets:[1, 2]", "gives no offsets"),
+        ('offsets:{"0": -1}', "gives no offsets"),
+        ('offsets:{"a": 1}', "gives no offsets"),
+    ],
+)
+def test_anything_else_is_told_in_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(SetUpError, match=f"kafka.start: .*{sentence}"):
+        load_settings(["--kafka.start", text])
