@@ -1,25 +1,29 @@
 """A run that is killed and started again under its name: what it loses, what it sends twice, and what neither."""
 
 import itertools
-import random
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 
+from demo.topics import admin
 from producers.cli import main
 from producers.delivery import Delivery
 from tests.kafka_cluster import Cluster
 from tests.processes import producers
 from tests.producers.recount import decode
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.broker
 
 MakeTopic = Callable[..., str]
-EVENTS = 1_500_000
-KILLS = 4
+EVENTS = 1_200_000
+Seen = Callable[[Cluster, str], list[int]]
+KILLS = 3
 PARTITIONS = 2
 QUIET_S = 2.0
 
@@ -32,28 +36,48 @@ def command(broker: Cluster, topic: str, delivery: Delivery) -> list[str]:
 
 
 def killed_and_started_again(broker: Cluster, topic: str, delivery: Delivery, folder: Path) -> int:
-    """Runs until one life comes to its end; how many lives that took."""
+    """Runs until one life comes to its end; how many lives that took.
+
+    A life is killed when it has just done the first of its two steps: where progress is kept before the records go,
+    when progress is seen, else when records are.
+    """
+    seen = kept if delivery is Delivery.AT_MOST_ONCE else log_ends
     for life in itertools.count(1):
+        before = wait_for(lambda: answer(seen, broker, topic), 60, "an answer")
         with producers(folder / "log", *command(broker, topic, delivery)) as process:
             if life > KILLS:
                 assert process.wait(120) == 0, process.said
                 return life
-            wait_until_more(broker, topic)
-            if not process.lives_for(random.uniform(0, 0.3)):
-                assert process.popen.returncode == 0, process.said
+            now = partial(answer, seen, broker, topic)
+            while process.alive and now() in (None, before):
+                pass
+            if not process.alive:
+                assert process.wait() == 0, process.said
                 return life
     raise AssertionError
 
 
-def wait_until_more(broker: Cluster, topic: str) -> None:
-    """Until records come in, so that a kill hits a run that sends."""
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "watch"})
-    places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
-    ends = [consumer.get_watermark_offsets(place)[1] for place in places]
-    for _ in range(600):
-        if [consumer.get_watermark_offsets(place, timeout=1)[1] for place in places] != ends:
-            break
+def answer(seen: Seen, broker: Cluster, topic: str) -> list[int] | None:
+    """None from a topic that is too new to answer."""
+    try:
+        return seen(broker, topic)
+    except KafkaException:
+        return None
+
+
+def kept(broker: Cluster, topic: str) -> list[int]:
+    """How far the run has kept its progress."""
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": f"run-{topic}"})
+    offsets = [place.offset for place in consumer.committed([TopicPartition(topic, 0)], timeout=30)]
     consumer.close()
+    return offsets
+
+
+def log_ends(broker: Cluster, topic: str) -> list[int]:
+    """How many records each partition has."""
+    client = admin(broker.bootstrap_servers)
+    asked = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in range(PARTITIONS)}
+    return [answer.result(30).offset for answer in client.list_offsets(asked).values()]
 
 
 def arrived(broker: Cluster, topic: str) -> Counter[str]:
