@@ -3,12 +3,12 @@
 import itertools
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from demo.topics import admin
 from producers.cli import main
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.broker
 
 MakeTopic = Callable[..., str]
 EVENTS = 1_200_000
-Seen = Callable[[Cluster, str], list[int]]
 KILLS = 3
 PARTITIONS = 2
 QUIET_S = 2.0
@@ -38,46 +37,46 @@ def command(broker: Cluster, topic: str, delivery: Delivery) -> list[str]:
 def killed_and_started_again(broker: Cluster, topic: str, delivery: Delivery, folder: Path) -> int:
     """Runs until one life comes to its end; how many lives that took.
 
-    A life is killed when it has just done the first of its two steps: where progress is kept before the records go,
+    A life is killed when it has just begun the first of its two steps: where progress is kept before the records go,
     when progress is seen, else when records are.
     """
-    seen = kept if delivery is Delivery.AT_MOST_ONCE else log_ends
+    watch = Watch(admin(broker.bootstrap_servers), topic)
+    seen = watch.progress if delivery is Delivery.AT_MOST_ONCE else watch.log_ends
     for life in itertools.count(1):
-        before = wait_for(lambda: answer(seen, broker, topic), 60, "an answer")
+        before = wait_for(seen, 60, "an answer")
         with producers(folder / "log", *command(broker, topic, delivery)) as process:
-            if life > KILLS:
-                assert process.wait(120) == 0, process.said
-                return life
-            now = partial(answer, seen, broker, topic)
-            while process.alive and now() in (None, before):
+            while life <= KILLS and process.alive and seen() in (None, before):
                 pass
-            if not process.alive:
-                assert process.wait() == 0, process.said
+            if life > KILLS or not process.alive:
+                assert process.wait(120) == 0, process.said
                 return life
     raise AssertionError
 
 
-def answer(seen: Seen, broker: Cluster, topic: str) -> list[int] | None:
-    """None from a topic that is too new to answer."""
-    try:
-        return seen(broker, topic)
-    except KafkaException:
-        return None
+@dataclass(frozen=True)
+class Watch:
+    """Sees what a run does at once: a client of its own for each question would come too late."""
 
+    client: AdminClient
+    topic: str
 
-def kept(broker: Cluster, topic: str) -> list[int]:
-    """How far the run has kept its progress."""
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": f"run-{topic}"})
-    offsets = [place.offset for place in consumer.committed([TopicPartition(topic, 0)], timeout=30)]
-    consumer.close()
-    return offsets
+    def progress(self) -> list[int] | None:
+        """How far the run has kept its progress."""
+        group = f"run-{self.topic}"
+        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(self.topic, 0)])
+        try:
+            found = self.client.list_consumer_group_offsets([asked])[group].result(30)
+        except KafkaException:
+            return None
+        return [place.offset for place in found.topic_partitions]
 
-
-def log_ends(broker: Cluster, topic: str) -> list[int]:
-    """How many records each partition has."""
-    client = admin(broker.bootstrap_servers)
-    asked = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in range(PARTITIONS)}
-    return [answer.result(30).offset for answer in client.list_offsets(asked).values()]
+    def log_ends(self) -> list[int] | None:
+        """How many records each partition has; None from a topic that is too new to answer."""
+        asked = {TopicPartition(self.topic, partition): OffsetSpec.latest() for partition in range(PARTITIONS)}
+        try:
+            return [found.result(30).offset for found in self.client.list_offsets(asked).values()]
+        except KafkaException:
+            return None
 
 
 def arrived(broker: Cluster, topic: str) -> Counter[str]:
