@@ -141,10 +141,12 @@ class Service:
         self._finishing = self._finisher.submit(self._finish, batch, writes, folded)
 
     def _finish(self, batch: Batch, writes: Sequence[Write], folded: DataFrame | None) -> None:
-        with self._parts.timed("write_ahead"):
-            self._write_ahead(writes)
-        if folded is not None:
-            folded.unpersist()
+        try:
+            with self._parts.timed("write_ahead"):
+                self._write_ahead(writes)
+        finally:
+            if folded is not None:
+                folded.unpersist()
         with self._parts.timed("commit"):
             committed_at = self._commit(batch)
         self.committed += 1
