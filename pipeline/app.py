@@ -76,7 +76,8 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
     create_tables(settings.warehouse, policy.grid)
     topic = connect(settings.kafka)
     spark = spark_session(settings.spark)
-    _check_sql(spark, schemas, policy)
+    if policy.marker:
+        _check_marker(spark, schemas, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Parts(
@@ -93,8 +94,8 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
     )
 
 
-def _check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
-    """Plans a fold of nothing, in which a mistake in the settings' SQL shows."""
+def _check_marker(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
+    """Plans a fold of nothing, in which a mistake in the marker's SQL shows."""
     nothing = spark.createDataFrame(
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
     )

@@ -61,9 +61,11 @@ class Progress:
             raise SetupError(f"the broker did not tell how far the run came before ({error.args[0].str()})") from error
         return max(found[0].offset, 0)
 
-    def before(self, position: int) -> AbstractContextManager[None]:
+    @contextmanager
+    def before(self, position: int) -> Iterator[None]:
         """At most once: kept before the records go."""
-        return self._before(position)
+        self._keep(position)
+        yield
 
     def after(self, finish: Callable[[], None]) -> Delivering:
         """At least once: kept after `finish` has seen every record acknowledged."""
@@ -77,11 +79,6 @@ class Progress:
     def close(self) -> None:
         """Leaves the group."""
         self._group.close()
-
-    @contextmanager
-    def _before(self, position: int) -> Iterator[None]:
-        self._keep(position)
-        yield
 
     @contextmanager
     def _after(self, position: int, finish: Callable[[], None]) -> Iterator[None]:

@@ -12,7 +12,7 @@ _FAST_CONSUMER: Final = {
     "kafka.max.partition.fetch.bytes": "1048576",
     "kafka.receive.buffer.bytes": "1048576",
     # At the end of the log a consumer's read-ahead waits this long at the broker, and Spark's next question waits
-    # behind it on the same connection: with the default of 500 ms each batch took that much longer.
+    # behind it on the same connection: with the default of 500 ms draining two records took that much longer.
     "kafka.fetch.max.wait.ms": "10",
 }
 

@@ -6,12 +6,12 @@ from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import CommitFailedError
 
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.tables.ledger import EPOCH
 from pipeline.tables.schemas import DEAD_LETTERS, PAGE_VIEWS, PANES, TableSpec, open_table
+from pipeline.tables.swap import attempt
 from pipeline.time.grid import Grid
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
@@ -70,15 +70,9 @@ def pane_starts(warehouse: str) -> set[int]:
 
 def _delete(spec: TableSpec, warehouse: str, where: str) -> None:
     """Again, where a writer's commit came in between: an older service may still finish its last batch."""
-    while True:
-        table = _table(spec, warehouse)
-        try:
-            table.delete(where)
-        except CommitFailedError:
-            if _table(spec, warehouse).version() == table.version():
-                raise
-        else:
-            return
+    table = _table(spec, warehouse)
+    while not attempt(table, lambda: table.delete(where)):
+        pass
 
 
 def _table(spec: TableSpec, warehouse: str) -> DeltaTable:

@@ -1,5 +1,6 @@
 """Compare-and-swap on a Delta table: a commit lands at exactly the version after the one its writer saw, or not."""
 
+from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
@@ -16,12 +17,21 @@ def swap(table: DeltaTable, rows: pa.Table, where: str | None = None, transactio
     Raises DeltaError where the table refuses for another reason.
     """
     once = CommitProperties(max_commit_retries=0, app_transactions=[transaction]) if transaction else ONCE
+    if where is None:
+        return attempt(table, lambda: write_deltalake(table, rows, mode="append", commit_properties=once))
+    return attempt(
+        table, lambda: write_deltalake(table, rows, mode="overwrite", predicate=where, commit_properties=once)
+    )
+
+
+def attempt(table: DeltaTable, act: Callable[[], object]) -> bool:
+    """Whether `act` could commit to the table; False, with the handle moved on, if somebody else's commit was first.
+
+    Raises DeltaError where the table refuses for another reason.
+    """
     seen = table.version()
     try:
-        if where is None:
-            write_deltalake(table, rows, mode="append", commit_properties=once)
-        else:
-            write_deltalake(table, rows, mode="overwrite", predicate=where, commit_properties=once)
+        act()
     except CommitFailedError:
         table.update_incremental()
         if table.version() == seen:

@@ -14,7 +14,7 @@ from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, settings_of
 from tests.topic_writer import event, send
-from tests.warehouse import rows
+from tests.warehouse import EPOCH, rows
 
 MakeTopic = Callable[..., str]
 START = 1_714_564_800_000  # 2024-05-01T12:00:00Z
@@ -31,7 +31,7 @@ def topic(broker: Cluster, make_topic: MakeTopic) -> str:
 
 def first_offsets(warehouse: Path) -> dict[int, int]:
     """Where the first epoch begins, per partition."""
-    opening = [row for row in rows(warehouse, "ledger") if row["batch"] == 10**9]
+    opening = [row for row in rows(warehouse, "ledger") if row["batch"] == EPOCH]
     return {row["partition"]: row["from_offset"] for row in opening}
 
 

@@ -14,6 +14,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from pipeline.app import open_service
 from pipeline.errors import Replaced
+from pipeline.running import RunningService
+from pipeline.settings import Settings
 from pipeline.tables.housekeeping import pane_starts
 from pipeline.tables.publication import Publication
 from pipeline.time.windows import Due
@@ -130,13 +132,8 @@ def test_a_service_that_was_frozen_at_work_wakes_up_replaced_and_changes_nothing
 
 
 def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker: Cluster, tmp_path: Path) -> None:
-    topic, warehouse = f"replaced-{tmp_path.name}", tmp_path / "warehouse"
-    broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
-    settings = story_settings(broker, topic, warehouse)
-    with open_service(settings, Clock()) as old:
-        send_step(broker, topic, 1)
-        old.drain()
-        send_step(broker, topic, 2)
+    warehouse = tmp_path / "warehouse"
+    with service_a_step_behind(broker, warehouse) as (settings, old):
         publication = Publication(str(warehouse), settings.policy())
         with open_service(settings, Clock()) as new:
             before = DeltaTable(str(warehouse / "page_views")).version()
@@ -158,13 +155,8 @@ def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker
 def test_a_batch_that_is_committed_while_another_service_starts_is_not_read_again(
     broker: Cluster, tmp_path: Path
 ) -> None:
-    topic, warehouse = f"overtaken-{tmp_path.name}", tmp_path / "warehouse"
-    broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
-    settings = story_settings(broker, topic, warehouse)
-    with open_service(settings, Clock()) as old:
-        send_step(broker, topic, 1)
-        old.drain()
-        send_step(broker, topic, 2)
+    warehouse = tmp_path / "warehouse"
+    with service_a_step_behind(broker, warehouse) as (settings, old):
         # A start asks for the time after it has read the ledger and before it opens its epoch.
         meanwhile = Meanwhile(old.drain)
         with open_service(settings, meanwhile) as new:
@@ -172,6 +164,19 @@ def test_a_batch_that_is_committed_while_another_service_starts_is_not_read_agai
     assert meanwhile.done
     assert epochs(warehouse) == {1, 2}
     assert assert_conserved(warehouse).records == 9
+
+
+@contextmanager
+def service_a_step_behind(broker: Cluster, warehouse: Path) -> Iterator[tuple[Settings, RunningService]]:
+    """A service that has taken the first step, with the second waiting on its topic; and its settings."""
+    topic = f"replaced-{warehouse.parent.name}"
+    broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
+    settings = story_settings(broker, topic, warehouse)
+    with open_service(settings, Clock()) as service:
+        send_step(broker, topic, 1)
+        service.drain()
+        send_step(broker, topic, 2)
+        yield settings, service
 
 
 class Meanwhile(Clock):

@@ -79,18 +79,21 @@ class Watch:
             return None
 
 
-def arrived(broker: Cluster, topic: str) -> Counter[str]:
-    """How often each event is there, for a reader of committed records."""
+def committed_values(broker: Cluster, topic: str) -> list[bytes]:
+    """All that is there for a reader of committed records."""
     options = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader", "isolation.level": "read_committed"}
     consumer = Consumer(options)
     consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
-    found, values = Counter[str](), list[bytes]()
+    values = list[bytes]()
     while messages := consumer.consume(20_000, timeout=QUIET_S):
         values += [value for message in messages if isinstance(value := message.value(), bytes)]
     consumer.close()
-    for value in values:
-        found[event_id(value)] += 1
-    return found
+    return values
+
+
+def arrived(broker: Cluster, topic: str) -> Counter[str]:
+    """How often each event is there."""
+    return Counter(event_id(value) for value in committed_values(broker, topic))
 
 
 def event_id(value: bytes) -> str:
@@ -99,14 +102,17 @@ def event_id(value: bytes) -> str:
     return value[6 : 6 + length].decode()
 
 
+def arrived_after_kills(broker: Cluster, topic: str, delivery: Delivery, folder: Path) -> Counter[str]:
+    """How often each event is there in the end, of a run that took more than one life."""
+    assert killed_and_started_again(broker, topic, delivery, folder) > 1
+    return arrived(broker, topic)
+
+
 @pytest.mark.timeout(300)
 def test_exactly_once_loses_nothing_and_sends_nothing_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    topic = make_topic(PARTITIONS)
-    lives = killed_and_started_again(broker, topic, Delivery.EXACTLY_ONCE, tmp_path)
-    found = arrived(broker, topic)
-    assert lives > 1
+    found = arrived_after_kills(broker, make_topic(PARTITIONS), Delivery.EXACTLY_ONCE, tmp_path)
     assert len(found) == EVENTS
     assert found.total() == EVENTS
 
@@ -115,10 +121,7 @@ def test_exactly_once_loses_nothing_and_sends_nothing_twice(
 def test_at_least_once_loses_nothing_and_sends_some_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    topic = make_topic(PARTITIONS)
-    lives = killed_and_started_again(broker, topic, Delivery.AT_LEAST_ONCE, tmp_path)
-    found = arrived(broker, topic)
-    assert lives > 1
+    found = arrived_after_kills(broker, make_topic(PARTITIONS), Delivery.AT_LEAST_ONCE, tmp_path)
     assert len(found) == EVENTS
     assert found.total() > EVENTS
 
@@ -127,10 +130,7 @@ def test_at_least_once_loses_nothing_and_sends_some_twice(
 def test_at_most_once_loses_some_and_sends_nothing_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    topic = make_topic(PARTITIONS)
-    lives = killed_and_started_again(broker, topic, Delivery.AT_MOST_ONCE, tmp_path)
-    found = arrived(broker, topic)
-    assert lives > 1
+    found = arrived_after_kills(broker, make_topic(PARTITIONS), Delivery.AT_MOST_ONCE, tmp_path)
     assert len(found) < EVENTS
     assert found.total() == len(found)
 
@@ -149,10 +149,8 @@ def test_a_run_that_came_to_its_end_has_nothing_left_to_send(
 def test_event_ids_are_read_as_avro_has_them(broker: Cluster, make_topic: MakeTopic) -> None:
     topic = make_topic(PARTITIONS)
     assert main([*command(broker, topic, Delivery.AT_LEAST_ONCE), "--events", "100"]) == 0
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader"})
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
-    values = [message.value() or b"" for message in consumer.consume(100, timeout=10)]
-    consumer.close()
+    values = committed_values(broker, topic)
+    assert len(values) == 100
     assert {event_id(value) for value in values} == {event["event_id"] for value in values if (event := decode(value))}
 
 

@@ -2,5 +2,5 @@
 
 from hypothesis import settings
 
-settings.register_profile("busy", deadline=None, max_examples=50)
+settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")

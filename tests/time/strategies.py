@@ -28,16 +28,21 @@ class Step:
     records: tuple[Record, ...]
 
 
-policies = st.builds(
-    Policy,
-    bound_ms=st.integers(0, 40),
-    allowed_lateness_ms=st.integers(0, 60),
-    idle_timeout_ms=st.integers(1, 100),
-    max_future_skew_ms=st.integers(0, 200),
-    window_ms=st.sampled_from([10, 30, 50]),
-    slide_ms=st.sampled_from([None, 1, 4, 10]),
-    offset_ms=st.integers(0, 70),
-)
+def policy(window_ms: int) -> st.SearchStrategy[Policy]:
+    """Rules for windows of a length, which slide by no more than that."""
+    return st.builds(
+        Policy,
+        bound_ms=st.integers(0, 40),
+        allowed_lateness_ms=st.integers(0, 60),
+        idle_timeout_ms=st.integers(1, 100),
+        max_future_skew_ms=st.integers(0, 200),
+        window_ms=st.just(window_ms),
+        slide_ms=st.sampled_from([None, *(slide for slide in (1, 4, 10) if slide <= window_ms)]),
+        offset_ms=st.integers(0, 70),
+    )
+
+
+policies = st.sampled_from([1, 10, 30, 50]).flatmap(policy)
 records = st.builds(
     Record,
     partition=st.integers(0, PARTITIONS - 1),
