@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from pipeline.errors import SetUpError
-from pipeline.frames.fold import Known, fold
+from pipeline.frames.fold import Fold, Known
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
@@ -100,7 +100,7 @@ def _check_marker(spark: SparkSession, schemas: Mapping[int, str], policy: Polic
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
     )
     try:
-        fold(nothing, schemas, policy, Known(None, 0, 1))
+        Fold(schemas, policy, 1)(nothing, Known(None, 0))
     except (AnalysisException, ParseException) as error:
         raise SetUpError(f"time.marker is no condition on an event: {str(error).splitlines()[0]}") from error
 

@@ -31,22 +31,16 @@ class Tallies:
     partitions: dict[int, Tally] = field(default_factory=dict)
     panes: set[int] = field(default_factory=set)
     ages_ms: Counter[int] = field(default_factory=Counter)
-    counted_bytes: int = 0
-    """Size of the folded rows of counted records."""
-    rejected_bytes: int = 0
-    """Size of those of rejected records."""
+    bytes: int = 0
+    """Size of the folded rows."""
 
     def add(
         self, partition: int, check: int, pane: int | None, age_ms: int, records: int, newest: int | None, size: int
     ) -> None:
         """One row of the fold's statistics."""
         tally = self.partitions.setdefault(partition, Tally())
-        verdict = verdict_of(Check(check))
-        tally.verdicts[verdict] += records
-        if verdict is Verdict.COUNTED:
-            self.counted_bytes += size
-        else:
-            self.rejected_bytes += size
+        tally.verdicts[verdict_of(Check(check))] += records
+        self.bytes += size
         if newest is not None and (tally.max_event_time is None or newest > tally.max_event_time):
             tally.max_event_time = newest
         if pane is not None:

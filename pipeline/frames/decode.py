@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
@@ -18,8 +18,8 @@ FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
 
 
-def decode(records: DataFrame, schemas: Mapping[int, str], sql: str = "") -> DataFrame:
-    """Kafka rows with one more column, `event`: a struct (event_type, user_id, event_time) and the fields in `sql`.
+def decoded(schemas: Mapping[int, str], sql: str = "") -> Column:
+    """The event in a Kafka row: a struct (event_type, user_id, event_time) and the fields in `sql`.
 
     `schemas` maps a schema id to the writer schema's text. The event is null where the frame names no known schema,
     and a struct of nulls where the bytes are not Avro of that schema.
@@ -27,14 +27,14 @@ def decode(records: DataFrame, schemas: Mapping[int, str], sql: str = "") -> Dat
     body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
     known: Any = F
     further = mentioned(sql, schemas.values())
-    event = reduce(
+    event: Column = reduce(
         lambda cases, item: cases.when(
             F.startswith(F.col(c.VALUE), F.lit(_prefix(item[0]))), _from_avro(body, item[1], further)
         ),
         schemas.items(),
         known,
     )
-    return records.withColumn("event", event)
+    return event
 
 
 def has_frame() -> Column:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
@@ -15,30 +15,21 @@ from pipeline.time import rules
 from pipeline.time.verdicts import Policy, TimeOf
 
 
-def judge(decoded: DataFrame, schemas: Mapping[int, str], policy: Policy, watermark: Column, now: Column) -> DataFrame:
-    """Decoded records with the event's fields, `time`, and `check`, the code of the first check that failed.
-
-    `time` is the one that counts by the policy. `watermark` is the one from before the batch began, `now` the clock at
-    its begin; all in milliseconds.
-    """
-    flat = decoded.select(
-        c.KEY,
-        c.VALUE,
-        c.PARTITION,
-        c.OFFSET,
-        F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP),
-        "event.*",
-    )
-    # What is wrong with a frame is asked only where there is no event: for nearly every record never.
-    no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
-    time = {
+def time_of(policy: Policy, now: Column) -> Column:
+    """The time of an event that counts, in milliseconds; `now` is the clock when its batch began."""
+    return {
         TimeOf.EVENT: F.col(c.EVENT_TIME),
         TimeOf.INGESTION: F.col(c.KAFKA_TIMESTAMP),
         TimeOf.PROCESSING: now,
     }[policy.time_of]
+
+
+def check_of(schemas: Mapping[int, str], policy: Policy, time: Column, watermark: Column) -> Column:
+    """The code of the first check that a decoded record fails; `watermark` is the one from before its batch began."""
+    # What is wrong with a frame is asked only where there is no event: for nearly every record never.
+    no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
     event = _first_failed(_event_checks(policy, time, watermark), Check.PASSED)
-    check = F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
-    return flat.select("*", time.alias(c.TIME), check.alias(c.CHECK))
+    return F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
 
 
 def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:

@@ -1,72 +1,70 @@
-"""What the small result of a fold becomes: panes, dead letters and statistics."""
+"""What the small result of a fold becomes on the driver: panes and dead letters."""
 
-import operator
-from functools import reduce
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
 from pipeline.frames.checks import DETAILS, Check, verdict_of
-from pipeline.frames.fold import per_batch
-from pipeline.time import rules
 
 _PASSED: Final = int(Check.PASSED)
-_YOUNG_MS: Final = 10_000
-_ROW_BYTES: Final = 100
+PIECE_BYTES: Final = 256 * 1024 * 1024
+"""Roughly the most that the driver takes at once."""
 
 
-def panes(folded: DataFrame, batch: int, watermark: int | None, partitions: int) -> DataFrame:
+def pieces(folded: DataFrame, size: int) -> Iterator[pa.Table]:
+    """The rows of a fold, about `size` bytes of them: at once, or in as many pieces as the driver has room for."""
+    number = size // PIECE_BYTES + 1
+    if number == 1:
+        yield folded.toArrow()
+        return
+    piece = F.pmod(F.xxhash64(c.USER_ID, c.PARTITION, c.OFFSET), F.lit(number))
+    for turn in range(number):
+        yield folded.where(piece == turn).toArrow()
+
+
+def panes(folded: pa.Table, batch: int, watermark: int) -> pa.Table:
     """Rows of `panes`: partial counts with the batch and the watermark from before it."""
-    return folded.where(F.col(c.CHECK) == _PASSED).select(
-        per_batch(batch, partitions).alias(c.BATCH),
-        c.PANE_START,
-        c.USER_ID,
-        (F.col(c.RECORDS) - F.col(c.CLICKS)).alias(c.PAGE_VIEWS),
-        c.CLICKS,
-        per_batch(watermark, partitions).alias(c.WATERMARK),
+    counted = folded.filter(pc.field(c.CHECK) == _PASSED)
+    clicks = counted[c.CLICKS]
+    return pa.table(
+        {
+            c.BATCH: _same(batch, counted),
+            c.PANE_START: counted[c.PANE_START],
+            c.USER_ID: counted[c.USER_ID],
+            c.PAGE_VIEWS: pc.subtract(counted[c.RECORDS], clicks),
+            c.CLICKS: clicks,
+            c.WATERMARK: _same(watermark, counted),
+        }
     )
 
 
-def dead_letters(folded: DataFrame, topic: str, batch: int, watermark: int | None, partitions: int) -> DataFrame:
+def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
     """Rows of `dead_letters`: every rejected record with its bytes, why, and the watermark that judged it."""
-    judged_by = per_batch(watermark, partitions)
-    return folded.where(F.col(c.CHECK) != _PASSED).select(
-        _text_of([str(verdict_of(check)) for check in Check]).alias(c.REASON),
-        _text_of([DETAILS[check] for check in Check]).alias(c.DETAIL),
-        F.lit(topic).alias(c.TOPIC),
-        c.PARTITION,
-        c.OFFSET,
-        c.KAFKA_TIMESTAMP,
-        c.EVENT_TIME,
-        c.USER_ID,
-        F.when(judged_by != rules.NO_WATERMARK, judged_by).alias(c.WATERMARK),
-        c.KEY,
-        c.VALUE,
-        per_batch(batch, partitions).alias(c.BATCH),
+    rejected = folded.filter(pc.field(c.CHECK) != _PASSED)
+    as_read = {
+        name: rejected[name]
+        for name in (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.USER_ID, c.KEY, c.VALUE)
+    }
+    return pa.table(
+        {
+            c.REASON: _text_of([str(verdict_of(check)) for check in Check], rejected),
+            c.DETAIL: _text_of([DETAILS[check] for check in Check], rejected),
+            c.TOPIC: _same(topic, rejected),
+            c.WATERMARK: _same(watermark, rejected),
+            c.BATCH: _same(batch, rejected),
+            **as_read,
+        }
     )
 
 
-def statistics(folded: DataFrame, now: int, partitions: int) -> DataFrame:
-    """Per partition, check, pane and age: `records`, `max_event_time`, and the `bytes` of the folded rows.
-
-    `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
-    """
-    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (c.USER_ID, c.KEY, c.VALUE)])
-    age = _rough(per_batch(now, partitions) - F.col(c.OLDEST))
-    return folded.groupBy(c.PARTITION, c.CHECK, c.PANE_START, age.alias(c.AGE_MS)).agg(
-        F.sum(c.RECORDS).alias(c.RECORDS),
-        F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
-        F.sum(size + _ROW_BYTES).alias("bytes"),
-    )
+def _same(value: Any, rows: pa.Table) -> pa.Array:
+    return pa.repeat(pa.scalar(value), len(rows))
 
 
-def _rough(age: Column) -> Column:
-    """An age to 50 ms while it is young, to one part in eight after that, so that a backlog has few distinct ones."""
-    step = F.when(age < _YOUNG_MS, F.lit(50)).otherwise(F.pow(2, F.floor(F.log2(age)) - 3)).cast("long")
-    return F.when(age > 0, age - age % step).otherwise(0)
-
-
-def _text_of(texts: list[str]) -> Column:
-    return F.get(F.array(*[F.lit(text) for text in texts]), F.col(c.CHECK))
+def _text_of(texts: list[str], rows: pa.Table) -> pa.ChunkedArray:
+    return pc.take(pa.array(texts), rows[c.CHECK])
