@@ -129,7 +129,7 @@ class WindowSettings(_Section):
 class BatchSettings(_Section):
     """How the stream is cut into batches."""
 
-    max_records: PositiveInt = 4_000_000
+    max_records: PositiveInt = 5_000_000
     """Most records in one batch; what is left comes in the next."""
     interval: Duration = timedelta(seconds=1)
     """Time from one batch to the next when there is no backlog."""

@@ -56,7 +56,7 @@ class Fold:
         self._flat = [F.col(name) for name in (*kafka, c.KAFKA_TIMESTAMP, f"{_EVENT}.*", c.WATERMARK, _NOW)]
         time = time_of(policy, F.col(_NOW))
         check = check_of(schemas, policy, time, F.col(c.WATERMARK))
-        self._judged = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
+        self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
         self._keyed = _keyed(policy, partitions)
         self._sums = [
             F.count(F.lit(1)).alias(c.RECORDS),
@@ -66,8 +66,9 @@ class Fold:
         ]
         of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in _OF_REJECTED]
         sums = (c.RECORDS, c.CLICKS, c.MAX_EVENT_TIME, c.OLDEST)
-        self._folded = [*_unpacked(policy.grid, partitions), c.USER_ID, *of_rejected, *sums]
-        self._statistics = _statistics()
+        others = [F.col(name) for name in sums]
+        self._folded = [*_unpacked(policy.grid, partitions), F.col(c.USER_ID), *of_rejected, *others]
+        self._ages, self._of_age = _statistics()
 
     def __call__(self, records: DataFrame, known: Known) -> DataFrame:
         """One row per (check, partition, pane, user) of counted records, and one per rejected record.
@@ -86,8 +87,7 @@ class Fold:
 
         `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
         """
-        aged = folded.withColumn(_NOW, self._per_batch(now))
-        return aged.groupBy(*self._statistics[0]).agg(*self._statistics[1])
+        return folded.withColumn(_NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
 
     def _per_batch(self, value: int) -> Column:
         """A value that changes from batch to batch, as a column.
