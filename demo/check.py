@@ -21,7 +21,7 @@ _PUBLISHED: Final = """
 # A window that has not fired yet has its counts in panes only.
 _WAITING: Final = """
     SELECT user_id, pane_start AS start, SUM(page_views) AS page_views, SUM(clicks) AS clicks FROM panes
-    WHERE batch IN (SELECT batch FROM ledger)
+    WHERE report = 'page_views' AND batch IN (SELECT batch FROM ledger)
       AND pane_start + {window_ms} > COALESCE((SELECT MAX(watermark) FROM ledger), 0)
     GROUP BY user_id, pane_start
 """

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+import structlog
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
@@ -22,11 +23,13 @@ from pipeline.service import Service
 from pipeline.session import spark_session
 from pipeline.settings import Settings, milliseconds
 from pipeline.start import Tenure, open_epoch
-from pipeline.tables.housekeeping import create_tables
+from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.publication import Publication
 from pipeline.time.verdicts import Policy
 from schemas import load_schemas
+
+_log = structlog.get_logger()
 
 
 def wall_clock() -> int:
@@ -47,7 +50,7 @@ def open_service(settings: Settings, now: Clock = wall_clock, tenure: Tenure | N
         exporter = Exporter(parts.observer, settings.metrics)
         stack.callback(exporter.close)
         opened = open_epoch(parts, settings.kafka, tenure or Tenure())
-        publisher = Publisher(lambda due, batch: publish_due(parts, due, batch, opened.last_batches))
+        publisher = Publisher(lambda dues, batch: publish_due(parts, dues, batch, opened.last_batches))
         stack.callback(publisher.close)
         service = Service(parts, opened, publisher)
         stack.callback(service.close)
@@ -73,11 +76,11 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
     schemas = _schemas(settings)
     policy = settings.policy()
     ledger = Ledger(settings.warehouse)
-    create_tables(settings.warehouse, policy.grid)
+    for sentence in create_tables(settings.warehouse, policy.reports):
+        _log.info(sentence)
     topic = connect(settings.kafka)
     spark = spark_session(settings.spark)
-    if policy.marker:
-        _check_marker(spark, schemas, policy)
+    _check_sql(spark, schemas, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Parts(
@@ -87,22 +90,27 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
         schemas=schemas,
         topic=topic,
         ledger=ledger,
-        publication=Publication(settings.warehouse, policy),
+        publication=Publication(settings.warehouse, policy.reports),
         mirror=mirror,
         observer=Observer(topic.log_ends, settings.metrics, policy.bound_ms, now),
         now=now,
     )
 
 
-def _check_marker(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
-    """Plans a fold of nothing, in which a mistake in the marker's SQL shows."""
+def _check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
+    """Plans a fold of nothing, in which a mistake in the settings' SQL shows."""
+    sql = {"time.marker": policy.marker} | {f"reports.{report.name}.where": report.where for report in policy.reports}
+    given = {name: text for name, text in sql.items() if text}
+    if not given:
+        return
     nothing = spark.createDataFrame(
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
     )
     try:
         Fold(schemas, policy, 1)(nothing, Known(None, 0))
     except (AnalysisException, ParseException) as error:
-        raise SetUpError(f"time.marker is no condition on an event: {str(error).splitlines()[0]}") from error
+        names = " or ".join(given)
+        raise SetUpError(f"{names} is no condition on an event: {str(error).splitlines()[0]}") from error
 
 
 def _schemas(settings: Settings) -> dict[int, str]:

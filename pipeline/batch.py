@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pipeline.frames.checks import Check, verdict_of
 from pipeline.tables.ledger import EPOCH, LedgerRow
+from pipeline.time.lives import Dues
 from pipeline.time.verdicts import Verdict
 from pipeline.time.watermark import Frontier
-from pipeline.time.windows import Due
 
 
 @dataclass(slots=True)
@@ -24,6 +25,19 @@ class Tally:
         return self.verdicts.total()
 
 
+class Statistic(NamedTuple):
+    """A row of the fold's statistics; times in milliseconds."""
+
+    grouping: int
+    partition: int
+    check: int
+    pane: int | None
+    age_ms: int
+    records: int
+    max_event_time: int | None
+    bytes: int
+
+
 @dataclass(slots=True)
 class Tallies:
     """What a batch brought: per partition, per window, per age."""
@@ -34,18 +48,18 @@ class Tallies:
     bytes: int = 0
     """Size of the folded rows."""
 
-    def add(
-        self, partition: int, check: int, pane: int | None, age_ms: int, records: int, newest: int | None, size: int
-    ) -> None:
-        """One row of the fold's statistics."""
-        tally = self.partitions.setdefault(partition, Tally())
-        tally.verdicts[verdict_of(Check(check))] += records
-        self.bytes += size
-        if newest is not None and (tally.max_event_time is None or newest > tally.max_event_time):
-            tally.max_event_time = newest
-        if pane is not None:
-            self.panes.add(pane)
-        self.ages_ms[age_ms] += records
+    def add(self, row: Statistic) -> None:
+        """One row of the fold's statistics; every grouping has all counted records, the first one all records."""
+        self.bytes += row.bytes
+        if row.grouping:
+            return
+        tally = self.partitions.setdefault(row.partition, Tally())
+        tally.verdicts[verdict_of(Check(row.check))] += row.records
+        times = [time for time in (tally.max_event_time, row.max_event_time) if time is not None]
+        tally.max_event_time = max(times, default=None)
+        if row.pane is not None:
+            self.panes.add(row.pane)
+        self.ages_ms[row.age_ms] += row.records
 
     def of(self, partition: int) -> Tally:
         """A partition's tally, empty if it brought nothing."""
@@ -65,7 +79,7 @@ class Batch:
     before: Frontier
     after: Frontier
     tallies: Tallies
-    due: Due
+    dues: Dues
     folded_at: int
 
     @property

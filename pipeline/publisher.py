@@ -4,9 +4,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
-from pipeline.time.windows import Due
+from pipeline.time.lives import Dues, then
 
-Publish = Callable[[Due, int], None]
+Publish = Callable[[Dues, int], None]
 """Publishes the windows that are due, from the panes committed up to a batch."""
 
 
@@ -17,15 +17,15 @@ class Publisher:
         self._publish = publish
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="publisher")
         self._lock = Lock()
-        self._pending: tuple[Due, int] | None = None
+        self._pending: tuple[Dues, int] | None = None
         self._last: Future[None] | None = None
         self._error: Exception | None = None
 
-    def offer(self, due: Due, batch: int) -> None:
+    def offer(self, dues: Dues, batch: int) -> None:
         """Takes what a committed batch made due. Raises what an earlier publication raised."""
         self._check()
         with self._lock:
-            self._pending = (self._pending[0].then(due) if self._pending else due, batch)
+            self._pending = (then(self._pending[0], dues) if self._pending else dues, batch)
         self._last = self._thread.submit(self._run)
 
     def afterwards(self, task: Callable[[], None]) -> None:

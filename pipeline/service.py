@@ -9,7 +9,7 @@ from threading import Lock
 
 from pyspark.sql import DataFrame
 
-from pipeline.batch import Batch, Tallies, positions
+from pipeline.batch import Batch, Statistic, Tallies, positions
 from pipeline.errors import Replaced
 from pipeline.frames.fold import Fold, Known
 from pipeline.frames.outputs import dead_letters, panes, pieces
@@ -19,7 +19,7 @@ from pipeline.start import Opened
 from pipeline.tables.housekeeping import delete_void
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from pipeline.tables.write import Appender
-from pipeline.time import rules
+from pipeline.time.lives import anything
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.upkeep import Upkeep
 
@@ -31,7 +31,7 @@ class Service:
         self._parts = parts
         self._frontier = opened.frontier
         self.committed = 0
-        self._windows = opened.windows
+        self._lives = opened.lives
         self._number = opened.number
         self._publisher = publisher
         self._upkeep = Upkeep(parts, opened.last_batches)
@@ -103,7 +103,7 @@ class Service:
         """Step 1: one pass over the records; its small result stays in memory."""
         tallies = Tallies()
         for row in self._plan.statistics(folded, now).collect():
-            tallies.add(*row)
+            tallies.add(Statistic(*row))
         read = {
             number: state.read(ends.get(number, state.position), tally.records, tally.max_event_time, now)
             for number, state in before.partitions.items()
@@ -117,24 +117,23 @@ class Service:
     def _step(self, before: Frontier, after: Frontier, tallies: Tallies, folded_at: int) -> Batch:
         self._number += 1
         self._frontier = after
-        ends = {end for pane in tallies.panes for end in self._parts.policy.grid.ends(pane)}
-        due = self._windows.after_batch(ends, before.watermark, after.watermark, self._number)
-        return Batch(self._number, self._parts.topic.name, before, after, tallies, due, folded_at)
+        dues = self._lives.after_batch(tallies.panes, before.watermark, after.watermark, self._number)
+        return Batch(self._number, self._parts.topic.name, before, after, tallies, dues, folded_at)
 
     def _write_ahead(self, folded: DataFrame, batch: Batch) -> None:
         """Step 2: partial counts and dead letters; void until the commit."""
         watermark = batch.before.watermark
         for piece in pieces(folded, batch.tallies.bytes):
             self._dead_letters.append(dead_letters(piece, batch.topic, batch.number, watermark))
-            known = rules.NO_WATERMARK if watermark is None else watermark
-            self._panes.append(panes(piece, batch.number, known))
+            rows = panes(piece, self._parts.policy.reports, self._plan.groupings, batch.number, watermark)
+            self._panes.append(rows)
 
     def _finish(self, batch: Batch) -> None:
         with self._parts.timed("commit"):
             committed_at = self._commit(batch)
         self.committed += 1
-        if batch.due:
-            self._publisher.offer(batch.due, batch.number)
+        if anything(batch.dues):
+            self._publisher.offer(batch.dues, batch.number)
         if self._upkeep.due_after(batch):
             self._publisher.afterwards(lambda: self._upkeep(batch))
         self._observe(batch, committed_at)

@@ -7,7 +7,8 @@ flag. Durations are written `500ms`, `30s`, `10m`, `12h`, `7d`.
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
+from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, model_validator
 from pydantic_settings import (
@@ -16,8 +17,13 @@ from pydantic_settings import (
 )
 
 from pipeline.begin import parse_begin
+from pipeline.time.calendar import Calendar, has_whole_parts
+from pipeline.time.grid import Grid
+from pipeline.time.report import Periodic, Report
+from pipeline.time.sessions import Sessions
 from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
 
+Key = Literal["user_id", "page_url", "event_type"]
 _UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -110,7 +116,7 @@ class TimeSettings(_Section):
 
 
 class WindowSettings(_Section):
-    """The window of `page_views`."""
+    """Windows: of a size, tumbling, sliding or by the calendar of a zone; or sessions, which a gap ends."""
 
     size: PositiveDuration = timedelta(minutes=1)
     """Length of a window."""
@@ -118,12 +124,70 @@ class WindowSettings(_Section):
     """Time from the begin of one window to the next; without it windows tumble, one after the other."""
     offset: Duration = timedelta(0)
     """How far windows are shifted: with a size of 1d and an offset of 6h days begin at 06:00 UTC."""
+    zone: str = ""
+    """A time zone such as `Europe/Berlin`, by whose clocks days and hours begin; they may then be longer or shorter."""
+    gap: PositiveDuration | None = None
+    """With it windows are sessions: events of a key that follow one another within the gap."""
 
     @model_validator(mode="after")
     def _without_gaps(self) -> Self:
         if self.slide is not None and self.slide > self.size:
             raise ValueError("slide must not be longer than size: events between two windows would belong to none")
         return self
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        size_ms = milliseconds(self.size)
+        if self.gap is not None and self.model_fields_set & {"size", "slide", "offset", "zone"}:
+            raise ValueError("a gap makes windows sessions, which have no size, slide, offset or zone")
+        if self.zone and self.model_fields_set & {"slide", "offset"}:
+            raise ValueError("windows by the calendar of a zone have no slide and no offset")
+        if self.zone and self.zone not in available_timezones():
+            raise ValueError(f"there is no time zone {self.zone!r}: write one such as Europe/Berlin")
+        if self.zone and not has_whole_parts(size_ms):
+            raise ValueError("by the calendar a window is whole days, or a part of which a day has a whole number")
+        return self
+
+    def windows(self) -> Periodic | Sessions:
+        """What the pure core makes of it."""
+        size_ms = milliseconds(self.size)
+        if self.gap is not None:
+            return Sessions(milliseconds(self.gap))
+        if self.zone:
+            return Calendar(size_ms, self.zone)
+        return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, milliseconds(self.offset))
+
+
+class ReportSettings(_Section):
+    """A result table: which events, by which keys, in which windows."""
+
+    keys: tuple[Key, ...] = ()
+    """Of `user_id`, `page_url` and `event_type`: the table has a row for each in a window. None: one row per window."""
+    where: str = ""
+    """Which events belong to it, in SQL over the event's fields, such as `event_type = 'click'`; by default all."""
+    window: WindowSettings | None = None
+    """Its windows; by default those of `window`."""
+    allowed_lateness: Duration | None = None
+    """Its allowed lateness; by default that of `time.allowed_lateness`."""
+
+
+def _report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
+    for name in value:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
+            raise ValueError(
+                f"a report cannot be named {name!r}: write small letters, digits and _, and none of {_RESERVED}"
+            )
+    if not value:
+        raise ValueError("there must be a report")
+    return value
+
+
+_RESERVED: Final = ("corrections", "dead_letters", "ledger", "panes", "user_totals")
+_OUT_OF_THE_BOX: Final = {
+    "page_views": ReportSettings(keys=("user_id",)),
+    "page_traffic": ReportSettings(keys=("page_url",)),
+    "site_traffic": ReportSettings(),
+}
 
 
 class BatchSettings(_Section):
@@ -173,6 +237,9 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()
+    """The windows of every report that does not name its own."""
+    reports: Annotated[dict[str, ReportSettings], AfterValidator(_report_names)] = _OUT_OF_THE_BOX
+    """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
     batch: BatchSettings = BatchSettings()
     metrics: MetricsSettings = MetricsSettings()
     spark: SparkSettings = SparkSettings()
@@ -181,15 +248,22 @@ class Settings(BaseSettings):
         """What the pure core needs, in milliseconds."""
         return Policy(
             bound_ms=milliseconds(self.time.bound),
-            allowed_lateness_ms=milliseconds(self.time.allowed_lateness),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
-            window_ms=milliseconds(self.window.size),
-            slide_ms=milliseconds(self.window.slide) if self.window.slide else None,
-            offset_ms=milliseconds(self.window.offset),
+            reports=tuple(self._report(name, report) for name, report in self.reports.items()),
             time_of=self.time.of,
             strategy=self.time.strategy,
             marker=self.time.marker,
             lag_ms=milliseconds(self.time.lag),
             all_idle=self.time.all_idle,
+        )
+
+    def _report(self, name: str, report: ReportSettings) -> Report:
+        lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
+        return Report(
+            name=name,
+            windows=(report.window or self.window).windows(),
+            allowed_lateness_ms=milliseconds(lateness),
+            keys=tuple(sorted(set(report.keys))),
+            where=report.where,
         )

@@ -14,10 +14,10 @@ from pipeline.publish import publish_due
 from pipeline.settings import KafkaSettings
 from pipeline.tables import housekeeping
 from pipeline.tables.ledger import EPOCH, LedgerRow, replaced
-from pipeline.tables.publication import last_published
+from pipeline.tables.results import last_published
 from pipeline.time import rules
+from pipeline.time.lives import Lives, anything
 from pipeline.time.watermark import Frontier, PartitionState
-from pipeline.time.windows import Due, Windows
 
 _log = structlog.get_logger()
 
@@ -28,7 +28,7 @@ class Opened:
 
     number: int
     frontier: Frontier
-    windows: Windows
+    lives: Lives
     last_batches: dict[int, int]
     """Of the epochs before: the last batch that each committed."""
 
@@ -54,15 +54,15 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     number, frontier, before = opened
     tenure.epoch = number // EPOCH
     housekeeping.delete_void(parts.warehouse, before)
-    windows = _windows(parts) if before else Windows(parts.policy)
-    due = windows.at_start(frontier.watermark)
-    if due:
-        publish_due(parts, due, number, before)
-    else:
-        parts.publication.fence(number)
+    lives = _lives(parts) if before else Lives(parts.policy.reports)
+    dues = lives.at_start(frontier.watermark)
+    if anything(dues):
+        publish_due(parts, dues, number, before)
+    parts.publication.fence([name for name, due in dues.items() if not due], number)
     parts.observer.opened(number // EPOCH, frontier)
-    _log.info("epoch opened", epoch=number // EPOCH, watermark=frontier.watermark, republished=len(due.again))
-    return Opened(number, frontier, windows, before)
+    republished = sum(len(due.again) for due in dues.values())
+    _log.info("epoch opened", epoch=number // EPOCH, watermark=frontier.watermark, republished=republished)
+    return Opened(number, frontier, lives, before)
 
 
 def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[int, Frontier, dict[int, int]] | None:
@@ -72,7 +72,7 @@ def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[in
         _give_way(parts, rows[0].epoch, tenure.epoch)
     frontier = _frontier(rows, parts, kafka)
     number = (rows[0].epoch + 1 if rows else 1) * EPOCH
-    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), Due(), parts.now())
+    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), {}, parts.now())
     return (number, frontier, before) if parts.ledger.commit_next(opening.ledger_rows(parts.now())) else None
 
 
@@ -112,12 +112,12 @@ def _check_offsets(positions: Mapping[int, int], earliest: Mapping[int, int], lo
             )
 
 
-def _windows(parts: Parts) -> Windows:
+def _lives(parts: Parts) -> Lives:
     """The windows that panes tell of, less those known to be closed and published."""
-    watermarks = parts.ledger.watermarks()
-    last = last_published(parts.warehouse) or 0
-    published = max((watermark for watermark, batch in watermarks if batch <= last), default=rules.NO_WATERMARK)
-    ends = {end for start in housekeeping.pane_starts(parts.warehouse) for end in parts.policy.grid.ends(start)}
-    lateness = parts.policy.allowed_lateness_ms
-    known = {end for end in ends if not rules.has_closed(end, published, lateness)}
-    return Windows.restored(parts.policy, known, watermarks)
+    watermarks, lives = parts.ledger.watermarks(), Lives(parts.policy.reports)
+    panes = housekeeping.pane_starts(parts.warehouse)
+    for report in parts.policy.reports:
+        last = last_published(parts.warehouse, report) or 0
+        published = max((watermark for watermark, batch in watermarks if batch <= last), default=rules.NO_WATERMARK)
+        lives.restore(report.name, panes[report.name], published, watermarks)
+    return lives

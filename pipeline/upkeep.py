@@ -10,6 +10,7 @@ from deltalake.exceptions import DeltaError
 from pipeline.batch import Batch
 from pipeline.parts import Parts
 from pipeline.tables import housekeeping
+from pipeline.time.report import Periodic
 
 _EVERY_BATCHES: Final = 100
 _VACUUM_SECONDS: Final = 3600
@@ -39,10 +40,10 @@ class Upkeep:
     def _do(self, batch: Batch) -> None:
         warehouse, policy = self._parts.warehouse, self._parts.policy
         housekeeping.delete_void(warehouse, self._last_batches)
-        if batch.after.watermark is not None:
-            closed = batch.after.watermark - policy.allowed_lateness_ms - policy.window_ms
-            housekeeping.sweep_panes(warehouse, closed + 1)
-        housekeeping.merge_small_files(warehouse)
+        for report in policy.reports:
+            if batch.after.watermark is not None and isinstance(report.windows, Periodic):
+                housekeeping.sweep_panes(warehouse, report, report.cutoff(batch.after.watermark))
+        housekeeping.merge_small_files(warehouse, policy.reports)
         if time.monotonic() - self._vacuumed > _VACUUM_SECONDS:
             self._vacuumed = time.monotonic()
-            housekeeping.remove_dead_files(warehouse)
+            housekeeping.remove_dead_files(warehouse, policy.reports)

@@ -61,7 +61,7 @@ def _counted(warehouse: Path, watermark: int | None) -> Counter[Cell]:
         fired.add(start)
         cells.update({(user, start, "page_views"): views, (user, start, "clicks"): clicks})
     for row in rows(warehouse, "panes"):
-        if row["pane_start"] not in fired and row["batch"] in committed:
+        if row["report"] == "page_views" and row["pane_start"] not in fired and row["batch"] in committed:
             for name in _EVENT_TYPES.values():
                 cells[row["user_id"], row["pane_start"], name] += row[name]
     return +cells

@@ -3,6 +3,7 @@
 They hold whenever no batch is in hand: after `drain()`, after a stop, after a restart that followed a crash.
 """
 
+import json
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -112,6 +113,7 @@ def _assert_counted_events_are_all_there(warehouse: Path, ledger: pa.Table, bala
     if _window(warehouse, "slide") != _window(warehouse, "size"):
         return
     panes = table(warehouse, "panes")
+    panes = panes.filter(pc.field("report") == "page_views")
     panes = panes.filter(pc.is_in(panes["batch"], pc.unique(ledger["batch"])))
     counts = _counts(panes.rename_columns({"pane_start": "window_start"}))
     size = _window(warehouse, "size")
@@ -144,4 +146,5 @@ def _in_milliseconds(shown: pa.Table, size: int) -> pa.Table:
 
 def _window(warehouse: Path, name: str) -> int:
     """The size or the slide of the windows, in milliseconds."""
-    return int(DeltaTable(str(warehouse / "panes")).metadata().configuration[f"tidemark.window_{name}_ms"])
+    made_as = json.loads(DeltaTable(str(warehouse / "page_views")).metadata().configuration["tidemark.report"])
+    return int(made_as["windows"][f"{name}_ms"])

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from pipeline.tables.housekeeping import create_tables
+from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, PANES, TableSpec
 from pipeline.time.grid import Grid
+from pipeline.time.report import Report
 from tests.conservation import Balance, assert_conserved
 
 EPOCH = 10**9
@@ -47,7 +48,8 @@ def ledger_row(**told: Any) -> dict[str, Any]:
 
 
 def pane(**told: Any) -> dict[str, Any]:
-    return {"pane_start": 0, "user_id": "ann", "page_views": 1, "clicks": 0, "watermark": 0, **told}
+    fixed = {"report": "page_views", "pane_start": 0, "user_id": "ann", "late_events": 0, "watermark": 0}
+    return {**dict.fromkeys(PANES.schema.names), **fixed, "page_views": 1, "clicks": 0, **told}
 
 
 def shown(**told: Any) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def at(milliseconds: int) -> datetime:
 
 
 def written(tables: Tables, warehouse: Path) -> Path:
-    create_tables(str(warehouse), Grid(MINUTE, MINUTE))
+    create_tables(str(warehouse), [Report("page_views", Grid(MINUTE, MINUTE), 0)])
     for name, found in tables.items():
         write_deltalake(SPECS[name].uri(str(warehouse)), _arrow(found, SPECS[name]), mode="append")
     return warehouse

@@ -10,19 +10,21 @@ class Check(IntEnum):
     """Code of the first failed check; a small number, because it is part of the fold's grouping key."""
 
     PASSED = 0
-    TOO_LATE = 1
-    FUTURE = 2
-    EMPTY_VALUE = 3
-    MAGIC_BYTE = 4
-    SCHEMA_ID = 5
-    AVRO = 6
-    EVENT_TYPE = 7
-    USER_ID = 8
-    EVENT_TIME = 9
+    PARTLY_LATE = 1
+    TOO_LATE = 2
+    FUTURE = 3
+    EMPTY_VALUE = 4
+    MAGIC_BYTE = 5
+    SCHEMA_ID = 6
+    AVRO = 7
+    EVENT_TYPE = 8
+    USER_ID = 9
+    EVENT_TIME = 10
 
 
 DETAILS: Final[dict[Check, str]] = {
     Check.PASSED: "",
+    Check.PARTLY_LATE: "the windows of some reports had closed before its batch began; it counts in the others",
     Check.TOO_LATE: "every window it belongs to had closed before its batch began",
     Check.FUTURE: "event_time is further ahead of the Kafka timestamp than max_future_skew",
     Check.EMPTY_VALUE: "the value is empty (a tombstone)",
@@ -38,7 +40,7 @@ DETAILS: Final[dict[Check, str]] = {
 def verdict_of(check: Check) -> Verdict:
     """The verdict that a check's code stands for."""
     match check:
-        case Check.PASSED:
+        case Check.PASSED | Check.PARTLY_LATE:
             return Verdict.COUNTED
         case Check.TOO_LATE:
             return Verdict.TOO_LATE
@@ -46,3 +48,8 @@ def verdict_of(check: Check) -> Verdict:
             return Verdict.FUTURE
         case _:
             return Verdict.MALFORMED
+
+
+def reason_of(check: Check) -> str:
+    """What `dead_letters` calls a check."""
+    return "partly_late" if check is Check.PARTLY_LATE else str(verdict_of(check))

@@ -1,32 +1,37 @@
-"""The fold: one pass over a batch gives counts, dead letters and every number the ledger needs.
+"""The fold: one pass over a batch gives the counts of every report, dead letters and every number the ledger needs.
 
-Counted records fold into one row per (partition, pane, user). A rejected record keeps a row of its own, because its
-offset and bytes are part of the grouping key too; they are null for counted ones. So one hash aggregation serves all
-outputs, and the Kafka range is read and decoded once.
+Counted records fold into one row per partition, pane and key, once for each set of keys. A rejected record keeps a row
+of its own, because its offset and bytes are part of the first grouping key too; they are null for counted ones. So one
+hash aggregation serves all outputs, and the Kafka range is read and decoded once.
 """
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
 from pipeline.frames.checks import Check
 from pipeline.frames.decode import decoded
+from pipeline.frames.groupings import Groupings, groupings
 from pipeline.frames.judge import check_of, time_of
 from pipeline.time import rules
-from pipeline.time.grid import Grid
+from pipeline.time.report import cutoffs
+from pipeline.time.sessions import Sessions
 from pipeline.time.verdicts import Policy
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
 _EVENT: Final = "event"
 _GROUP: Final = "packed"
 _NOW: Final = "now"
+_PARTLY_LATE: Final = "partly_late_before"
 _REJECTED: Final = "rejected"
+_SET: Final = "set"
+_TOO_LATE: Final = "too_late_before"
 _CHECKS: Final = 16
 """More than there are checks."""
 _YOUNG_MS: Final = 10_000
@@ -50,44 +55,83 @@ class Fold:
     def __init__(self, schemas: Mapping[int, str], policy: Policy, partitions: int) -> None:
         """`schemas` maps a schema id to the writer schema's text, beside which `policy` may need further fields."""
         self.partitions = partitions
-        kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET]
+        self.groupings = groupings(policy.reports)
+        self._reports = policy.reports
+        self._keys = sorted({key for keys in self.groupings.sets for key in keys})
+        kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
         arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
-        self._decoded = [*kafka, arrived, decoded(schemas, policy.marker).alias(_EVENT)]
-        self._flat = [F.col(name) for name in (*kafka, c.KAFKA_TIMESTAMP, f"{_EVENT}.*", c.WATERMARK, _NOW)]
+        needed = " ".join([policy.marker, *self.groupings.flags, *self._keys])
+        self._decoded = [*kafka, arrived, decoded(schemas, needed).alias(_EVENT)]
+        told = (c.KAFKA_TIMESTAMP, f"{_EVENT}.*", c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
+        self._flat = [*kafka, *map(F.col, told)]
         time = time_of(policy, F.col(_NOW))
-        check = check_of(schemas, policy, time, F.col(c.WATERMARK))
+        check = check_of(schemas, policy, _late(policy, time))
         self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
-        self._keyed = _keyed(policy, partitions)
-        self._sums = [
-            F.count(F.lit(1)).alias(c.RECORDS),
-            F.sum("click").alias(c.CLICKS),
-            F.max("moving_time").alias(c.MAX_EVENT_TIME),
-            F.min("arrived").alias(c.OLDEST),
-        ]
-        of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in _OF_REJECTED]
-        sums = (c.RECORDS, c.CLICKS, c.MAX_EVENT_TIME, c.OLDEST)
-        others = [F.col(name) for name in sums]
-        self._folded = [*_unpacked(policy.grid, partitions), F.col(c.USER_ID), *of_rejected, *others]
-        self._ages, self._of_age = _statistics()
+        self._keyed = [*self._key(), *_summed(policy)]
+        sums = _sums(policy)
+        self._sums = [value.alias(name) for name, value in sums.items()]
+        of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in (*_OF_REJECTED, "user")]
+        others = [F.col(name) for name in (*self._keys, *sums)]
+        self._folded = [self._grouping(), *_unpacked(self.groupings, partitions), *of_rejected, *others]
+        self._ages, self._of_age = _statistics(self._keys)
 
     def __call__(self, records: DataFrame, known: Known) -> DataFrame:
-        """One row per (check, partition, pane, user) of counted records, and one per rejected record.
+        """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
 
-        Columns: the grouping key, `records`, `clicks`, `max_event_time` (of what may move the watermark) and `oldest`
-        (lowest Kafka timestamp).
+        Columns: the grouping key, `records`, `clicks`, `max_event_time` (of what may move the watermark), `oldest`
+        (lowest Kafka timestamp) and, for sessions, `first_time` and `last_time`.
         """
-        watermark = rules.NO_WATERMARK if known.watermark is None else known.watermark
-        told = [self._per_batch(watermark).alias(c.WATERMARK), self._per_batch(known.now).alias(_NOW)]
-        judged = records.select(*self._decoded, *told).select(*self._flat).select(*self._judged)
-        groups = judged.select(*self._keyed).groupBy(_GROUP, c.USER_ID, _REJECTED).agg(*self._sums)
-        return groups.select(*self._folded)
+        too_late, partly_late = cutoffs(self._reports, known.watermark)
+        told = {
+            c.WATERMARK: rules.NO_WATERMARK if known.watermark is None else known.watermark,
+            _TOO_LATE: too_late,
+            _PARTLY_LATE: partly_late,
+            _NOW: known.now,
+        }
+        per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
+        judged = records.select(*self._decoded, *per_batch).select(*self._flat).select(*self._judged)
+        folded: DataFrame = self._grouped(judged.select(*self._keyed)).agg(*self._sums).select(*self._folded)
+        return folded
 
     def statistics(self, folded: DataFrame, now: int) -> DataFrame:
-        """Per partition, check, pane and age: `records`, `max_event_time`, and the `bytes` of the folded rows.
+        """Per grouping, partition, check, pane and age: `records`, `max_event_time` and `bytes` of the folded rows.
 
         `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
         """
         return folded.withColumn(_NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
+
+    def _grouped(self, keyed: DataFrame) -> GroupedData:
+        columns = [_GROUP, *self._keys, _REJECTED]
+        first, *others = [[_GROUP, *keys] for keys in self.groupings.sets]
+        sets = [[*first, _REJECTED], *others]
+        return keyed.groupingSets(sets, *columns) if others else keyed.groupBy(*columns)
+
+    def _grouping(self) -> Column:
+        """The number of the set that a row belongs to."""
+        if len(self.groupings.sets) == 1:
+            return F.lit(0).alias(c.GROUPING)
+        # Spark's id of a set: one bit for each column, set where the set does not have it.
+        columns = [_GROUP, *self._keys, _REJECTED]
+        ids = [
+            sum(
+                1 << place
+                for place, name in enumerate(reversed(columns))
+                if name not in (_GROUP, *keys, *([] if number else [_REJECTED]))
+            )
+            for number, keys in enumerate(self.groupings.sets)
+        ]
+        return (F.array_position(F.lit(ids), F.col(_SET)) - 1).cast("int").alias(c.GROUPING)
+
+    def _key(self) -> list[Column]:
+        check, grid = F.col(c.CHECK), self.groupings
+        pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
+        rejected = check != int(Check.PASSED)
+        return [
+            # In one number, for the narrower the grouping key, the cheaper each look-up.
+            _packed(F.when(_is_counted(), pane).otherwise(0), self.partitions, grid.flags).alias(_GROUP),
+            *map(F.col, self._keys),
+            F.when(rejected, F.struct(*_OF_REJECTED, F.col(c.USER_ID).alias("user"))).alias(_REJECTED),
+        ]
 
     def _per_batch(self, value: int) -> Column:
         """A value that changes from batch to batch, as a column.
@@ -98,44 +142,72 @@ class Fold:
         return F.expr(f"get(array_repeat({value}L, {self.partitions}), {c.PARTITION})")
 
 
-def _keyed(policy: Policy, partitions: int) -> list[Column]:
-    """The grouping key, and what is summed up."""
-    rejected, time = F.col(c.CHECK) != int(Check.PASSED), F.col(c.TIME)
+def _late(policy: Policy, time: Column) -> dict[Check, Column]:
+    """The checks against the cutoffs; where all reports have the same, no event is late for some only."""
+    checks = {Check.TOO_LATE: time < F.col(_TOO_LATE), Check.PARTLY_LATE: time < F.col(_PARTLY_LATE)}
+    if len({(report.windows, report.allowed_lateness_ms) for report in policy.reports}) == 1:
+        del checks[Check.PARTLY_LATE]
+    return checks
+
+
+def _is_counted() -> Column:
+    return F.col(c.CHECK) <= int(Check.PARTLY_LATE)
+
+
+def _summed(policy: Policy) -> list[Column]:
+    """What goes into the sums."""
     moves = F.col(c.CHECK) <= int(Check.TOO_LATE)
     if policy.marker:
         moves &= F.expr(policy.marker)
     return [
-        _packed(F.when(~rejected, time).otherwise(0), policy.grid, partitions).alias(_GROUP),
-        F.col(c.USER_ID),
-        F.when(rejected, F.struct(*_OF_REJECTED)).alias(_REJECTED),
         (F.col(c.EVENT_TYPE) == "click").cast("long").alias("click"),
-        F.when(moves, time).alias("moving_time"),
+        F.when(moves, F.col(c.TIME)).alias("moving_time"),
         F.col(c.KAFKA_TIMESTAMP).alias("arrived"),
+        F.col(c.TIME),
     ]
 
 
-def _packed(time: Column, grid: Grid, partitions: int) -> Column:
-    """Pane, partition and check in one number: the narrower the grouping key, the cheaper each look-up."""
-    pane: Column = ((grid.pane_start(time) + grid.shift_ms) / grid.pane_ms).cast("long")
-    return (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
+def _sums(policy: Policy) -> dict[str, Column]:
+    sums = {
+        c.RECORDS: F.count(F.lit(1)),
+        c.CLICKS: F.sum("click"),
+        c.MAX_EVENT_TIME: F.max("moving_time"),
+        c.OLDEST: F.min("arrived"),
+    }
+    if any(isinstance(report.windows, Sessions) for report in policy.reports):
+        sums |= {c.FIRST_TIME: F.min(c.TIME), c.LAST_TIME: F.max(c.TIME)}
+    if len(groupings(policy.reports).sets) > 1:
+        sums[_SET] = F.grouping_id()
+    return sums
 
 
-def _unpacked(grid: Grid, partitions: int) -> list[Column]:
-    check = (F.col(_GROUP) % _CHECKS).cast("int")
-    rest = F.expr(f"{_GROUP} div {_CHECKS}")
-    pane = F.expr(f"{_GROUP} div {_CHECKS * partitions}") * grid.pane_ms - grid.shift_ms
+def _packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
+    """Pane, partition, check and flags."""
+    packed = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
+    for place, flag in enumerate(flags):
+        bit = F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << place)
+        packed = (packed * (1 << len(flags)) if place == 0 else packed) + bit
+    return packed
+
+
+def _unpacked(grid: Groupings, partitions: int) -> list[Column]:
+    flags, packed = 1 << len(grid.flags), F.col(_GROUP)
+    check = (F.expr(f"{_GROUP} div {flags}") % _CHECKS).cast("int")
+    partition = (F.expr(f"{_GROUP} div {flags * _CHECKS}") % partitions).cast("int")
+    pane = F.expr(f"{_GROUP} div {flags * _CHECKS * partitions}") * grid.pane_ms - grid.shift_ms
     return [
+        (packed % flags).cast("int").alias(c.FLAGS),
         check.alias(c.CHECK),
-        (rest % partitions).cast("int").alias(c.PARTITION),
-        F.when(check == int(Check.PASSED), pane).alias(c.PANE_START),
+        partition.alias(c.PARTITION),
+        F.when(check <= int(Check.PARTLY_LATE), pane).alias(c.PANE_START),
     ]
 
 
-def _statistics() -> tuple[list[Column], list[Column]]:
+def _statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     """Grouping key and sums."""
-    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (c.USER_ID, c.KEY, c.VALUE)])
+    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (*keys, c.KEY, c.VALUE)])
     age = _rough(F.col(_NOW) - F.col(c.OLDEST))
-    return [F.col(c.PARTITION), F.col(c.CHECK), F.col(c.PANE_START), age.alias(c.AGE_MS)], [
+    return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
         F.sum(c.RECORDS).alias(c.RECORDS),
         F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
         F.sum(size + _ROW_BYTES).alias("bytes"),

@@ -24,11 +24,11 @@ def time_of(policy: Policy, now: Column) -> Column:
     }[policy.time_of]
 
 
-def check_of(schemas: Mapping[int, str], policy: Policy, time: Column, watermark: Column) -> Column:
-    """The code of the first check that a decoded record fails; `watermark` is the one from before its batch began."""
+def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Column]) -> Column:
+    """The code of the first check that a decoded record fails; `late` are the checks that need a time to be trusted."""
     # What is wrong with a frame is asked only where there is no event: for nearly every record never.
     no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
-    event = _first_failed(_event_checks(policy, time, watermark), Check.PASSED)
+    event = _first_failed({**_event_checks(policy), **late}, Check.PASSED)
     return F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
 
 
@@ -48,15 +48,14 @@ def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
     }
 
 
-def _event_checks(policy: Policy, time: Column, watermark: Column) -> dict[Check, Column]:
-    """What can be wrong with an event; lateness comes last, since it needs a time that can be trusted."""
+def _event_checks(policy: Policy) -> dict[Check, Column]:
+    """What can be wrong with an event."""
     own_time = F.col(c.EVENT_TIME)
     checks = {
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.EVENT_TIME: ~rules.in_range(own_time),
         Check.FUTURE: rules.is_future(own_time, F.col(c.KAFKA_TIMESTAMP), policy.max_future_skew_ms),
-        Check.TOO_LATE: rules.has_closed(policy.grid.last_end(time), watermark, policy.allowed_lateness_ms),
     }
     if policy.time_of is not TimeOf.EVENT:
         del checks[Check.FUTURE]  # a wrong clock of a producer does no harm where it is not asked

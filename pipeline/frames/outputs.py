@@ -1,6 +1,6 @@
 """What the small result of a fold becomes on the driver: panes and dead letters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -9,9 +9,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
-from pipeline.frames.checks import DETAILS, Check, verdict_of
+from pipeline.frames.checks import DETAILS, Check, reason_of
+from pipeline.frames.groupings import KEYS, Groupings
+from pipeline.time import rules
+from pipeline.time.report import Report
+from pipeline.time.sessions import Sessions
 
 _PASSED: Final = int(Check.PASSED)
+_TIMES: Final = (c.FIRST_TIME, c.LAST_TIME)
 PIECE_BYTES: Final = 256 * 1024 * 1024
 """Roughly the most that the driver takes at once."""
 
@@ -22,42 +27,66 @@ def pieces(folded: DataFrame, size: int) -> Iterator[pa.Table]:
     if number == 1:
         yield folded.toArrow()
         return
-    piece = F.pmod(F.xxhash64(c.USER_ID, c.PARTITION, c.OFFSET), F.lit(number))
+    piece = F.pmod(F.xxhash64(*folded.columns), F.lit(number))
     for turn in range(number):
         yield folded.where(piece == turn).toArrow()
 
 
-def panes(folded: pa.Table, batch: int, watermark: int) -> pa.Table:
-    """Rows of `panes`: partial counts with the batch and the watermark from before it."""
-    counted = folded.filter(pc.field(c.CHECK) == _PASSED)
-    clicks = counted[c.CLICKS]
+def panes(
+    folded: pa.Table, reports: Sequence[Report], groups: Groupings, batch: int, watermark: int | None
+) -> pa.Table:
+    """Rows of `panes`: every report's partial counts, with the batch and the watermark from before it."""
+    return pa.concat_tables([_panes(folded, report, groups, batch, watermark) for report in reports])
+
+
+def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
+    rows = folded.filter(_belongs(report, groups, watermark))
+    nothing = pa.nulls(len(rows))
+    frontier = rules.NO_WATERMARK if watermark is None else watermark
+    late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(report), pa.int32()))
     return pa.table(
         {
-            c.BATCH: _same(batch, counted),
-            c.PANE_START: counted[c.PANE_START],
-            c.USER_ID: counted[c.USER_ID],
-            c.PAGE_VIEWS: pc.subtract(counted[c.RECORDS], clicks),
-            c.CLICKS: clicks,
-            c.WATERMARK: _same(watermark, counted),
+            c.BATCH: _same(batch, rows),
+            c.REPORT: _same(report.name, rows),
+            c.PANE_START: rows[c.PANE_START],
+            **{key: (rows[key] if key in report.keys else nothing.cast(pa.string())) for key in KEYS},
+            c.PAGE_VIEWS: pc.subtract(rows[c.RECORDS], rows[c.CLICKS]),
+            c.CLICKS: rows[c.CLICKS],
+            c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
+            c.WATERMARK: _same(frontier, rows),
+            **{
+                name: (rows[name] if isinstance(report.windows, Sessions) else nothing.cast(pa.int64()))
+                for name in _TIMES
+            },
         }
     )
 
 
+def _belongs(report: Report, groups: Groupings, watermark: int | None) -> pc.Expression:
+    """Which groups are a report's: of its keys, of its events, and not late for it."""
+    mine = (pc.field(c.GROUPING) == groups.of(report)) & (pc.field(c.CHECK) <= int(Check.PARTLY_LATE))
+    if groups.flags:
+        mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(report)))
+    if isinstance(report.windows, Sessions):
+        return mine  # a flag tells which events are late
+    return mine & (pc.field(c.PANE_START) >= report.cutoff(watermark))
+
+
 def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
     """Rows of `dead_letters`: every rejected record with its bytes, why, and the watermark that judged it."""
-    rejected = folded.filter(pc.field(c.CHECK) != _PASSED)
+    rejected = folded.filter((pc.field(c.CHECK) != _PASSED) & (pc.field(c.GROUPING) == 0))
     as_read = {
-        name: rejected[name]
-        for name in (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.USER_ID, c.KEY, c.VALUE)
+        name: rejected[name] for name in (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
     }
     return pa.table(
         {
-            c.REASON: _text_of([str(verdict_of(check)) for check in Check], rejected),
+            c.REASON: _text_of([reason_of(check) for check in Check], rejected),
             c.DETAIL: _text_of([DETAILS[check] for check in Check], rejected),
             c.TOPIC: _same(topic, rejected),
+            c.USER_ID: rejected["user"],
             c.WATERMARK: _same(watermark, rejected),
             c.BATCH: _same(batch, rejected),
-            **as_read,
+            **{name: rejected[name] for name in as_read},
         }
     )
 

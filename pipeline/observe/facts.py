@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from pipeline.time.lives import Dues
 from pipeline.time.watermark import Frontier
-from pipeline.time.windows import Due
 
 
 class CommittedRow(Protocol):
@@ -44,7 +44,7 @@ class CommittedBatch(Protocol):
         """The frontier that the batch left behind."""
 
     @property
-    def due(self) -> Due:
+    def dues(self) -> Dues:
         """The windows it fired, fired again and closed."""
 
     @property

@@ -13,8 +13,8 @@ from pipeline.observe.page import Page
 from pipeline.observe.readings import Heard, Readings, read
 from pipeline.observe.totals import Totals
 from pipeline.settings import MetricsSettings, milliseconds
+from pipeline.time.lives import Dues
 from pipeline.time.watermark import Frontier
-from pipeline.time.windows import Due
 
 # Well below the ten seconds that Prometheus waits for a page, and the one second of a Kubernetes probe.
 _PATIENCE_S = 0.5
@@ -65,10 +65,10 @@ class Observer:
         with self._lock:
             self._totals.settle(frontier)
 
-    def published(self, due: Due) -> None:
-        """Windows are visible in `page_views`."""
+    def published(self, dues: Dues) -> None:
+        """Windows are visible in the result tables."""
         with self._lock:
-            self._totals.publish(due)
+            self._totals.publish(dues)
 
     def stepped(self, step: str, seconds: float) -> None:
         """A step of a batch ended. Raises ValueError for one that the catalogue does not have."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from pipeline.observe.catalogue import BATCH_DURATION, FRESHNESS, Step, WindowEvent
 from pipeline.observe.facts import CommittedBatch, CommittedRow, imbalance
 from pipeline.observe.histogram import Histogram
+from pipeline.time.lives import Dues
 from pipeline.time.verdicts import Verdict
 from pipeline.time.watermark import Frontier, PartitionState
-from pipeline.time.windows import Due
 
 
 def _per_step() -> dict[Step, Histogram]:
@@ -52,15 +52,16 @@ class Totals:
         for row in batch.ledger_rows(committed_at):
             self._account(row)
         # Counted here and not at publication, which a batch that only closes windows does not have.
-        self.windows[WindowEvent.CLOSED] += len(batch.due.closed)
+        self.windows[WindowEvent.CLOSED] += sum(len(due.closed) for due in batch.dues.values())
         for age_ms, records in batch.tallies.ages_ms.items():
             # A producer's clock may be ahead of ours; a sum must never go back.
             self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
 
-    def publish(self, due: Due) -> None:
+    def publish(self, dues: Dues) -> None:
         """Windows whose results have become visible."""
-        self.windows[WindowEvent.FIRED] += len(due.fired)
-        self.windows[WindowEvent.REFIRED] += len(due.again)
+        for due in dues.values():
+            self.windows[WindowEvent.FIRED] += len(due.fired)
+            self.windows[WindowEvent.REFIRED] += len(due.again)
 
     def _account(self, row: CommittedRow) -> None:
         self.verdicts[Verdict.COUNTED] += row.counted

@@ -1,36 +1,21 @@
 """Removing what no longer counts, and merging small files; done by delta-rs beside Spark's writes."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.tables.ledger import EPOCH
-from pipeline.tables.schemas import DEAD_LETTERS, PAGE_VIEWS, PANES, TableSpec, open_table
+from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec, result_of
 from pipeline.tables.swap import attempt
-from pipeline.time.grid import Grid
+from pipeline.time.report import Report
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
-_PANE_STARTS: Final = "SELECT DISTINCT pane_start FROM panes"
-
-
-def create_tables(warehouse: str, grid: Grid) -> None:
-    """Makes the tables that do not exist yet. Raises SetUpError if the warehouse has other windows."""
-    for spec in (PAGE_VIEWS, DEAD_LETTERS):
-        open_table(spec, warehouse)
-    wanted = {f"tidemark.window_{name}": str(value) for name, value in asdict(grid).items()}
-    configuration = open_table(PANES, warehouse, wanted).metadata().configuration
-    for name, value in wanted.items():
-        if configuration[name] != value:
-            raise SetUpError(
-                f"the warehouse {warehouse} was made with {name} = {configuration[name]}, "
-                f"but the settings say {value}. Set it back, or use another warehouse"
-            )
+_PANE_STARTS: Final = "SELECT DISTINCT report, pane_start FROM panes"
 
 
 def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:
@@ -42,30 +27,33 @@ def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:
         _delete(spec, warehouse, " OR ".join(ranges))
 
 
-def sweep_panes(warehouse: str, before: int) -> None:
-    """Removes panes that start before a time in milliseconds."""
-    _table(PANES, warehouse).delete(f"{c.PANE_START} < {before}")
+def sweep_panes(warehouse: str, report: Report, before: int) -> None:
+    """Removes a report's panes that start before a time in milliseconds."""
+    _table(PANES, warehouse).delete(f"{c.REPORT} = '{report.name}' AND {c.PANE_START} < {before}")
 
 
-def merge_small_files(warehouse: str) -> None:
+def merge_small_files(warehouse: str, reports: Sequence[Report]) -> None:
     """Keeps the number of files in proportion to the rows."""
-    for spec in (PANES, DEAD_LETTERS, PAGE_VIEWS):
+    for spec in (PANES, DEAD_LETTERS, *map(result_of, reports)):
         table = _table(spec, warehouse)
         small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
         if len(small) >= _MANY_FILES:
             table.optimize.compact(target_size=_FILE_BYTES)
 
 
-def remove_dead_files(warehouse: str) -> None:
+def remove_dead_files(warehouse: str, reports: Sequence[Report]) -> None:
     """Removes files that no version within the retention of a table needs."""
-    for spec in (PANES, DEAD_LETTERS, PAGE_VIEWS):
+    for spec in (PANES, DEAD_LETTERS, *map(result_of, reports)):
         _table(spec, warehouse).vacuum(dry_run=False)
 
 
-def pane_starts(warehouse: str) -> set[int]:
-    """The start of every pane there are rows of, void ones included; in milliseconds."""
-    found = QueryBuilder().register(PANES.name, _table(PANES, warehouse)).execute(_PANE_STARTS)
-    return set(pa.table(found)[c.PANE_START].to_pylist())
+def pane_starts(warehouse: str) -> dict[str, set[int]]:
+    """The start of every pane there are rows of, void ones included, by report; in milliseconds."""
+    found = pa.table(QueryBuilder().register(PANES.name, _table(PANES, warehouse)).execute(_PANE_STARTS))
+    starts = defaultdict[str, set[int]](set)
+    for row in found.to_pylist():
+        starts[row[c.REPORT]].add(row[c.PANE_START])
+    return starts
 
 
 def _delete(spec: TableSpec, warehouse: str, where: str) -> None:

@@ -1,4 +1,4 @@
-"""Publication: `page_views` of the windows that are due becomes what their committed panes add up to.
+"""Publication: a report's windows that are due become what their committed panes add up to.
 
 Panes are small, so they are added up where they are committed, by delta-rs and its query engine: thirty times less work
 than a Spark job and a commit of Spark's for each batch.
@@ -6,94 +6,115 @@ than a Spark job and a commit of Spark's for each batch.
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder, Transaction
+from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.ledger import EPOCH, replaced
-from pipeline.tables.schemas import PAGE_VIEWS, PANES, WRITER_APP
-from pipeline.tables.swap import swap
-from pipeline.time.verdicts import Policy
+from pipeline.tables.ledger import EPOCH
+from pipeline.tables.results import Results, values
+from pipeline.tables.schemas import PANES
+from pipeline.tables.session_results import SessionResults
+from pipeline.time.report import Periodic, Report
 from pipeline.time.windows import Due
 
 _SQL: Final = """
 SELECT
-  to_timestamp_micros((window_end - {size_ms}) * 1000) AS window_start,
+  to_timestamp_micros(window_start * 1000) AS window_start,
   to_timestamp_micros(window_end * 1000) AS window_end,
-  user_id,
+  {keys}
   sum(page_views) AS page_views,
   sum(clicks) AS clicks,
   sum(CASE WHEN watermark >= window_end THEN page_views + clicks ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
 FROM panes
-JOIN (VALUES {due}) AS due (pane, window_end, fired_by)
+JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
   ON pane_start = pane AND watermark < window_end + {allowed_lateness_ms}
 JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
-WHERE pane_start BETWEEN {first} AND {last}
-GROUP BY window_end, user_id
+WHERE report = '{report}' AND pane_start BETWEEN {first} AND {last}
+GROUP BY {keys} window_start, window_end
 """
 
 
+class Parted(Protocol):
+    """What adds up the panes of one kind of windows."""
+
+    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:
+        """Rows of the result, and which rows of the table they replace; None for none.
+
+        `last_batches` maps each epoch to its last committed batch: panes of a later one are void.
+        """
+
+
 class Publication:
-    """One writer's view of `page_views`; its handle moves only with its own commits until it is refused."""
+    """One writer's view of every result table."""
 
-    def __init__(self, warehouse: str, policy: Policy) -> None:
-        self._table = DeltaTable(PAGE_VIEWS.uri(warehouse))
+    def __init__(self, warehouse: str, reports: Iterable[Report]) -> None:
         self._panes = DeltaTable(PANES.uri(warehouse))
-        self._grid = policy.grid
-        self._allowed_lateness_ms = policy.allowed_lateness_ms
+        self._results = {report.name: Results(warehouse, report) for report in reports}
+        self._kinds = {report.name: _kind(report) for report in reports}
 
-    def publish(self, due: Due, last_batches: Mapping[int, int], batch: int) -> None:
-        """Publishes the windows in `due` in one commit, a pure function of committed panes: doing it twice is harmless.
+    def publish(self, dues: Mapping[str, Due], last_batches: Mapping[int, int], batch: int) -> None:
+        """Publishes each report's windows in one commit, a pure function of panes: doing it twice is harmless.
 
-        `last_batches` maps each epoch to its last committed batch: panes of a later one are void. `batch` becomes the
-        transaction version, by which a start knows how far publication came. Windows that fire for the first time are
-        appended, with any other among them all are replaced. Raises Replaced if a newer service has published.
+        Windows that fire for the first time are appended, with any other among them all are replaced. Raises Replaced
+        if a newer service has published.
         """
         self._panes.update_incremental()
-        rows = pa.table(QueryBuilder().register(PANES.name, self._panes).execute(self._sql(due, last_batches)))
-        self._commit(rows.cast(PAGE_VIEWS.schema), _where(due) if due.again else None, batch)
+        for name, due in dues.items():
+            rows, where = self._kinds[name].rows(due, last_batches, self._panes)
+            if len(rows) or where or due.fired:
+                self._results[name].put(rows, where, batch)
 
-    def fence(self, batch: int) -> None:
-        """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
-        self._commit(PAGE_VIEWS.schema.empty_table(), None, batch)
+    def fence(self, names: Iterable[str], batch: int) -> None:
+        """An empty publication of these reports, after which older processes can publish them no more."""
+        for name in names:
+            self._results[name].fence(batch)
 
-    def _commit(self, rows: pa.Table, where: str | None, batch: int) -> None:
-        while not swap(self._table, rows, where, Transaction(WRITER_APP, batch)):
-            # Somebody took the version: a newer service, or mere maintenance.
-            newest = (self._table.transaction_version(WRITER_APP) or 0) // EPOCH
-            if newest > batch // EPOCH:
-                raise replaced(newest, batch // EPOCH)
+
+class WindowResults:
+    """The windows of a report whose ends the clock tells."""
+
+    def __init__(self, report: Report, windows: Periodic) -> None:
+        self._report = report
+        self._windows = windows
+
+    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:
+        """Rows of the result, and which they replace."""
+        sql = self._sql(due, last_batches)
+        found = pa.table(QueryBuilder().register(PANES.name, panes).execute(sql))
+        return found, _where(due) if due.again else None
 
     def _sql(self, due: Due, last_batches: Mapping[int, int]) -> str:
-        panes = [(pane, end, due.fired_by[end]) for end in due.fired | due.again for pane in self._grid.panes(end)]
+        windows = [(self._windows.begin(end), end) for end in due.fired | due.again]
+        panes = [
+            (pane, start, end, due.fired_by[end])
+            for start, end in windows
+            for pane in range(start, end, self._windows.pane_ms)
+        ]
         return _SQL.format(
-            due=_values(panes),
-            lives=_values(last_batches.items()),
+            due=values(panes),
+            lives=values(last_batches.items()),
             epoch=EPOCH,
-            size_ms=self._grid.size_ms,
-            allowed_lateness_ms=self._allowed_lateness_ms,
+            report=self._report.name,
+            keys="".join(f"{key}, " for key in self._report.keys),
+            allowed_lateness_ms=self._report.allowed_lateness_ms,
             first=min(panes)[0],
             last=max(panes)[0],
         )
 
 
-def last_published(warehouse: str) -> int | None:
-    """The batch up to which `page_views` is published, none in a new warehouse."""
-    return DeltaTable(PAGE_VIEWS.uri(warehouse)).transaction_version(WRITER_APP)
-
-
-def _values(rows: Iterable[tuple[int, ...]]) -> str:
-    return ", ".join(f"({', '.join(map(str, row))})" for row in rows)
+def _kind(report: Report) -> Parted:
+    windows = report.windows
+    return WindowResults(report, windows) if isinstance(windows, Periodic) else SessionResults(report, windows)
 
 
 def _where(due: Due) -> str:
-    ends = ", ".join(f"'{_utc(end)}'" for end in sorted(due.fired | due.again))
+    ends = ", ".join(f"'{utc(end)}'" for end in sorted(due.fired | due.again))
     return f"{c.WINDOW_END} IN ({ends})"
 
 
-def _utc(milliseconds: int) -> str:
-    # Text, because delta-rs takes no number for a timestamp in UTC.
+def utc(milliseconds: int) -> str:
+    """A time as delta-rs takes it in a predicate, which has no way to write a number as a timestamp in UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

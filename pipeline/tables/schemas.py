@@ -1,4 +1,4 @@
-"""The four tables: names, columns and Delta properties, each written once."""
+"""The tables: names, columns and Delta properties, each written once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,9 +10,11 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
+from pipeline.time.grid import Grid
+from pipeline.time.report import Report
 
 WRITER_APP: Final = "tidemark"
-"""Application id of the transactions on `page_views`; their version is the batch last published."""
+"""Application id of the transactions on a report's table; their version is the batch last published."""
 
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
@@ -40,6 +42,10 @@ def _longs(*names: str) -> list[pa.Field]:
     return [pa.field(name, pa.int64()) for name in names]
 
 
+def _texts(*names: str) -> list[pa.Field]:
+    return [pa.field(name, pa.string()) for name in names]
+
+
 LEDGER: Final = TableSpec(
     "ledger",
     pa.schema(
@@ -56,24 +62,15 @@ PANES: Final = TableSpec(
     "panes",
     pa.schema(
         [
-            *_longs(c.BATCH, c.PANE_START),
-            pa.field(c.USER_ID, pa.string()),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.WATERMARK),
+            *_longs(c.BATCH),
+            pa.field(c.REPORT, pa.string()),
+            *_longs(c.PANE_START),
+            *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME),
         ]
     ),
-    # Publication looks panes up by time and batch: statistics of further columns would only cost.
-    {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "2"},
-)
-PAGE_VIEWS: Final = TableSpec(
-    "page_views",
-    pa.schema(
-        [
-            pa.field(c.WINDOW_START, pa.timestamp("us", tz="UTC")),
-            pa.field(c.WINDOW_END, pa.timestamp("us", tz="UTC")),
-            pa.field(c.USER_ID, pa.string()),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.PUBLISHED_BATCH),
-        ]
-    ),
+    # Publication looks panes up by batch, report and time: statistics of further columns would only cost.
+    {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "3"},
 )
 DEAD_LETTERS: Final = TableSpec(
     "dead_letters",
@@ -92,6 +89,24 @@ DEAD_LETTERS: Final = TableSpec(
         ]
     ),
 )
+
+
+def result_of(report: Report) -> TableSpec:
+    """The result table of a report: one row for each window and key."""
+    return TableSpec(
+        report.name,
+        pa.schema(
+            [
+                pa.field(c.WINDOW_START, pa.timestamp("us", tz="UTC")),
+                pa.field(c.WINDOW_END, pa.timestamp("us", tz="UTC")),
+                *_texts(*report.keys),
+                *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.PUBLISHED_BATCH),
+            ]
+        ),
+    )
+
+
+PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
 
 
 def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:

@@ -6,16 +6,13 @@ once, however many windows it belongs to.
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
-
-from pipeline.time import rules
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Windows of `size_ms`, one every `slide_ms` from `offset_ms` on; tumbling where the two are equal.
 
-    Methods that take a time do so as an integer or as a column, in milliseconds since the epoch.
+    All times are milliseconds since the epoch.
     """
 
     size_ms: int
@@ -32,19 +29,22 @@ class Grid:
         """What is added to a time so that panes begin at multiples of their length."""
         return -self.offset_ms % self.pane_ms
 
-    def pane_start(self, time: Any) -> Any:
+    def pane_start(self, time: int) -> int:
         """Start of the pane that a time falls into."""
-        return rules.pane_start(time, self.pane_ms, self.shift_ms)
-
-    def last_end(self, time: Any) -> Any:
-        """End of the last window that a time belongs to."""
-        return rules.pane_start(time, self.slide_ms, -self.offset_ms % self.slide_ms) + self.size_ms
+        return time - (time + self.shift_ms) % self.pane_ms
 
     def ends(self, pane_start: int) -> range:
-        """Ends of all windows that a pane is part of."""
-        last: int = self.last_end(pane_start)
-        return range(last, pane_start, -self.slide_ms)
+        """Ends of all windows that a pane is part of, the last one first."""
+        return range(self._start(pane_start) + self.size_ms, pane_start, -self.slide_ms)
 
-    def panes(self, end: int) -> range:
-        """Starts of all panes of the window with this end."""
-        return range(end - self.size_ms, end, self.pane_ms)
+    def begin(self, end: int) -> int:
+        """Start of the window with this end."""
+        return end - self.size_ms
+
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time of which some window ends after `horizon`."""
+        return self._start(horizon - self.size_ms) + self.slide_ms
+
+    def _start(self, time: int) -> int:
+        """Start of the last window that a time belongs to."""
+        return time - (time - self.offset_ms) % self.slide_ms

@@ -15,11 +15,6 @@ LATEST_EVENT_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: a later event time is not a time but garbage."""
 
 
-def pane_start(event_time: Any, size_ms: int, shift_ms: int = 0) -> Any:
-    """Start of the pane an event falls into; panes begin at the multiples of their size, less `shift_ms`."""
-    return event_time - (event_time + shift_ms if shift_ms else event_time) % size_ms
-
-
 def has_fired(window_end: Any, watermark: Any) -> Any:
     """A window fires when the watermark reaches its end."""
     return watermark >= window_end

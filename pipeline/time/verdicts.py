@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pipeline.time import rules
-from pipeline.time.grid import Grid
+from pipeline.time.report import Report, cutoffs
 
 
 class Verdict(StrEnum):
@@ -49,28 +49,18 @@ class AllIdle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How out of order events may be. All in milliseconds."""
+    """How out of order events may be, and what is made of them. All in milliseconds."""
 
     bound_ms: int
-    allowed_lateness_ms: int
     idle_timeout_ms: int
     max_future_skew_ms: int
-    window_ms: int
-    slide_ms: int | None = None
-    """Time from one window to the next; None for tumbling windows."""
-    offset_ms: int = 0
-    """How far windows are shifted against 1970-01-01T00:00:00Z."""
+    reports: tuple[Report, ...]
     time_of: TimeOf = TimeOf.EVENT
     strategy: Strategy = Strategy.BOUNDED
     marker: str = ""
     """With PUNCTUATED: the SQL condition that makes an event a marker."""
     lag_ms: int = 0
     all_idle: AllIdle = AllIdle.HOLD
-
-    @property
-    def grid(self) -> Grid:
-        """The windows."""
-        return Grid(self.window_ms, self.slide_ms or self.window_ms, self.offset_ms)
 
 
 def judge(event_time: int, kafka_timestamp: int, watermark: int | None, policy: Policy) -> Verdict:
@@ -79,7 +69,5 @@ def judge(event_time: int, kafka_timestamp: int, watermark: int | None, policy: 
         return Verdict.MALFORMED
     if rules.is_future(event_time, kafka_timestamp, policy.max_future_skew_ms):
         return Verdict.FUTURE
-    end = policy.grid.last_end(event_time)
-    frontier = rules.NO_WATERMARK if watermark is None else watermark
-    too_late = rules.has_closed(end, frontier, policy.allowed_lateness_ms)
-    return Verdict.TOO_LATE if too_late else Verdict.COUNTED
+    too_late, _ = cutoffs(policy.reports, watermark)
+    return Verdict.TOO_LATE if event_time < too_late else Verdict.COUNTED

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.time import rules
-from pipeline.time.verdicts import Policy
+from pipeline.time.report import Periodic
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,16 +13,18 @@ class Due:
     """Windows to publish, by their end in milliseconds.
 
     Those in `fired` fire for the first time, those in `again` fired before and have changed since. `fired_by` tells
-    of both which batch's watermark first reached the end.
+    of both which batch's watermark first reached the end. Of sessions only `span` is known here: those that end after
+    the first and not after the second time; `fired_by` then tells which batch moved the watermark where.
     """
 
     fired: frozenset[int] = frozenset()
     again: frozenset[int] = frozenset()
     closed: frozenset[int] = frozenset()
     fired_by: Mapping[int, int] = field(default_factory=dict)
+    span: tuple[int, int] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.fired or self.again)
+        return bool(self.fired or self.again or self.span)
 
     def then(self, later: "Due") -> "Due":
         """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
@@ -31,24 +33,32 @@ class Due:
             again=self.again | (later.again - self.fired),
             closed=self.closed | later.closed,
             fired_by={**self.fired_by, **later.fired_by},
+            span=(self.span[0], later.span[1]) if self.span and later.span else self.span or later.span,
         )
 
 
 @dataclass(slots=True)
 class Windows:
-    """The windows that are not closed, and which batches moved the watermark over a window's end."""
+    """A report's windows that are not closed, and which batches moved the watermark over a window's end."""
 
-    policy: Policy
+    windows: Periodic
+    allowed_lateness_ms: int
     open: set[int] = field(default_factory=set)
     _steps: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
-    def restored(cls, policy: Policy, ends: Iterable[int], watermarks: Iterable[tuple[int, int]]) -> "Windows":
+    def restored(
+        cls,
+        windows: Periodic,
+        allowed_lateness_ms: int,
+        ends: Iterable[int],
+        watermarks: Iterable[tuple[int, int]],
+    ) -> "Windows":
         """From the tables: ends of windows with panes, and (watermark, batch) in order."""
-        windows = cls(policy, set(ends))
+        restored = cls(windows, allowed_lateness_ms, set(ends))
         for watermark, batch in watermarks:
-            windows._note(watermark, batch)
-        return windows
+            restored._note(watermark, batch)
+        return restored
 
     def after_batch(self, counted: Collection[int], before: int | None, after: int | None, batch: int) -> Due:
         """What a batch makes due: it counted events in panes of the windows `counted`, and moved the watermark.
@@ -57,7 +67,7 @@ class Windows:
         """
         old = rules.NO_WATERMARK if before is None else before
         new = rules.NO_WATERMARK if after is None else after
-        live = {end for end in counted if not rules.has_closed(end, old, self.policy.allowed_lateness_ms)}
+        live = {end for end in counted if not rules.has_closed(end, old, self.allowed_lateness_ms)}
         self.open.update(live)
         self._note(new, batch)
         fired = {end for end in self.open if rules.has_fired(end, new) and not rules.has_fired(end, old)}
@@ -73,7 +83,7 @@ class Windows:
         return Due(again=again, closed=self._close(now), fired_by=fired_by)
 
     def _note(self, watermark: int, batch: int) -> None:
-        boundary = self.policy.grid.pane_start(watermark)
+        boundary = self.windows.pane_start(watermark)
         if watermark != rules.NO_WATERMARK and (not self._steps or boundary > self._steps[-1][0]):
             self._steps.append((boundary, batch))
 
@@ -81,8 +91,41 @@ class Windows:
         return {end: self._steps[bisect_left(self._steps, (end, 0))][1] for end in ends}
 
     def _close(self, watermark: int) -> frozenset[int]:
-        lateness = self.policy.allowed_lateness_ms
+        lateness = self.allowed_lateness_ms
         closed = frozenset(end for end in self.open if rules.has_closed(end, watermark, lateness))
         self.open -= closed
         del self._steps[: bisect_left(self._steps, (watermark - lateness, 0))]
         return closed
+
+
+@dataclass(slots=True)
+class SessionLife:
+    """A report's sessions, of which the driver knows only how far the watermark has come."""
+
+    allowed_lateness_ms: int
+    closed: int = rules.NO_WATERMARK
+    """Sessions that end no later have been published as closed."""
+    _steps: list[tuple[int, int]] = field(default_factory=list)
+
+    @classmethod
+    def restored(cls, allowed_lateness_ms: int, published: int, watermarks: Iterable[tuple[int, int]]) -> "SessionLife":
+        """From the tables: the watermark of the last publication, and (watermark, batch) in order."""
+        return cls(allowed_lateness_ms, published - allowed_lateness_ms, list(watermarks))
+
+    def after_batch(self, before: int | None, after: int | None, batch: int, *, counted: bool) -> Due:
+        """What a batch makes due that moved the watermark, or `counted` events."""
+        if after is None:
+            return Due()
+        if after != before:
+            self._steps.append((after, batch))
+        return self._due(after) if counted or after != before else Due()
+
+    def at_start(self, watermark: int | None) -> Due:
+        """What a start publishes again: every session that has ended and is not known to be closed and published."""
+        return Due() if watermark is None else self._due(watermark)
+
+    def _due(self, watermark: int) -> Due:
+        due = Due(fired_by=dict(self._steps), span=(self.closed, watermark))
+        self.closed = watermark - self.allowed_lateness_ms
+        del self._steps[: bisect_left(self._steps, (self.closed, 0))]
+        return due

@@ -62,6 +62,9 @@ def story_settings(broker: Cluster, topic: str, warehouse: Path) -> Settings:
     return settings_of(broker, topic, warehouse, time=time, window={"size": "3s"})
 
 
+_REPORTS = ("page_views", "page_traffic", "site_traffic")
+
+
 def outcome(warehouse: Path) -> dict[str, list[Row]]:
     """All committed rows of all tables, but for what a restart may change.
 
@@ -76,7 +79,10 @@ def outcome(warehouse: Path) -> dict[str, list[Row]]:
         "ledger": _sorted(ledger, "batch", "epoch", "committed_at", "topic"),
         "panes": _sorted(panes, "batch"),
         "dead_letters": _sorted(rows(warehouse, "dead_letters"), "batch", "topic"),
-        "page_views": _sorted(rows(warehouse, "page_views"), "published_batch"),
+        **{
+            name: _sorted(rows(warehouse, name), "published_batch")
+            for name in ("page_views", "page_traffic", "site_traffic")
+        },
     }
 
 

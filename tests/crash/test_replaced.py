@@ -134,11 +134,11 @@ def test_a_service_that_was_frozen_at_work_wakes_up_replaced_and_changes_nothing
 def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker: Cluster, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     with service_a_step_behind(broker, warehouse) as (settings, old):
-        publication = Publication(str(warehouse), settings.policy())
+        publication = Publication(str(warehouse), settings.policy().reports)
         with open_service(settings, Clock()) as new:
             before = DeltaTable(str(warehouse / "page_views")).version()
             with pytest.raises(Replaced, match="another service has opened epoch 2"):
-                publication.publish(every_window(warehouse), {1: EPOCH + 2}, EPOCH + 2)
+                publication.publish({"page_views": every_window(warehouse)}, {1: EPOCH + 2}, EPOCH + 2)
             after = DeltaTable(str(warehouse / "page_views")).version()
             assert after == before, "the fence let an old write through"
             with pytest.raises(Replaced, match="another service has opened epoch 2"):
@@ -196,7 +196,7 @@ class Meanwhile(Clock):
 
 def every_window(warehouse: Path) -> Due:
     """As if every window fired for the first time, so that a publication would show it twice."""
-    ends = {start + WINDOW_MS for start in pane_starts(str(warehouse))}
+    ends = {start + WINDOW_MS for start in pane_starts(str(warehouse))["page_views"]}
     return Due(fired=frozenset(ends), fired_by=dict.fromkeys(ends, EPOCH + 2))
 
 

@@ -131,7 +131,7 @@ def test_windows_fire_when_published_and_close_when_committed() -> None:
     events = [f'tidemark_windows_total{{event="{event}"}}' for event in ("fired", "refired", "closed")]
     page = samples(observer)
     assert [page[event] for event in events] == [0, 0, 3]
-    observer.published(due)
+    observer.published({"page_views": due})
     page = samples(observer)
     assert [page[event] for event in events] == [2, 1, 3]
 
@@ -143,7 +143,7 @@ def test_offsets_that_nothing_accounts_for_show_up_and_never_cancel_out() -> Non
     class Broken:
         """A batch whose two ledger rows lose a record and invent one."""
 
-        after, due, folded_at, tallies = good.after, good.due, good.folded_at, good.tallies
+        after, dues, folded_at, tallies = good.after, good.dues, good.folded_at, good.tallies
 
         def ledger_rows(self, committed_at: int) -> list[object]:
             row = good.ledger_rows(committed_at)[0]
@@ -227,7 +227,7 @@ def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:
         for _ in range(200):
             observer.committed(told, START)
             observer.stepped("commit", 0.01)
-            observer.published(Due(fired=frozenset({1})))
+            observer.published({"page_views": Due(fired=frozenset({1}))})
 
     threads = [Thread(target=tell) for _ in range(4)]
     for thread in threads:

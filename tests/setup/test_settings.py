@@ -13,6 +13,8 @@ from pipeline.app import open_service
 from pipeline.errors import SetUpError
 from pipeline.load import load_settings
 from pipeline.settings import Settings
+from pipeline.time.grid import Grid
+from pipeline.time.report import Report
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +62,12 @@ def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
 
 def test_the_policy_is_in_milliseconds() -> None:
     policy = Settings().policy()
-    assert (policy.bound_ms, policy.allowed_lateness_ms, policy.idle_timeout_ms) == (10_000, 60_000, 30_000)
-    assert (policy.max_future_skew_ms, policy.window_ms) == (300_000, 60_000)
+    assert (policy.bound_ms, policy.idle_timeout_ms, policy.max_future_skew_ms) == (10_000, 30_000, 300_000)
+    assert policy.reports == (
+        Report("page_views", Grid(60_000, 60_000), 60_000, ("user_id",)),
+        Report("page_traffic", Grid(60_000, 60_000), 60_000, ("page_url",)),
+        Report("site_traffic", Grid(60_000, 60_000), 60_000, ()),
+    )
 
 
 def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.batch import Tallies
+from pipeline.batch import Statistic, Tallies
 from pipeline.frames.checks import Check
+from pipeline.time.grid import Grid
 from pipeline.time.verdicts import Policy, Verdict, judge
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.time.windows import Due, Windows
@@ -32,7 +33,7 @@ class Core:
     windows: Windows = field(init=False)
 
     def __post_init__(self) -> None:
-        self.windows = Windows(self.policy)
+        self.windows = Windows(grid_of(self.policy), self.policy.reports[0].allowed_lateness_ms)
 
     def take(self, step: Step) -> tuple[dict[Record, Verdict], Due]:
         """One batch that reads to the log's end; the verdict on each record, and what the batch makes due."""
@@ -63,22 +64,30 @@ class Core:
         return Frontier(read, self.frontier.watermark).settled(ends, self.now, self.policy)
 
 
+def grid_of(policy: Policy) -> Grid:
+    """The windows of its only report."""
+    windows = policy.reports[0].windows
+    assert isinstance(windows, Grid)
+    return windows
+
+
 def ends_of(record: Record, policy: Policy) -> range:
     """Ends of the windows that a record belongs to."""
-    return policy.grid.ends(policy.grid.pane_start(record.event_time))
+    grid = grid_of(policy)
+    return grid.ends(grid.pane_start(record.event_time))
 
 
 def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
     """Each record added as a row of its own."""
     tallies = Tallies()
     for record in records:
-        tallies.add(*row_of(record, verdicts[record], policy))
+        tallies.add(row_of(record, verdicts[record], policy))
     return tallies
 
 
-def row_of(record: Record, verdict: Verdict, policy: Policy) -> tuple[int, int, int | None, int, int, int | None, int]:
-    """A record as a row of the fold's statistics: partition, check, pane, age, records, newest event time, bytes."""
-    pane = policy.grid.pane_start(record.event_time) if verdict is Verdict.COUNTED else None
+def row_of(record: Record, verdict: Verdict, policy: Policy) -> Statistic:
+    """A record as a row of the fold's statistics."""
+    pane = grid_of(policy).pane_start(record.event_time) if verdict is Verdict.COUNTED else None
     newest = record.event_time if verdict in _TRUSTED else None
     age = record.kafka_timestamp % 3
-    return record.partition, int(_CHECK_OF[verdict]), pane, age, 1, newest, 100
+    return Statistic(0, record.partition, int(_CHECK_OF[verdict]), pane, age, 1, newest, 100)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from pipeline.time.grid import Grid
+from pipeline.time.report import Report
 from pipeline.time.verdicts import Policy
 
 PARTITIONS = 3
@@ -30,16 +32,26 @@ class Step:
 
 def policy(window_ms: int) -> st.SearchStrategy[Policy]:
     """Rules for windows of a length, which slide by no more than that."""
+    grids = st.builds(
+        Grid,
+        size_ms=st.just(window_ms),
+        slide_ms=st.sampled_from([window_ms, *(slide for slide in (1, 4, 10) if slide <= window_ms)]),
+        offset_ms=st.integers(0, 70),
+    )
+    report = st.builds(Report, name=st.just("all"), windows=grids, allowed_lateness_ms=st.integers(0, 60))
     return st.builds(
         Policy,
         bound_ms=st.integers(0, 40),
-        allowed_lateness_ms=st.integers(0, 60),
         idle_timeout_ms=st.integers(1, 100),
         max_future_skew_ms=st.integers(0, 200),
-        window_ms=st.just(window_ms),
-        slide_ms=st.sampled_from([None, *(slide for slide in (1, 4, 10) if slide <= window_ms)]),
-        offset_ms=st.integers(0, 70),
+        reports=report.map(lambda one: (one,)),
     )
+
+
+def rules_for(window_ms: int, allowed_lateness_ms: int) -> Policy:
+    """One report with tumbling windows."""
+    report = Report("all", Grid(window_ms, window_ms), allowed_lateness_ms)
+    return Policy(bound_ms=10, idle_timeout_ms=100, max_future_skew_ms=300, reports=(report,))
 
 
 policies = st.sampled_from([1, 10, 30, 50]).flatmap(policy)

@@ -6,33 +6,33 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.batch import Tallies
+from pipeline.batch import Statistic, Tallies
 from pipeline.time.verdicts import Policy, Verdict
 from tests.time.core import row_of
 from tests.time.strategies import Record, policies, records
 
-Rows = list[tuple[int, int, int | None, int, int, int | None, int]]
-Group = tuple[int, int, int | None, int]
+Rows = list[Statistic]
+Group = tuple[int, int, int, int | None, int]
 batches = st.lists(records, max_size=30)
 
 
 def aggregated(rows: Rows) -> Rows:
-    """What one task of the fold makes of its rows: one per (partition, check, pane, age)."""
+    """What one task of the fold makes of its rows: one per (grouping, partition, check, pane, age)."""
     counts, sizes = Counter[Group](), Counter[Group]()
     newest = dict[Group, int]()
-    for partition, check, pane, age, number, time, size in rows:
-        group = (partition, check, pane, age)
-        counts[group] += number
-        sizes[group] += size
+    for row in rows:
+        group, time = row[:5], row.max_event_time
+        counts[group] += row.records
+        sizes[group] += row.bytes
         if time is not None:
             newest[group] = max(newest.get(group, time), time)
-    return [(*group, number, newest.get(group), sizes[group]) for group, number in counts.items()]
+    return [Statistic(*group, number, newest.get(group), sizes[group]) for group, number in counts.items()]
 
 
 def tallies_of(rows: Rows) -> Tallies:
     tallies = Tallies()
     for row in rows:
-        tallies.add(*row)
+        tallies.add(row)
     return tallies
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pipeline.time.rules import LATEST_EVENT_MS
 from pipeline.time.verdicts import Policy, Verdict, judge
 from tests.time.core import Core
-from tests.time.strategies import Step, policies, streams
+from tests.time.strategies import Step, policies, rules_for, streams
 
-POLICY = Policy(bound_ms=10, allowed_lateness_ms=20, idle_timeout_ms=100, max_future_skew_ms=300, window_ms=50)
+POLICY = rules_for(window_ms=50, allowed_lateness_ms=20)
 
 
 @given(policies, streams, st.integers(0, 2**32))

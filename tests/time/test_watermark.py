@@ -8,9 +8,9 @@ from hypothesis import given
 from pipeline.time.verdicts import AllIdle, Policy, Strategy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from tests.time.core import Core
-from tests.time.strategies import Step, policies, streams
+from tests.time.strategies import Step, policies, rules_for, streams
 
-POLICY = Policy(bound_ms=10, allowed_lateness_ms=0, idle_timeout_ms=100, max_future_skew_ms=1000, window_ms=50)
+POLICY = rules_for(window_ms=50, allowed_lateness_ms=0)
 
 
 def settled(*partitions: PartitionState, ends: tuple[int, ...], now: int, before: int | None = None) -> Frontier:

@@ -7,24 +7,27 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pipeline.time.grid import Grid
 from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.windows import Due, Windows
 from tests.time.core import Core, ends_of
 from tests.time.strategies import Step, policies, streams
 
-POLICY = Policy(bound_ms=10, allowed_lateness_ms=20, idle_timeout_ms=100, max_future_skew_ms=300, window_ms=50)
+
+def windows_of() -> Windows:
+    return Windows(Grid(50, 50), allowed_lateness_ms=20)
 
 
 @pytest.mark.parametrize(("watermark", "fired"), [(99, set()), (100, {100}), (101, {100})])
 def test_a_window_fires_when_the_watermark_reaches_its_end(watermark: int, fired: set[int]) -> None:
-    due = Windows(POLICY).after_batch({100}, None, watermark, batch=1)
+    due = windows_of().after_batch({100}, None, watermark, batch=1)
     assert due.fired == fired
     assert not due.again
     assert bool(due) is bool(fired)
 
 
 def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
-    windows = Windows(POLICY)
+    windows = windows_of()
     windows.after_batch({100}, None, 100, batch=1)
     due = windows.after_batch({100}, 100, 105, batch=2)
     assert due.again == {100}
@@ -33,14 +36,14 @@ def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
 
 
 def test_a_fired_window_in_which_nothing_was_counted_is_not_due() -> None:
-    windows = Windows(POLICY)
+    windows = windows_of()
     windows.after_batch({100}, None, 100, batch=1)
     assert not windows.after_batch({200}, 100, 105, batch=2)
 
 
 @pytest.mark.parametrize(("watermark", "closed"), [(119, set()), (120, {100})])
 def test_a_window_closes_at_its_end_plus_the_allowed_lateness(watermark: int, closed: set[int]) -> None:
-    windows = Windows(POLICY)
+    windows = windows_of()
     windows.after_batch({100}, None, 100, batch=1)
     due = windows.after_batch(set(), 100, watermark, batch=2)
     assert due.closed == closed
@@ -48,7 +51,7 @@ def test_a_window_closes_at_its_end_plus_the_allowed_lateness(watermark: int, cl
 
 
 def test_one_batch_may_count_in_a_window_fire_it_and_close_it() -> None:
-    windows = Windows(POLICY)
+    windows = windows_of()
     due = windows.after_batch({100, 150}, None, 1000, batch=7)
     assert due.fired == due.closed == {100, 150}
     assert not windows.open
@@ -56,7 +59,7 @@ def test_one_batch_may_count_in_a_window_fire_it_and_close_it() -> None:
 
 
 def test_no_window_is_due_while_there_is_no_watermark() -> None:
-    due = Windows(POLICY).after_batch({100}, None, None, batch=1)
+    due = windows_of().after_batch({100}, None, None, batch=1)
     assert not due
     assert not due.closed
 
@@ -88,7 +91,9 @@ def test_a_window_with_counted_events_is_due_exactly_once_the_watermark_has_reac
         verdicts, due = core.take(step)
         for record in [record for record in step.records if verdicts[record] is Verdict.COUNTED]:
             live = [
-                end for end in ends_of(record, policy) if before is None or before < end + policy.allowed_lateness_ms
+                end
+                for end in ends_of(record, policy)
+                if before is None or before < end + policy.reports[0].allowed_lateness_ms
             ]
             assert live
             universe |= set(live)

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.time import rules
+from pipeline.time.grid import Grid
 from pipeline.time.verdicts import Policy
 from pipeline.time.windows import Due, Windows
-from tests.time.core import Core
+from tests.time.core import Core, grid_of
 from tests.time.strategies import Step, policies, streams
 
 
@@ -31,9 +32,9 @@ class Tables:
 
     def restored(self, published: int) -> Windows:
         """As a start does it; `published` is the watermark up to which `page_views` is known to be published."""
-        lateness = self.policy.allowed_lateness_ms
+        lateness = self.policy.reports[0].allowed_lateness_ms
         known = {end for end in self.pane_ends if not rules.has_closed(end, published, lateness)}
-        return Windows.restored(self.policy, known, sorted(self.watermarks.items()))
+        return Windows.restored(grid_of(self.policy), lateness, known, sorted(self.watermarks.items()))
 
 
 @given(policies, streams, streams)
@@ -59,19 +60,17 @@ def test_a_start_publishes_again_all_that_may_have_been_missed(
     again = tables.restored(published).at_start(core.frontier.watermark)
     for due, watermark in dues:
         assert due.fired | due.again <= again.again or watermark <= published
-    now, lateness = core.frontier.watermark, policy.allowed_lateness_ms
+    now, lateness = core.frontier.watermark, policy.reports[0].allowed_lateness_ms
     assert not any(rules.has_closed(end, published, lateness) for end in again.again)
     assert again.closed == {end for end in again.again if rules.has_closed(end, _number(now), lateness)}
 
 
 def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
-    policy = Policy(10, 20, 100, 300, 50)
-    assert not Windows(policy).at_start(None)
+    assert not Windows(Grid(50, 50), 20).at_start(None)
 
 
 def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
-    policy = Policy(10, 20, 100, 300, 50)
-    windows = Windows.restored(policy, {100, 150}, [(90, 3), (104, 5), (117, 8)])
+    windows = Windows.restored(Grid(50, 50), 20, {100, 150}, [(90, 3), (104, 5), (117, 8)])
     due = windows.at_start(117)
     assert due.again == {100}
     assert due.fired_by == {100: 5}

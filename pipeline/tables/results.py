@@ -1,0 +1,47 @@
+"""A report's result table: one writer, whose commits are refused once a newer service has published."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+from deltalake import DeltaTable, Transaction
+
+from pipeline.tables.ledger import EPOCH, replaced
+from pipeline.tables.schemas import WRITER_APP, result_of
+from pipeline.tables.swap import swap
+from pipeline.time.report import Report
+
+
+class Results:
+    """One writer's view of a result table; its handle moves only with its own commits until it is refused."""
+
+    def __init__(self, warehouse: str, report: Report) -> None:
+        spec = result_of(report)
+        self._schema = spec.schema
+        self._table = DeltaTable(spec.uri(warehouse))
+
+    def put(self, rows: pa.Table, where: str | None, batch: int) -> None:
+        """Adds the rows, in the place of those for which `where` holds.
+
+        `batch` becomes the transaction version, by which a start knows how far publication came. Raises Replaced if a
+        newer service has published.
+        """
+        data = rows.select(self._schema.names).cast(self._schema)
+        while not swap(self._table, data, where, Transaction(WRITER_APP, batch)):
+            # Somebody took the version: a newer service, or mere maintenance.
+            newest = (self._table.transaction_version(WRITER_APP) or 0) // EPOCH
+            if newest > batch // EPOCH:
+                raise replaced(newest, batch // EPOCH)
+
+    def fence(self, batch: int) -> None:
+        """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
+        self.put(self._schema.empty_table(), None, batch)
+
+
+def last_published(warehouse: str, report: Report) -> int | None:
+    """The batch up to which a report is published, None if never."""
+    return DeltaTable(result_of(report).uri(warehouse)).transaction_version(WRITER_APP)
+
+
+def values(rows: Iterable[tuple[int, ...]]) -> str:
+    """Rows of numbers, as SQL after VALUES."""
+    return ", ".join(f"({', '.join(map(str, row))})" for row in rows)

@@ -1,0 +1,61 @@
+"""The windows of every report, side by side."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from pipeline.time import rules
+from pipeline.time.report import Periodic, Report
+from pipeline.time.windows import Due, SessionLife, Windows
+
+Dues = Mapping[str, Due]
+"""What is due of each report, by its name; a report of which nothing is due is not in it."""
+
+
+class Lives:
+    """What each report's windows have come to."""
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        self._reports = {report.name: report for report in reports}
+        self._lives = {report.name: _life(report) for report in reports}
+
+    def restore(self, name: str, panes: Iterable[int], published: int, watermarks: Collection[tuple[int, int]]) -> None:
+        """A report as the tables tell of it: its panes, the watermark of its last publication, all watermarks."""
+        report = self._reports[name]
+        lateness = report.allowed_lateness_ms
+        if not isinstance(report.windows, Periodic):
+            self._lives[name] = SessionLife.restored(lateness, published, watermarks)
+            return
+        ends = {end for pane in panes for end in report.windows.ends(pane)}
+        known = {end for end in ends if not rules.has_closed(end, published, lateness)}
+        self._lives[name] = Windows.restored(report.windows, lateness, known, watermarks)
+
+    def after_batch(self, panes: Collection[int], before: int | None, after: int | None, batch: int) -> Dues:
+        """What a batch makes due that counted events in `panes` and moved the watermark."""
+        dues = {}
+        for name, life in self._lives.items():
+            if isinstance(life, SessionLife):
+                dues[name] = life.after_batch(before, after, batch, counted=bool(panes))
+            else:
+                grid = life.windows
+                counted = {end for pane in {grid.pane_start(pane) for pane in panes} for end in grid.ends(pane)}
+                dues[name] = life.after_batch(counted, before, after, batch)
+        return dues
+
+    def at_start(self, watermark: int | None) -> Dues:
+        """What a start publishes again: all that has fired and is not known to be closed and published."""
+        return {name: life.at_start(watermark) for name, life in self._lives.items()}
+
+
+def _life(report: Report) -> Windows | SessionLife:
+    if isinstance(report.windows, Periodic):
+        return Windows(report.windows, report.allowed_lateness_ms)
+    return SessionLife(report.allowed_lateness_ms)
+
+
+def then(first: Dues, later: Dues) -> Dues:
+    """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
+    return {name: first.get(name, Due()).then(later.get(name, Due())) for name in {**first, **later}}
+
+
+def anything(dues: Dues) -> bool:
+    """Whether there is anything to publish."""
+    return any(dues.values())

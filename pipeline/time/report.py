@@ -1,0 +1,36 @@
+"""A report: which events it takes, by which keys, in which windows, and how late they may be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.time import rules
+from pipeline.time.calendar import Calendar
+from pipeline.time.grid import Grid
+from pipeline.time.sessions import Sessions
+
+Periodic = Grid | Calendar
+"""Windows whose ends are known from the clock alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A result table over the stream. Times in milliseconds."""
+
+    name: str
+    windows: Periodic | Sessions
+    allowed_lateness_ms: int
+    keys: tuple[str, ...] = ("user_id",)
+    """Of `user_id`, `page_url` and `event_type`; none for one row per window."""
+    where: str = ""
+    """SQL over an event's fields; only events for which it holds belong to the report."""
+
+    def cutoff(self, watermark: int | None) -> int:
+        """Events before this time are too late: every window they would belong to has closed."""
+        frontier = rules.NO_WATERMARK if watermark is None else watermark
+        return self.windows.earliest_after(frontier - self.allowed_lateness_ms)
+
+
+def cutoffs(reports: Sequence[Report], watermark: int | None) -> tuple[int, int]:
+    """Events before the first are too late for every report, those before the second for some."""
+    found = [report.cutoff(watermark) for report in reports]
+    return min(found), max(found)
