@@ -23,6 +23,7 @@ from pipeline.service import Service
 from pipeline.session import spark_session
 from pipeline.settings import Settings, milliseconds
 from pipeline.start import Tenure, open_epoch
+from pipeline.tables.compaction import Compaction
 from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.publication import Publication
@@ -91,6 +92,7 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
         topic=topic,
         ledger=ledger,
         publication=Publication(settings.warehouse, policy.reports),
+        compaction=Compaction(settings.warehouse, policy.reports),
         mirror=mirror,
         observer=Observer(topic.log_ends, settings.metrics, policy.bound_ms, now),
         now=now,

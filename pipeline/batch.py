@@ -17,6 +17,8 @@ class Tally:
     """What one Kafka partition brought in a batch."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
+    partly_late: int = 0
+    """Of those counted: too late for some reports."""
     max_event_time: int | None = None
 
     @property
@@ -55,6 +57,7 @@ class Tallies:
             return
         tally = self.partitions.setdefault(row.partition, Tally())
         tally.verdicts[verdict_of(Check(row.check))] += row.records
+        tally.partly_late += row.records if row.check == Check.PARTLY_LATE else 0
         times = [time for time in (tally.max_event_time, row.max_event_time) if time is not None]
         tally.max_event_time = max(times, default=None)
         if row.pane is not None:
@@ -104,6 +107,7 @@ class Batch:
             to_offset=state.position,
             records=tally.records,
             counted=tally.verdicts[Verdict.COUNTED],
+            partly_late=tally.partly_late,
             too_late=tally.verdicts[Verdict.TOO_LATE],
             future=tally.verdicts[Verdict.FUTURE],
             malformed=tally.verdicts[Verdict.MALFORMED],

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.observe.observer import Observer
+from pipeline.tables.compaction import Compaction
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.publication import Publication
 from pipeline.time.verdicts import Policy
@@ -29,6 +30,7 @@ class Parts:
     topic: Topic
     ledger: Ledger
     publication: Publication
+    compaction: Compaction
     mirror: OffsetMirror
     observer: Observer
     now: Clock

@@ -58,6 +58,7 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     dues = lives.at_start(frontier.watermark)
     if anything(dues):
         publish_due(parts, dues, number, before)
+    parts.compaction.fence(number)
     parts.publication.fence([name for name, due in dues.items() if not due], number)
     parts.observer.opened(number // EPOCH, frontier)
     republished = sum(len(due.again) for due in dues.values())

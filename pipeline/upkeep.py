@@ -10,7 +10,6 @@ from deltalake.exceptions import DeltaError
 from pipeline.batch import Batch
 from pipeline.parts import Parts
 from pipeline.tables import housekeeping
-from pipeline.time.report import Periodic
 
 _EVERY_BATCHES: Final = 100
 _VACUUM_SECONDS: Final = 3600
@@ -18,7 +17,7 @@ _log = structlog.get_logger()
 
 
 class Upkeep:
-    """Sweeps closed panes, removes void rows that a replaced process left late, merges files, removes dead ones."""
+    """Compacts panes, removes void rows that a replaced process left late, merges files, removes dead ones."""
 
     def __init__(self, parts: Parts, last_batches: Mapping[int, int]) -> None:
         """`last_batches` maps each earlier epoch to its last committed batch."""
@@ -40,9 +39,8 @@ class Upkeep:
     def _do(self, batch: Batch) -> None:
         warehouse, policy = self._parts.warehouse, self._parts.policy
         housekeeping.delete_void(warehouse, self._last_batches)
-        for report in policy.reports:
-            if batch.after.watermark is not None and isinstance(report.windows, Periodic):
-                housekeeping.sweep_panes(warehouse, report, report.cutoff(batch.after.watermark))
+        committed = {**self._last_batches, batch.epoch: batch.number}
+        self._parts.compaction(committed, batch.number, batch.after.watermark)
         housekeeping.merge_small_files(warehouse, policy.reports)
         if time.monotonic() - self._vacuumed > _VACUUM_SECONDS:
             self._vacuumed = time.monotonic()

@@ -42,7 +42,9 @@ def sound() -> Tables:
 
 
 def ledger_row(**told: Any) -> dict[str, Any]:
-    zero = dict.fromkeys(["from_offset", "records", "counted", "too_late", "future", "malformed", "gap"], 0)
+    zero = dict.fromkeys(
+        ["from_offset", "records", "counted", "partly_late", "too_late", "future", "malformed", "gap"], 0
+    )
     fixed = {"epoch": 1, "topic": "t", "partition": 0, "committed_at": 0}
     return {**zero, **fixed, "max_event_time": None, "watermark_before": None, "watermark": None, **told}
 

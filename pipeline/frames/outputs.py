@@ -48,7 +48,7 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
         {
             c.BATCH: _same(batch, rows),
             c.REPORT: _same(report.name, rows),
-            c.PANE_START: rows[c.PANE_START],
+            c.PANE_START: _pane_of(rows[c.PANE_START], report),
             **{key: (rows[key] if key in report.keys else nothing.cast(pa.string())) for key in KEYS},
             c.PAGE_VIEWS: pc.subtract(rows[c.RECORDS], rows[c.CLICKS]),
             c.CLICKS: rows[c.CLICKS],
@@ -60,6 +60,13 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
             },
         }
     )
+
+
+def _pane_of(starts: pa.ChunkedArray, report: Report) -> pa.ChunkedArray:
+    """The report's own panes, of which the fold's are parts."""
+    windows = report.windows
+    number = pc.divide(pc.add(starts, windows.shift_ms), windows.pane_ms)
+    return pc.subtract(pc.multiply(number, windows.pane_ms), windows.shift_ms)
 
 
 def _belongs(report: Report, groups: Groupings, watermark: int | None) -> pc.Expression:

@@ -27,14 +27,9 @@ def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:
         _delete(spec, warehouse, " OR ".join(ranges))
 
 
-def sweep_panes(warehouse: str, report: Report, before: int) -> None:
-    """Removes a report's panes that start before a time in milliseconds."""
-    _table(PANES, warehouse).delete(f"{c.REPORT} = '{report.name}' AND {c.PANE_START} < {before}")
-
-
 def merge_small_files(warehouse: str, reports: Sequence[Report]) -> None:
     """Keeps the number of files in proportion to the rows."""
-    for spec in (PANES, DEAD_LETTERS, *map(result_of, reports)):
+    for spec in (DEAD_LETTERS, *map(result_of, reports)):
         table = _table(spec, warehouse)
         small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
         if len(small) >= _MANY_FILES:

@@ -36,6 +36,7 @@ class LedgerRow:
     to_offset: int
     records: int
     counted: int
+    partly_late: int
     too_late: int
     future: int
     malformed: int

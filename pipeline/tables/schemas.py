@@ -53,7 +53,17 @@ LEDGER: Final = TableSpec(
             *_longs(c.BATCH, "epoch"),
             pa.field(c.TOPIC, pa.string()),
             pa.field(c.PARTITION, pa.int32()),
-            *_longs("from_offset", "to_offset", c.RECORDS, "counted", "too_late", "future", "malformed", "gap"),
+            *_longs(
+                "from_offset",
+                "to_offset",
+                c.RECORDS,
+                "counted",
+                "partly_late",
+                "too_late",
+                "future",
+                "malformed",
+                "gap",
+            ),
             *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
         ]
     ),

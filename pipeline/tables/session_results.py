@@ -44,7 +44,7 @@ WITH parts AS (
 """
 _SUMS: Final = """
 SELECT {keys} min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
-  sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, max(watermark) AS watermark
+  sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark
 FROM numbered GROUP BY {keys} session
 HAVING NOT bool_or(coalesce(doubtful, false))
 """
@@ -93,15 +93,14 @@ class SessionResults:
         yield from self._in_turn(doubtful)
 
     def _in_turn(self, rows: Sequence[Row]) -> Iterator[Row]:
-        """Sessions of which one may have been closed when the next came that meets it: batch after batch."""
+        """Sessions of which one may have been closed when the next came that meets it: one after the other."""
         of_key = _by(rows, [*self._report.keys, "session"])
         for parts in of_key:
             live: list[Row] = []
-            for batch in _by(parts, [c.BATCH]):
-                watermark = batch[0][c.WATERMARK]
-                closed = [one for one in live if self._has_closed(one, watermark)]
+            for arrived in _by(parts, [c.WATERMARK]):
+                closed = [one for one in live if self.has_closed(one, arrived[0][c.WATERMARK])]
                 yield from closed
-                live = reduce(self._joined, batch, [one for one in live if one not in closed])
+                live = reduce(self._joined, arrived, [one for one in live if one not in closed])
             yield from live
 
     def _joined(self, live: list[Row], part: Row) -> list[Row]:
@@ -109,7 +108,8 @@ class SessionResults:
         meets = [one for one in live if one[c.FIRST_TIME] <= self._end(part) and part[c.FIRST_TIME] <= self._end(one)]
         return [one for one in live if one not in meets] + [reduce(_sum, meets, part)]
 
-    def _has_closed(self, session: Row, watermark: int) -> bool:
+    def has_closed(self, session: Row, watermark: int) -> bool:
+        """Whether nothing changes a session any more."""
         closed: bool = rules.has_closed(self._end(session), watermark, self._report.allowed_lateness_ms)
         return closed
 
@@ -143,6 +143,7 @@ def _sum(one: Row, other: Row) -> Row:
         c.FIRST_TIME: min(one[c.FIRST_TIME], other[c.FIRST_TIME]),
         c.LAST_TIME: max(one[c.LAST_TIME], other[c.LAST_TIME]),
         c.BATCH: max(one[c.BATCH], other[c.BATCH]),
+        c.WATERMARK: min(one[c.WATERMARK], other[c.WATERMARK]),
         **{name: one[name] + other[name] for name in (c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)},
     }
 

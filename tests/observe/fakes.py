@@ -48,7 +48,7 @@ def frontier(positions: Mapping[int, int], watermark: int | None = None, newest:
 
 def batch(before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], due: Due = NOTHING_DUE) -> Batch:
     """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
-    partitions = {number: Tally(Counter(counts), None) for number, counts in verdicts.items()}
+    partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
     ages = Counter({1000: sum(tally.records for tally in partitions.values())})
     return Batch(1_000_000_001, "clicks", before, after, Tallies(partitions, set(), ages), {"page_views": due}, START)
 

@@ -35,6 +35,7 @@ def row(batch: int, partition: int, records: int, committed_at: int) -> LedgerRo
         to_offset=records,
         records=records,
         counted=records,
+        partly_late=0,
         too_late=0,
         future=0,
         malformed=0,
