@@ -57,12 +57,18 @@ def _status(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _correct(arguments: Sequence[str]) -> int:
+    from pipeline.correct import correct
+
+    return correct(arguments)
+
+
 def _say(error: Exception, code: int) -> int:
     print(f"tidemark: {error}", file=sys.stderr)
     return code
 
 
-_VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"run": _run, "status": _status}
+_VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"correct": _correct, "run": _run, "status": _status}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -38,9 +38,16 @@ def create_tables(warehouse: str, reports: Sequence[Report]) -> list[str]:
 
 
 def _create(report: Report, warehouse: str) -> None:
-    wanted = _definition(report)
-    table = open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(wanted)})
-    made_as = json.loads(table.metadata().configuration[_MADE_AS])
+    open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(_definition(report))})
+    check_made_as(report, warehouse)
+
+
+def check_made_as(report: Report, warehouse: str) -> None:
+    """Raises SetUpError if a report has no table, or one that was made for something else."""
+    wanted, uri = _definition(report), result_of(report).uri(warehouse)
+    if not DeltaTable.is_deltatable(uri):
+        raise SetUpError(f"the warehouse {warehouse} has no report {report.name}: the service has yet to make it")
+    made_as = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
     different = [name for name in wanted if made_as.get(name) != wanted[name]]
     if different:
         raise SetUpError(

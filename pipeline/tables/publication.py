@@ -14,7 +14,7 @@ from deltalake import DeltaTable, QueryBuilder
 from pipeline.frames import columns as c
 from pipeline.tables.ledger import EPOCH
 from pipeline.tables.results import Results, values
-from pipeline.tables.schemas import PANES
+from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
 from pipeline.time.report import Periodic, Report
 from pipeline.time.windows import Due
@@ -64,8 +64,7 @@ class Publication:
         self._panes.update_incremental()
         for name, due in dues.items():
             rows, where = self._kinds[name].rows(due, last_batches, self._panes)
-            if len(rows) or where or due.fired:
-                self._results[name].put(rows, where, batch)
+            self._results[name].put(rows, where, batch)
 
     def fence(self, names: Iterable[str], batch: int) -> None:
         """An empty publication of these reports, after which older processes can publish them no more."""
@@ -82,6 +81,8 @@ class WindowResults:
 
     def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:
         """Rows of the result, and which they replace."""
+        if not due.fired | due.again:
+            return result_of(self._report).schema.empty_table(), None
         sql = self._sql(due, last_batches)
         found = pa.table(QueryBuilder().register(PANES.name, panes).execute(sql))
         return found, _where(due) if due.again else None

@@ -101,6 +101,21 @@ DEAD_LETTERS: Final = TableSpec(
 )
 
 
+CORRECTIONS: Final = TableSpec(
+    "corrections",
+    pa.schema(
+        [
+            *_longs("correction", "corrected_at"),
+            *_texts(c.REPORT, c.TOPIC),
+            pa.field(c.PARTITION, pa.int32()),
+            *_longs(c.OFFSET, c.EVENT_TIME, "window_start_ms", "window_end_ms", "closed_until"),
+            *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
+        ]
+    ),
+)
+
+
 def result_of(report: Report) -> TableSpec:
     """The result table of a report: one row for each window and key."""
     return TableSpec(

@@ -74,7 +74,7 @@ class SessionResults:
         ]
         names = [c.WINDOW_START, c.WINDOW_END, *self._report.keys, c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS]
         table = pa.table({name: [row[name] for row in found] for name in (*names, c.PUBLISHED_BATCH)})
-        return table, f"{c.WINDOW_END} > '{_moment(max(after, 0)).isoformat(timespec='milliseconds')}'"
+        return table, f"{c.WINDOW_END} > '{moment(max(after, 0)).isoformat(timespec='milliseconds')}'"
 
     def sessions(self, last_batches: Mapping[int, int], panes: DeltaTable) -> Iterator[Row]:
         """All sessions that committed panes tell of, also those that go on."""
@@ -122,8 +122,8 @@ class SessionResults:
         fired_by = steps[bisect_left(steps, (end, 0))][1]
         return {
             **session,
-            c.WINDOW_START: _moment(session[c.FIRST_TIME]),
-            c.WINDOW_END: _moment(end),
+            c.WINDOW_START: moment(session[c.FIRST_TIME]),
+            c.WINDOW_END: moment(end),
             c.PUBLISHED_BATCH: max(session[c.BATCH], fired_by),
         }
 
@@ -148,5 +148,6 @@ def _sum(one: Row, other: Row) -> Row:
     }
 
 
-def _moment(milliseconds: int) -> datetime:
+def moment(milliseconds: int) -> datetime:
+    """A time as a timestamp in UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -24,7 +24,8 @@ class Due:
     span: tuple[int, int] | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.fired or self.again or self.span)
+        # Closing shows no row, but what is closed and published is final: that must be on record.
+        return bool(self.fired or self.again or self.closed or self.span)
 
     def then(self, later: "Due") -> "Due":
         """Both at once: one publication may cover several batches, for it is a function of all committed panes."""

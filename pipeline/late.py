@@ -1,0 +1,120 @@
+"""Too-late events and the closed windows that they belong to, to which they may be added, each once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipeline.errors import SetUpError
+from pipeline.frames import columns as c
+from pipeline.frames.late import BELONGS, late_events
+from pipeline.session import spark_session
+from pipeline.settings import Settings
+from pipeline.tables.corrections import Corrections, Row
+from pipeline.tables.layout import check_made_as
+from pipeline.tables.ledger import Ledger
+from pipeline.tables.results import last_published
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from pipeline.time import rules
+from pipeline.time.report import Periodic, Report
+from schemas import load_schemas
+
+REASONS = ("too_late", "partly_late")
+"""Why an event may have missed its windows; `future` may be asked for too, once they have closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which dead letters to take; times in milliseconds, `[since, until)`."""
+
+    since: int | None = None
+    until: int | None = None
+    users: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = REASONS
+
+
+def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> list[Row]:
+    """Adds the chosen events to the closed windows they belong to; returns a row for each event and window.
+
+    Doing it again adds nothing; a run that was killed is finished by the next. Raises SetUpError where the warehouse is
+    not what the settings say.
+    """
+    policy = settings.policy()
+    if not Path(LEDGER.uri(settings.warehouse)).exists() and "://" not in settings.warehouse:
+        raise SetUpError(f"there is no Tidemark warehouse at {settings.warehouse!r}: name the one a service writes to")
+    for report in policy.reports:
+        check_made_as(report, settings.warehouse)
+    corrections = Corrections(settings.warehouse)
+    rows = _new(settings, corrections, chosen)
+    while rows and not dry_run and not corrections.decide(rows):
+        rows = _new(settings, corrections, chosen)
+    if not dry_run:
+        for report in policy.reports:
+            corrections.apply(report)
+    return rows
+
+
+def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[Row]:
+    policy, known = settings.policy(), corrections.known()
+    spark = spark_session(settings.spark)
+    dead = spark.read.format("delta").load(DEAD_LETTERS.uri(settings.warehouse))
+    ledger = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
+    dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(ledger, c.BATCH, "left_semi")
+    events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
+    horizons = {report.name: _horizon(settings.warehouse, report) for report in policy.reports}
+    return [
+        row
+        for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
+        for report in policy.reports
+        if (report.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
+        for row in _added(event, report, horizons[report.name])
+    ]
+
+
+def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
+    conditions: list[Column] = []
+    if chosen.since is not None:
+        conditions.append(F.col(c.TIME) >= chosen.since)
+    if chosen.until is not None:
+        conditions.append(F.col(c.TIME) < chosen.until)
+    if chosen.users:
+        conditions.append(F.col(c.USER_ID).isin(*chosen.users))
+    if chosen.pages:
+        conditions.append(F.col(c.PAGE_URL).isin(*chosen.pages))
+    for condition in conditions:
+        events = events.where(condition)
+    return events
+
+
+def _horizon(warehouse: str, report: Report) -> int:
+    """Windows of a report that end no later are closed, and the service has published them for the last time."""
+    last = last_published(warehouse, report) or 0
+    watermarks = [watermark for watermark, batch in Ledger(warehouse).watermarks() if batch <= last]
+    return max(watermarks, default=rules.NO_WATERMARK) - report.allowed_lateness_ms
+
+
+def _added(event: Row, report: Report, horizon: int) -> list[Row]:
+    """What an event adds to a report: nothing if it counted there, or if a window of it is still to close."""
+    late = event[c.REASON] != "partly_late" or event[c.TIME] < report.cutoff(event[c.WATERMARK])
+    windows = list(_windows(event[c.TIME], report))
+    if not late or not event[f"{BELONGS}{report.name}"] or any(end > horizon for _, end in windows):
+        return []
+    click = event[c.EVENT_TYPE] == "click"
+    keys = {key: event[key] for key in report.keys}
+    told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
+    added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, "closed_until": horizon}
+    fixed = {c.REPORT: report.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}
+    return [{**fixed, "window_start_ms": start, "window_end_ms": end} for start, end in windows]
+
+
+def _windows(time: int, report: Report) -> Iterator[tuple[int, int]]:
+    """The windows that an event belongs to; of a session the event's own part."""
+    windows = report.windows
+    if isinstance(windows, Periodic):
+        for end in windows.ends(windows.pane_start(time)):
+            yield windows.begin(end), end
+    else:
+        yield time, time + windows.gap_ms

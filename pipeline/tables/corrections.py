@@ -1,0 +1,113 @@
+"""Corrections: too-late events that were added to closed windows afterwards, each once.
+
+The table is a log like the ledger: what stands in it is decided, by a compare-and-swap. A report's table carries the
+number of the last correction that was added to it, in the same commit as its rows; so whoever comes after a process
+that died adds what is missing, and nothing twice.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder, Transaction
+
+from pipeline.frames import columns as c
+from pipeline.tables.publication import utc
+from pipeline.tables.schemas import CORRECTIONS, open_table, result_of
+from pipeline.tables.session_results import moment
+from pipeline.tables.swap import swap
+from pipeline.time.report import Report
+from pipeline.time.sessions import Sessions
+
+APP: Final = "tidemark-corrections"
+_SUMS: Final = (c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)
+Row = dict[str, Any]
+
+
+class Corrections:
+    """The log of corrections of a warehouse."""
+
+    def __init__(self, warehouse: str) -> None:
+        self._warehouse = warehouse
+        self._table = open_table(CORRECTIONS, warehouse)
+
+    def known(self) -> set[tuple[str, str, int, int]]:
+        """Report and place (topic, partition, offset) of every event that was corrected."""
+        self._table.update_incremental()
+        rows = self._ask('SELECT DISTINCT report, topic, partition, "offset" FROM corrections')
+        return {(row[c.REPORT], row[c.TOPIC], row[c.PARTITION], row[c.OFFSET]) for row in rows}
+
+    def decide(self, rows: Sequence[Row]) -> bool:
+        """Writes the next correction; False if another came first: then what is `known` has changed."""
+        number = (self._ask("SELECT max(correction) AS last FROM corrections")[0]["last"] or 0) + 1
+        fixed = {"correction": number, "corrected_at": time.time_ns() // 1_000_000}
+        return swap(self._table, pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=CORRECTIONS.schema))
+
+    def apply(self, report: Report) -> None:
+        """Adds to a report's table every correction that it does not have yet."""
+        self._table.update_incremental()
+        table = DeltaTable(result_of(report).uri(self._warehouse))
+        while True:
+            last = table.transaction_version(APP) or 0
+            rows = self._ask(
+                f"SELECT * FROM corrections WHERE report = '{report.name}' AND correction > {last}"  # noqa: S608 - ours
+            )
+            if not rows or _apply(table, report, rows):
+                return
+
+    def _ask(self, sql: str) -> list[Row]:
+        rows: list[Row] = pa.table(QueryBuilder().register("corrections", self._table).execute(sql)).to_pylist()
+        return rows
+
+
+def _apply(table: DeltaTable, report: Report, rows: Sequence[Row]) -> bool:
+    """Replaces the closed windows in the time that the corrections span; False if somebody else wrote meanwhile."""
+    first, last = min(row["window_start_ms"] for row in rows), max(row["window_end_ms"] for row in rows)
+    where = f"{c.WINDOW_END} >= '{utc(first)}' AND {c.WINDOW_START} <= '{utc(last)}' AND {c.WINDOW_END} <= '{{}}'"
+    closed = where.format(utc(max(row["closed_until"] for row in rows)))
+    schema = result_of(report).schema
+    query = QueryBuilder().register("it", table).execute(f"SELECT * FROM it WHERE {closed}")  # noqa: S608 - ours
+    shown = pa.table(query).select(schema.names).cast(schema).to_pylist()
+    add = _into_sessions if isinstance(report.windows, Sessions) else _into_windows
+    data = pa.Table.from_pylist(add(shown, rows, report), schema=schema)
+    return swap(table, data, closed, Transaction(APP, max(row["correction"] for row in rows)))
+
+
+def _into_windows(shown: Iterable[Row], rows: Iterable[Row], report: Report) -> list[Row]:
+    names = (c.WINDOW_START, c.WINDOW_END, *report.keys)
+    cells = {tuple(row[name] for name in names): row for row in shown}
+    for row in rows:
+        start, end = moment(row["window_start_ms"]), moment(row["window_end_ms"])
+        new = {c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}}
+        key = tuple(new.values())
+        cells[key] = _added(cells.get(key, _nothing(new)), row)
+    return list(cells.values())
+
+
+def _into_sessions(shown: Iterable[Row], rows: Iterable[Row], report: Report) -> list[Row]:
+    """An event joins the closed sessions that its own `[time, time + gap)` meets, and joins them to one."""
+    of_key = defaultdict[tuple[Any, ...], list[Row]](list)
+    for row in shown:
+        of_key[tuple(row[key] for key in report.keys)].append(row)
+    for row in rows:
+        start, end = moment(row["window_start_ms"]), moment(row["window_end_ms"])
+        sessions = of_key[tuple(row[key] for key in report.keys)]
+        meets = [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]
+        new = _nothing({c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}})
+        for one in meets:
+            sessions.remove(one)
+            new = _added({**new, c.PUBLISHED_BATCH: max(new[c.PUBLISHED_BATCH], one[c.PUBLISHED_BATCH])}, one)
+            new[c.WINDOW_START] = min(new[c.WINDOW_START], one[c.WINDOW_START])
+            new[c.WINDOW_END] = max(new[c.WINDOW_END], one[c.WINDOW_END])
+        sessions.append(_added(new, row))
+    return [row for sessions in of_key.values() for row in sessions]
+
+
+def _nothing(place: Row) -> Row:
+    return {**place, **dict.fromkeys(_SUMS, 0), c.PUBLISHED_BATCH: 0}
+
+
+def _added(cell: Row, row: Row) -> Row:
+    return {**cell, **{name: cell[name] + row[name] for name in _SUMS}}

@@ -1,0 +1,119 @@
+"""Too-late events are added to the closed windows they belong to: each once, whoever dies on the way."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake.exceptions import DeltaError
+
+from pipeline.app import open_service
+from pipeline.late import Chosen, apply_corrections
+from pipeline.settings import Settings
+from tests.crash.store_faults import Refusal, refusing
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.topic_writer import event, send
+from tests.warehouse import milliseconds, rows
+
+REPORTS: dict[str, dict[str, Any]] = {
+    "page_views": {"keys": ["user_id"]},
+    "clicks": {"where": "event_type = 'click'", "window": {"size": "20s"}},
+    "sessions": {"keys": ["user_id"], "window": {"gap": "5s"}},
+}
+TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
+
+
+@pytest.fixture
+def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Settings:
+    """Windows of 10 s; after the watermark has come to 50 s, five events come too late, for one report or for all."""
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)
+    steps = [
+        [event("ann", 12_000), event("ann", 18_000), event("bob", 31_000, "click")],
+        [event("bob", 50_000)],
+        # Between ann's two sessions; in a window of its own; another user's; and one for the session only.
+        [event("ann", 15_000), event("ann", 1_000, "click"), event("cat", 33_000, "click"), event("bob", 47_000)],
+        [event("bob", 90_000)],
+    ]
+    with open_service(settings, now=Clock()) as service:
+        for step in steps:
+            send(broker.bootstrap_servers, topic, step)
+            service.drain()
+    return settings
+
+
+def shown(settings: Settings, name: str) -> dict[tuple[Any, ...], tuple[int, int, int]]:
+    """(keys..., start, end) -> page views, clicks, late events."""
+    keys = REPORTS[name].get("keys", [])
+    return {
+        (*(row[key] for key in keys), milliseconds(row["window_start"]), milliseconds(row["window_end"])): (
+            row["page_views"],
+            row["clicks"],
+            row["late_events"],
+        )
+        for row in rows(Path(settings.warehouse), name)
+    }
+
+
+CORRECTED_VIEWS = {
+    ("ann", 0, 10_000): (0, 1, 1),
+    ("ann", 10_000, 20_000): (3, 0, 1),
+    ("bob", 30_000, 40_000): (0, 1, 0),
+    ("cat", 30_000, 40_000): (0, 1, 1),
+    ("bob", 40_000, 50_000): (1, 0, 1),
+    ("bob", 50_000, 60_000): (1, 0, 0),
+}
+CORRECTED_CLICKS = {(0, 20_000): (0, 1, 1), (20_000, 40_000): (0, 2, 1)}
+
+
+def assert_corrected(settings: Settings) -> None:
+    assert shown(settings, "page_views") == CORRECTED_VIEWS
+    assert shown(settings, "clicks") == CORRECTED_CLICKS
+    sessions = shown(settings, "sessions")
+    assert sessions["ann", 12_000, 23_000] == (3, 0, 1), "the late event joins two sessions to one"
+    assert not {key for key in sessions if key[:2] == ("ann", 18_000)}, "the superseded row is gone"
+    assert sessions["ann", 1_000, 6_000] == (0, 1, 1)
+
+
+def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> None:
+    before = shown(late, "page_views")
+    foretold = apply_corrections(late, Chosen(), dry_run=True)
+    assert shown(late, "page_views") == before, "a dry run changes nothing"
+    assert apply_corrections(late, Chosen()) == foretold
+    assert_corrected(late)
+    assert apply_corrections(late, Chosen()) == []
+    assert_corrected(late)
+
+
+def test_a_run_that_was_killed_between_its_steps_is_finished_by_the_next(late: Settings) -> None:
+    for table in ("page_views", "sessions"):
+        refusal = Refusal(table, "late_events = 0")
+        with refusing(Path(late.warehouse), [refusal]), pytest.raises(DeltaError, match="failed validation check"):
+            apply_corrections(late, Chosen())
+    apply_corrections(late, Chosen())
+    assert_corrected(late)
+
+
+def test_filters_choose_and_the_rest_may_follow(late: Settings) -> None:
+    apply_corrections(late, Chosen(users=("cat",)))
+    apply_corrections(late, Chosen(since=15_000, until=15_001))
+    found = shown(late, "page_views")
+    assert found["cat", 30_000, 40_000] == (0, 1, 1)
+    assert found["ann", 10_000, 20_000] == (3, 0, 1)
+    assert ("ann", 0, 10_000) not in found
+    apply_corrections(late, Chosen())
+    assert_corrected(late)
+
+
+def test_the_service_goes_on_and_starts_again_without_undoing_it(late: Settings, broker: Cluster) -> None:
+    with open_service(late, now=Clock()) as service:
+        apply_corrections(late, Chosen())
+        send(broker.bootstrap_servers, late.kafka.topic, [event("bob", 120_000)])
+        service.drain()
+    with open_service(late, now=Clock()) as service:
+        service.drain()
+    found = shown(late, "page_views")
+    assert {key: found[key] for key in CORRECTED_VIEWS} == CORRECTED_VIEWS
+    assert shown(late, "clicks") == CORRECTED_CLICKS
+    assert shown(late, "sessions")["ann", 12_000, 23_000] == (3, 0, 1)
