@@ -49,11 +49,9 @@ def _status(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tidemark status", description="A warehouse at rest, without Spark.")
     parser.add_argument("--warehouse", default=os.environ.get("TIDEMARK_WAREHOUSE"))
     warehouse = parser.parse_args(arguments).warehouse
-    if not warehouse:
-        raise SetUpError("--warehouse must be given: the folder or URI of the Delta tables")
     from pipeline.status import print_status
 
-    print_status(warehouse)
+    print_status(_given(warehouse))
     return 0
 
 
@@ -63,12 +61,38 @@ def _correct(arguments: Sequence[str]) -> int:
     return correct(arguments)
 
 
+def _live(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="tidemark live",
+        description="SQL of a view that adds a report's open windows so far to the published ones, with their state.",
+    )
+    parser.add_argument("--warehouse", default=os.environ.get("TIDEMARK_WAREHOUSE"))
+    parser.add_argument("--report", default="page_views")
+    parser.add_argument("--engine", choices=["spark", "duckdb", "delta-rs"], default="spark")
+    own = parser.parse_args(arguments)
+    from pipeline.live import print_view
+
+    print_view(_given(own.warehouse), own.report, own.engine)
+    return 0
+
+
+def _given(warehouse: str | None) -> str:
+    if not warehouse:
+        raise SetUpError("--warehouse must be given: the folder or URI of the Delta tables")
+    return warehouse
+
+
 def _say(error: Exception, code: int) -> int:
     print(f"tidemark: {error}", file=sys.stderr)
     return code
 
 
-_VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {"correct": _correct, "run": _run, "status": _status}
+_VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
+    "correct": _correct,
+    "live": _live,
+    "run": _run,
+    "status": _status,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -19,6 +19,7 @@ from pipeline.tables.results import last_published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time import rules
 from pipeline.time.report import Periodic, Report
+from pipeline.time.sessions import Sessions
 from schemas import load_schemas
 
 REASONS = ("too_late", "partly_late")
@@ -116,5 +117,5 @@ def _windows(time: int, report: Report) -> Iterator[tuple[int, int]]:
     if isinstance(windows, Periodic):
         for end in windows.ends(windows.pane_start(time)):
             yield windows.begin(end), end
-    else:
+    if isinstance(windows, Sessions):
         yield time, time + windows.gap_ms

@@ -18,6 +18,7 @@ from pydantic_settings import (
 
 from pipeline.begin import parse_begin
 from pipeline.time.calendar import Calendar, has_whole_parts
+from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
@@ -116,7 +117,7 @@ class TimeSettings(_Section):
 
 
 class WindowSettings(_Section):
-    """Windows: of a size, tumbling, sliding or by the calendar of a zone; or sessions, which a gap ends."""
+    """Windows: of a size, tumbling, sliding or by the calendar of a zone; or sessions, or a count of events."""
 
     size: PositiveDuration = timedelta(minutes=1)
     """Length of a window."""
@@ -128,6 +129,8 @@ class WindowSettings(_Section):
     """A time zone such as `Europe/Berlin`, by whose clocks days and hours begin; they may then be longer or shorter."""
     gap: PositiveDuration | None = None
     """With it windows are sessions: events of a key that follow one another within the gap."""
+    count: PositiveInt | None = None
+    """With it a window is so many events of a key, in the order in which they came."""
 
     @model_validator(mode="after")
     def _without_gaps(self) -> Self:
@@ -138,8 +141,8 @@ class WindowSettings(_Section):
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         size_ms = milliseconds(self.size)
-        if self.gap is not None and self.model_fields_set & {"size", "slide", "offset", "zone"}:
-            raise ValueError("a gap makes windows sessions, which have no size, slide, offset or zone")
+        if self.model_fields_set & {"gap", "count"} and len(self.model_fields_set) > 1:
+            raise ValueError("sessions have a gap and count windows a count, and neither has anything else")
         if self.zone and self.model_fields_set & {"slide", "offset"}:
             raise ValueError("windows by the calendar of a zone have no slide and no offset")
         if self.zone and self.zone not in available_timezones():
@@ -148,11 +151,13 @@ class WindowSettings(_Section):
             raise ValueError("by the calendar a window is whole days, or a part of which a day has a whole number")
         return self
 
-    def windows(self) -> Periodic | Sessions:
+    def windows(self) -> Periodic | Sessions | Counts:
         """What the pure core makes of it."""
         size_ms = milliseconds(self.size)
         if self.gap is not None:
             return Sessions(milliseconds(self.gap))
+        if self.count is not None:
+            return Counts(self.count)
         if self.zone:
             return Calendar(size_ms, self.zone)
         return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, milliseconds(self.offset))

@@ -15,7 +15,6 @@ from pipeline.settings import KafkaSettings
 from pipeline.tables import housekeeping
 from pipeline.tables.ledger import EPOCH, LedgerRow, replaced
 from pipeline.tables.results import last_published
-from pipeline.time import rules
 from pipeline.time.lives import Lives, anything
 from pipeline.time.watermark import Frontier, PartitionState
 
@@ -119,6 +118,5 @@ def _lives(parts: Parts) -> Lives:
     panes = housekeeping.pane_starts(parts.warehouse)
     for report in parts.policy.reports:
         last = last_published(parts.warehouse, report) or 0
-        published = max((watermark for watermark, batch in watermarks if batch <= last), default=rules.NO_WATERMARK)
-        lives.restore(report.name, panes[report.name], published, watermarks)
+        lives.restore(report.name, panes[report.name], last, watermarks)
     return lives

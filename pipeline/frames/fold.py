@@ -20,8 +20,7 @@ from pipeline.frames.decode import decoded
 from pipeline.frames.groupings import Groupings, groupings
 from pipeline.frames.judge import check_of, time_of
 from pipeline.time import rules
-from pipeline.time.report import cutoffs
-from pipeline.time.sessions import Sessions
+from pipeline.time.report import Periodic, cutoffs
 from pipeline.time.verdicts import Policy
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
@@ -129,7 +128,7 @@ class Fold:
         return [
             # In one number, for the narrower the grouping key, the cheaper each look-up.
             _packed(F.when(_is_counted(), pane).otherwise(0), self.partitions, grid.flags).alias(_GROUP),
-            *map(F.col, self._keys),
+            *(_place() if key == c.PLACE else F.col(key) for key in self._keys),
             F.when(rejected, F.struct(*_OF_REJECTED, F.col(c.USER_ID).alias("user"))).alias(_REJECTED),
         ]
 
@@ -148,6 +147,11 @@ def _late(policy: Policy, time: Column) -> dict[Check, Column]:
     if len({(report.windows, report.allowed_lateness_ms) for report in policy.reports}) == 1:
         del checks[Check.PARTLY_LATE]
     return checks
+
+
+def _place() -> Column:
+    """Partition and offset in one number, by which single events are told apart and put in order."""
+    return (F.col(c.PARTITION).cast("long") * 2**48 + F.col(c.OFFSET)).alias(c.PLACE)
 
 
 def _is_counted() -> Column:
@@ -174,7 +178,7 @@ def _sums(policy: Policy) -> dict[str, Column]:
         c.MAX_EVENT_TIME: F.max("moving_time"),
         c.OLDEST: F.min("arrived"),
     }
-    if any(isinstance(report.windows, Sessions) for report in policy.reports):
+    if not all(isinstance(report.windows, Periodic) for report in policy.reports):
         sums |= {c.FIRST_TIME: F.min(c.TIME), c.LAST_TIME: F.max(c.TIME)}
     if len(groupings(policy.reports).sets) > 1:
         sums[_SET] = F.grouping_id()
@@ -205,7 +209,9 @@ def _unpacked(grid: Groupings, partitions: int) -> list[Column]:
 
 def _statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     """Grouping key and sums."""
-    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (*keys, c.KEY, c.VALUE)])
+    size = reduce(
+        operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (*keys, c.KEY, c.VALUE) if name != c.PLACE]
+    )
     age = _rough(F.col(_NOW) - F.col(c.OLDEST))
     return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
         F.sum(c.RECORDS).alias(c.RECORDS),

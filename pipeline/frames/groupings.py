@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from pipeline.frames import columns as c
+from pipeline.time.counts import Counts
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 
@@ -23,7 +24,9 @@ class Groupings:
     """SQL conditions of which a group tells whether its events meet them."""
 
     def of(self, report: Report) -> int:
-        """The set from which a report is made: the first that has all its keys."""
+        """The set from which a report is made: the first that has all its keys; for count windows its own."""
+        if isinstance(report.windows, Counts):
+            return self.sets.index(_single(report))
         return next(number for number, keys in enumerate(self.sets) if set(report.keys) <= set(keys))
 
     def fitting(self, report: Report) -> set[int]:
@@ -46,14 +49,20 @@ class Groupings:
 
 def groupings(reports: Sequence[Report]) -> Groupings:
     """Only the largest sets: a report whose keys are a part of another's is made from that one's groups."""
-    wanted = {report.keys for report in reports}
-    sets = sorted(keys for keys in wanted if not any(set(keys) < set(other) for other in wanted))
-    pane_ms = gcd(*(report.windows.pane_ms for report in reports))
+    single = {_single(report) for report in reports if isinstance(report.windows, Counts)}
+    wanted = {report.keys for report in reports if not isinstance(report.windows, Counts)}
+    sets = sorted(keys for keys in wanted if not any(set(keys) < set(other) for other in wanted)) + sorted(single)
+    pane_ms = gcd(*(report.windows.pane_ms for report in reports)) or 1
     offsets = {report.windows.shift_ms for report in reports}
     pane_ms = gcd(pane_ms, *(one - other for one in offsets for other in offsets))
     flags = {flag for report in reports for side in conditions(report) for flag in side}
     flags |= {_fired(report.windows) for report in reports if isinstance(report.windows, Sessions)}
     return Groupings(tuple(sets), pane_ms, min(offsets) % pane_ms, tuple(sorted(flags)))
+
+
+def _single(report: Report) -> tuple[str, ...]:
+    """Every event by itself."""
+    return (*report.keys, c.PLACE)
 
 
 def conditions(report: Report) -> tuple[set[str], set[str]]:

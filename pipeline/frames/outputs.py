@@ -12,8 +12,8 @@ from pipeline.frames import columns as c
 from pipeline.frames.checks import DETAILS, Check, reason_of
 from pipeline.frames.groupings import KEYS, Groupings
 from pipeline.time import rules
-from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
+from pipeline.time.counts import Counts
+from pipeline.time.report import Periodic, Report
 
 _PASSED: Final = int(Check.PASSED)
 _TIMES: Final = (c.FIRST_TIME, c.LAST_TIME)
@@ -55,9 +55,10 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
             c.WATERMARK: _same(frontier, rows),
             **{
-                name: (rows[name] if isinstance(report.windows, Sessions) else nothing.cast(pa.int64()))
+                name: (nothing.cast(pa.int64()) if isinstance(report.windows, Periodic) else rows[name])
                 for name in _TIMES
             },
+            c.PLACE: rows[c.PLACE] if isinstance(report.windows, Counts) else nothing.cast(pa.int64()),
         }
     )
 
@@ -65,6 +66,8 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
 def _pane_of(starts: pa.ChunkedArray, report: Report) -> pa.ChunkedArray:
     """The report's own panes, of which the fold's are parts."""
     windows = report.windows
+    if isinstance(windows, Counts):
+        return starts
     number = pc.divide(pc.add(starts, windows.shift_ms), windows.pane_ms)
     return pc.subtract(pc.multiply(number, windows.pane_ms), windows.shift_ms)
 
@@ -74,8 +77,8 @@ def _belongs(report: Report, groups: Groupings, watermark: int | None) -> pc.Exp
     mine = (pc.field(c.GROUPING) == groups.of(report)) & (pc.field(c.CHECK) <= int(Check.PARTLY_LATE))
     if groups.flags:
         mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(report)))
-    if isinstance(report.windows, Sessions):
-        return mine  # a flag tells which events are late
+    if not isinstance(report.windows, Periodic):
+        return mine  # of sessions a flag tells which events are late, and for count windows none is
     return mine & (pc.field(c.PANE_START) >= report.cutoff(watermark))
 
 

@@ -11,7 +11,11 @@ from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.tables.housekeeping import pane_starts
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, result_of
+from pipeline.time.calendar import Calendar
+from pipeline.time.counts import Counts
+from pipeline.time.grid import Grid
 from pipeline.time.report import Report
+from pipeline.time.sessions import Sessions
 
 _MADE_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
@@ -38,21 +42,28 @@ def create_tables(warehouse: str, reports: Sequence[Report]) -> list[str]:
 
 
 def _create(report: Report, warehouse: str) -> None:
-    open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(_definition(report))})
+    wanted = _definition(report)
+    table = open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(wanted)})
     check_made_as(report, warehouse)
+    if _told(report.name, warehouse)[_FREE] != wanted[_FREE]:
+        table.alter.set_table_properties({_MADE_AS: json.dumps(wanted)}, raise_if_not_exists=False)
+
+
+def made_as(name: str, warehouse: str) -> Report:
+    """A report as its table tells of it. Raises SetUpError if there is none."""
+    told = _told(name, warehouse)
+    kind = {"grid": Grid, "calendar": Calendar, "sessions": Sessions, "counts": Counts}[told.pop("kind")]
+    return Report(**{**told, "name": name, "keys": tuple(told["keys"]), "windows": kind(**told["windows"])})
 
 
 def check_made_as(report: Report, warehouse: str) -> None:
     """Raises SetUpError if a report has no table, or one that was made for something else."""
-    wanted, uri = _definition(report), result_of(report).uri(warehouse)
-    if not DeltaTable.is_deltatable(uri):
-        raise SetUpError(f"the warehouse {warehouse} has no report {report.name}: the service has yet to make it")
-    made_as = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
-    different = [name for name in wanted if made_as.get(name) != wanted[name]]
+    wanted, told = _definition(report), _told(report.name, warehouse)
+    different = [name for name in wanted if name != _FREE and told.get(name) != wanted[name]]
     if different:
         raise SetUpError(
             f"report {report.name} in the warehouse {warehouse} was made with "
-            f"{', '.join(f'{name} = {made_as.get(name)}' for name in different)}, but the settings say "
+            f"{', '.join(f'{name} = {told.get(name)}' for name in different)}, but the settings say "
             f"{', '.join(str(wanted[name]) for name in different)}. Set it back, or give the report another name"
         )
 
@@ -61,7 +72,15 @@ def _definition(report: Report) -> dict[str, Any]:
     """What a table holds depends on it."""
     told: dict[str, Any] = json.loads(json.dumps(asdict(replace(report, name=""))))
     kind = type(report.windows).__name__.lower()
-    return {name: value for name, value in told.items() if name not in ("name", _FREE)} | {"kind": kind}
+    return {name: value for name, value in told.items() if name != "name"} | {"kind": kind}
+
+
+def _told(name: str, warehouse: str) -> dict[str, Any]:
+    uri = f"{warehouse.rstrip('/')}/{name}"
+    if not DeltaTable.is_deltatable(uri):
+        raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
+    told: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
+    return told
 
 
 def _without_settings(warehouse: str, reports: Sequence[Report]) -> list[str]:

@@ -12,10 +12,12 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
+from pipeline.tables.count_results import CountResults
 from pipeline.tables.ledger import EPOCH
 from pipeline.tables.results import Results, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
+from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
 from pipeline.time.windows import Due
 
@@ -108,7 +110,9 @@ class WindowResults:
 
 def _kind(report: Report) -> Parted:
     windows = report.windows
-    return WindowResults(report, windows) if isinstance(windows, Periodic) else SessionResults(report, windows)
+    if isinstance(windows, Periodic):
+        return WindowResults(report, windows)
+    return CountResults(report, windows) if isinstance(windows, Counts) else SessionResults(report, windows)
 
 
 def _where(due: Due) -> str:

@@ -76,7 +76,7 @@ PANES: Final = TableSpec(
             pa.field(c.REPORT, pa.string()),
             *_longs(c.PANE_START),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME, c.PLACE),
         ]
     ),
     # Publication looks panes up by batch, report and time: statistics of further columns would only cost.

@@ -3,8 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pipeline.time import rules
+from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
-from pipeline.time.windows import Due, SessionLife, Windows
+from pipeline.time.sessions import Sessions
+from pipeline.time.windows import CountLife, Due, SessionLife, Windows
 
 Dues = Mapping[str, Due]
 """What is due of each report, by its name; a report of which nothing is due is not in it."""
@@ -17,11 +19,19 @@ class Lives:
         self._reports = {report.name: report for report in reports}
         self._lives = {report.name: _life(report) for report in reports}
 
-    def restore(self, name: str, panes: Iterable[int], published: int, watermarks: Collection[tuple[int, int]]) -> None:
-        """A report as the tables tell of it: its panes, the watermark of its last publication, all watermarks."""
+    def restore(
+        self, name: str, panes: Iterable[int], published_batch: int, watermarks: Collection[tuple[int, int]]
+    ) -> None:
+        """A report as the tables tell of it: its panes, the batch last published, all (watermark, batch) in order."""
         report = self._reports[name]
         lateness = report.allowed_lateness_ms
-        if not isinstance(report.windows, Periodic):
+        published = max(
+            (watermark for watermark, batch in watermarks if batch <= published_batch), default=rules.NO_WATERMARK
+        )
+        if isinstance(report.windows, Counts):
+            self._lives[name] = CountLife(published_batch)
+            return
+        if isinstance(report.windows, Sessions):
             self._lives[name] = SessionLife.restored(lateness, published, watermarks)
             return
         ends = {end for pane in panes for end in report.windows.ends(pane)}
@@ -32,7 +42,9 @@ class Lives:
         """What a batch makes due that counted events in `panes` and moved the watermark."""
         dues = {}
         for name, life in self._lives.items():
-            if isinstance(life, SessionLife):
+            if isinstance(life, CountLife):
+                dues[name] = life.after_batch(batch, counted=bool(panes))
+            elif isinstance(life, SessionLife):
                 dues[name] = life.after_batch(before, after, batch, counted=bool(panes))
             else:
                 grid = life.windows
@@ -42,10 +54,15 @@ class Lives:
 
     def at_start(self, watermark: int | None) -> Dues:
         """What a start publishes again: all that has fired and is not known to be closed and published."""
-        return {name: life.at_start(watermark) for name, life in self._lives.items()}
+        return {
+            name: life.at_start() if isinstance(life, CountLife) else life.at_start(watermark)
+            for name, life in self._lives.items()
+        }
 
 
-def _life(report: Report) -> Windows | SessionLife:
+def _life(report: Report) -> Windows | SessionLife | CountLife:
+    if isinstance(report.windows, Counts):
+        return CountLife()
     if isinstance(report.windows, Periodic):
         return Windows(report.windows, report.allowed_lateness_ms)
     return SessionLife(report.allowed_lateness_ms)

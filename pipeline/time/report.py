@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pipeline.time import rules
 from pipeline.time.calendar import Calendar
+from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
 from pipeline.time.sessions import Sessions
 
@@ -17,7 +18,7 @@ class Report:
     """A result table over the stream. Times in milliseconds."""
 
     name: str
-    windows: Periodic | Sessions
+    windows: Periodic | Sessions | Counts
     allowed_lateness_ms: int
     keys: tuple[str, ...] = ("user_id",)
     """Of `user_id`, `page_url` and `event_type`; none for one row per window."""

@@ -14,7 +14,8 @@ class Due:
 
     Those in `fired` fire for the first time, those in `again` fired before and have changed since. `fired_by` tells
     of both which batch's watermark first reached the end. Of sessions only `span` is known here: those that end after
-    the first and not after the second time; `fired_by` then tells which batch moved the watermark where.
+    the first and not after the second time; `fired_by` then tells which batch moved the watermark where. For count
+    windows the span is of batches.
     """
 
     fired: frozenset[int] = frozenset()
@@ -130,3 +131,23 @@ class SessionLife:
         self.closed = watermark - self.allowed_lateness_ms
         del self._steps[: bisect_left(self._steps, (self.closed, 0))]
         return due
+
+
+@dataclass(slots=True)
+class CountLife:
+    """A report's count windows, of which the driver knows only how far publication has come."""
+
+    published: int = 0
+    """The batch up to which full windows are published."""
+
+    def after_batch(self, batch: int, *, counted: bool) -> Due:
+        """What a batch makes due that counted events."""
+        if not counted:
+            return Due()
+        due = Due(span=(self.published, batch))
+        self.published = batch
+        return due
+
+    def at_start(self) -> Due:
+        """What a start publishes: windows that became full and were not."""
+        return Due(span=(self.published, rules.ANY_BATCH))

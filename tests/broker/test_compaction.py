@@ -20,6 +20,7 @@ REPORTS: dict[str, dict[str, Any]] = {
     "sliding": {"keys": ["event_type"], "window": {"size": "20s", "slide": "5s"}},
     "days": {"window": {"size": "1d", "zone": "Europe/Berlin"}, "allowed_lateness": "0s"},
     "sessions": {"keys": ["user_id"], "window": {"gap": "7s"}, "allowed_lateness": "3s"},
+    "threes": {"keys": ["user_id"], "window": {"count": 3}},
     "clicks": {"keys": ["user_id", "page_url"], "where": "event_type = 'click'"},
 }
 TIME = {"bound": "5s", "allowed_lateness": "15s", "idle_timeout": "30s", "max_future_skew": "1m"}

@@ -1,0 +1,65 @@
+"""Count windows from single events: the first `size` of a key are a window, and the next, and so on."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+from pipeline.tables.ledger import EPOCH
+from pipeline.tables.results import values
+from pipeline.tables.schemas import PANES
+from pipeline.time.counts import Counts
+from pipeline.time.report import Report
+from pipeline.time.windows import Due
+
+_NUMBERED: Final = """
+WITH numbered AS (
+  SELECT panes.*, (CAST(row_number() OVER ({by}ORDER BY batch, place) AS BIGINT) - 1) / {size} AS number
+  FROM panes
+  JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
+  WHERE report = '{report}'
+)
+"""
+_FULL: Final = """
+SELECT to_timestamp_micros(min(first_time) * 1000) AS window_start,
+  to_timestamp_micros((max(last_time) + 1) * 1000) AS window_end, {keys}
+  sum(page_views) AS page_views, sum(clicks) AS clicks, sum(0) AS late_events, max(batch) AS published_batch
+FROM numbered GROUP BY {keys}number
+HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
+"""
+_WAITING: Final = """
+SELECT {columns} FROM (SELECT *, count(*) OVER (PARTITION BY {keys}number) AS have FROM numbered) WHERE have < {size}
+"""
+
+
+class CountResults:
+    """The count windows of a report."""
+
+    def __init__(self, report: Report, windows: Counts) -> None:
+        self._report = report
+        self._size = windows.size
+        self._keys = "".join(f"{key}, " for key in report.keys)
+
+    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:
+        """The windows that became full in the batches that are due; a full window never changes."""
+        assert due.span is not None  # noqa: S101 - what is due of count windows has a span
+        after, until = due.span
+        full = _FULL.format(keys=self._keys, size=self._size, after=after, until=until)
+        return self._ask(full, last_batches, panes), None
+
+    def waiting(self, last_batches: Mapping[int, int], panes: DeltaTable) -> pa.Table:
+        """The events of windows that are not full, as rows of `panes`."""
+        columns = ", ".join(PANES.schema.names)
+        waiting = _WAITING.format(columns=columns, keys=self._keys, size=self._size)
+        return self._ask(waiting, last_batches, panes).cast(PANES.schema)
+
+    def _ask(self, select: str, last_batches: Mapping[int, int], panes: DeltaTable) -> pa.Table:
+        numbered = _NUMBERED.format(
+            by=f"PARTITION BY {self._keys[:-2]} " if self._keys else "",
+            size=self._size,
+            lives=values(last_batches.items()),
+            epoch=EPOCH,
+            report=self._report.name,
+        )
+        return pa.table(QueryBuilder().register(PANES.name, panes).execute(numbered + select))
