@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import drain, drain_report, growth, results
+from benchmarks import day, drain, drain_report, growth, results
 from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
@@ -50,6 +50,9 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
                 _drain(options, (broker, topic), work, console, parts)
             if "growth" in options.only:
                 _growth(options, (broker, topic), work, console, parts)
+    if "day" in options.only:
+        parts["day"] = day.seconds_to_publish(options.day_batches, options.day_users, work)
+        console.print(day.render(parts["day"]))
     if "freshness" in options.only:
         load = freshness.Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
         console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")

@@ -17,6 +17,10 @@ _ROCKSDB: Final = {
 }
 
 
+ONE_REPORT: Final = "tidemark"
+ALL_REPORTS: Final = "tidemark, three reports"
+
+
 class Job(StrEnum):
     """What is compared; the value is the module of its process."""
 
@@ -33,6 +37,7 @@ class Contestant:
     label: str
     batch: int | None = None
     conf: dict[str, str] = field(default_factory=dict)
+    all_reports: bool = False
 
     @property
     def title(self) -> str:
@@ -49,7 +54,11 @@ def contestants(
 
 
 def _ours(batches: Sequence[int | None]) -> list[Contestant]:
-    return [Contestant(Job.OURS, "tidemark", batch) for batch in batches]
+    """The work that the peers do, too, and all reports out of the box."""
+    return [
+        *(Contestant(Job.OURS, ONE_REPORT, batch) for batch in batches),
+        Contestant(Job.OURS, ALL_REPORTS, batches[0], all_reports=True),
+    ]
 
 
 def _defaults() -> list[Contestant]:

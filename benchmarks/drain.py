@@ -65,6 +65,7 @@ def drain_all(
                 batch=contestant.batch,
                 drains=plan.drains,
                 conf=contestant.conf,
+                all_reports=contestant.all_reports,
             )
             yield contestant, drain_alone(contestant, task)
 

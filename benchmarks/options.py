@@ -9,11 +9,11 @@ from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from producers.units import length_ms, whole
 
 T = TypeVar("T")
-PARTS: Final = ("drain", "freshness", "growth")
+PARTS: Final = ("drain", "freshness", "growth", "day")
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = ["--events", "600000", "--textbook-batches", "300000", "--duration", "1m", "--warm-up", "30s"]
-_QUICK_TOO: Final = ["--slice", "15s", "--rate", "10000", "--batches", "60", "--drains", "2"]
+_QUICK_TOO: Final = ["--slice", "15s", "--rate", "10000", "--batches", "60", "--drains", "2", "--day-batches", "300"]
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -26,7 +26,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", type=_of(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
     parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
-    for add in (_drain, _freshness, _growth):
+    for add in (_drain, _freshness, _growth, _day):
         add(parser)
     quick = [*_QUICK, *_QUICK_TOO] if "--quick" in arguments else []
     return parser.parse_args([*quick, *arguments])
@@ -54,6 +54,12 @@ def _freshness(parser: argparse.ArgumentParser) -> None:
 def _growth(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("growth").add_argument
     add("--batches", type=_of(whole), default=600, help="into how many the backlog is cut")
+
+
+def _day(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("day").add_argument
+    add("--day-batches", type=_of(whole), default=10_000, help="before the window is published")
+    add("--day-users", type=_of(whole), default=1000, help="rows of a batch, of ten times as many users in all")
 
 
 def _part(text: str) -> tuple[str, ...]:

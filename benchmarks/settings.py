@@ -16,4 +16,6 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
         "metrics": {"port": 0},
         "spark": {"conf": task.conf},
     }
+    if not task.all_reports:
+        sections["reports"] = {"page_views": {"keys": ["user_id"]}}
     return Settings(warehouse=str(warehouse), **sections)

@@ -23,6 +23,8 @@ class Task:
     batch: int | None = None
     drains: int = 3
     conf: dict[str, str] = field(default_factory=dict)
+    all_reports: bool = False
+    """Every report that the service has out of the box, and not page views per user alone, which the peers do."""
 
     def to_json(self) -> str:
         """For the command line of the process."""

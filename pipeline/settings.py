@@ -22,6 +22,7 @@ from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
 from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
 
 Key = Literal["user_id", "page_url", "event_type"]
@@ -195,6 +196,15 @@ _OUT_OF_THE_BOX: Final = {
 }
 
 
+class TotalsSettings(_Section):
+    """The table `user_totals`: per user, when it was first and last seen, its sessions, page views and clicks."""
+
+    gap: PositiveDuration = timedelta(minutes=30)
+    """A session ends when this passed without an event of the user."""
+    every: PositiveDuration = timedelta(minutes=1)
+    """The table is written anew when this much of event time has passed under the watermark."""
+
+
 class BatchSettings(_Section):
     """How the stream is cut into batches."""
 
@@ -245,6 +255,8 @@ class Settings(BaseSettings):
     """The windows of every report that does not name its own."""
     reports: Annotated[dict[str, ReportSettings], AfterValidator(_report_names)] = _OUT_OF_THE_BOX
     """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
+    totals: TotalsSettings | None = None
+    """With it `user_totals` is kept, for all time."""
     batch: BatchSettings = BatchSettings()
     metrics: MetricsSettings = MetricsSettings()
     spark: SparkSettings = SparkSettings()
@@ -255,13 +267,18 @@ class Settings(BaseSettings):
             bound_ms=milliseconds(self.time.bound),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
-            reports=tuple(self._report(name, report) for name, report in self.reports.items()),
+            reports=(*(self._report(name, report) for name, report in self.reports.items()), *self._totals()),
             time_of=self.time.of,
             strategy=self.time.strategy,
             marker=self.time.marker,
             lag_ms=milliseconds(self.time.lag),
             all_idle=self.time.all_idle,
         )
+
+    def _totals(self) -> list[Report]:
+        if self.totals is None:
+            return []
+        return [Report("user_totals", Totals(milliseconds(self.totals.gap), milliseconds(self.totals.every)), 0)]
 
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness

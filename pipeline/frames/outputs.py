@@ -58,6 +58,7 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
                 name: (nothing.cast(pa.int64()) if isinstance(report.windows, Periodic) else rows[name])
                 for name in _TIMES
             },
+            c.SESSIONS: nothing.cast(pa.int64()),
             c.PLACE: rows[c.PLACE] if isinstance(report.windows, Counts) else nothing.cast(pa.int64()),
         }
     )

@@ -16,16 +16,18 @@ from pipeline.tables.results import values
 from pipeline.tables.schemas import PANES, WRITER_APP
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.swap import swap
+from pipeline.tables.total_results import TotalResults
 from pipeline.time import rules
 from pipeline.time.counts import Counts
-from pipeline.time.report import Report
+from pipeline.time.report import Report, cutoffs
 from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
 
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
 _SQL: Final = """
 SELECT report, pane_start, user_id, page_url, event_type, max(batch) AS batch, sum(page_views) AS page_views,
   sum(clicks) AS clicks, sum(late_events) AS late_events, min(watermark) AS watermark,
-  min(first_time) AS first_time, max(last_time) AS last_time, max(place) AS place
+  min(first_time) AS first_time, max(last_time) AS last_time, max(place) AS place, max(sessions) AS sessions
 FROM panes
 JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
 WHERE report = '{report}' AND pane_start >= {earliest}
@@ -64,6 +66,9 @@ class Compaction:
     def _rows(self, report: Report, last_batches: Mapping[int, int], watermark: int | None) -> pa.Table:
         if isinstance(report.windows, Counts):
             return CountResults(report, report.windows).waiting(last_batches, self._table)
+        if isinstance(report.windows, Totals):
+            settled, _ = cutoffs(self._reports, watermark)
+            return TotalResults(report, report.windows).compacted(last_batches, self._table, settled)
         if isinstance(report.windows, Sessions):
             return _live(SessionResults(report, report.windows), report, last_batches, self._table, watermark)
         sql = _SQL.format(

@@ -16,8 +16,10 @@ from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
 
 _MADE_AS: Final = "tidemark.report"
+_KINDS: Final = {kind.__name__.lower(): kind for kind in (Calendar, Counts, Grid, Sessions, Totals)}
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
@@ -52,7 +54,9 @@ def _create(report: Report, warehouse: str) -> None:
 def made_as(name: str, warehouse: str) -> Report:
     """A report as its table tells of it. Raises SetUpError if there is none."""
     told = _told(name, warehouse)
-    kind = {"grid": Grid, "calendar": Calendar, "sessions": Sessions, "counts": Counts}[told.pop("kind")]
+    kind = {"grid": Grid, "calendar": Calendar, "sessions": Sessions, "counts": Counts, "totals": Totals}[
+        told.pop("kind")
+    ]
     return Report(**{**told, "name": name, "keys": tuple(told["keys"]), "windows": kind(**told["windows"])})
 
 

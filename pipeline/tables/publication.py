@@ -17,8 +17,10 @@ from pipeline.tables.ledger import EPOCH
 from pipeline.tables.results import Results, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
+from pipeline.tables.total_results import TotalResults
 from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
+from pipeline.time.totals import Totals
 from pipeline.time.windows import Due
 
 _SQL: Final = """
@@ -112,6 +114,8 @@ def _kind(report: Report) -> Parted:
     windows = report.windows
     if isinstance(windows, Periodic):
         return WindowResults(report, windows)
+    if isinstance(windows, Totals):
+        return TotalResults(report, windows)
     return CountResults(report, windows) if isinstance(windows, Counts) else SessionResults(report, windows)
 
 

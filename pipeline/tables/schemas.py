@@ -12,6 +12,7 @@ from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.time.grid import Grid
 from pipeline.time.report import Report
+from pipeline.time.totals import Totals
 
 WRITER_APP: Final = "tidemark"
 """Application id of the transactions on a report's table; their version is the batch last published."""
@@ -76,7 +77,7 @@ PANES: Final = TableSpec(
             pa.field(c.REPORT, pa.string()),
             *_longs(c.PANE_START),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME, c.PLACE),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
         ]
     ),
     # Publication looks panes up by batch, report and time: statistics of further columns would only cost.
@@ -117,7 +118,9 @@ CORRECTIONS: Final = TableSpec(
 
 
 def result_of(report: Report) -> TableSpec:
-    """The result table of a report: one row for each window and key."""
+    """The result table of a report: one row for each window and key; of totals one for each user."""
+    if isinstance(report.windows, Totals):
+        return _totals(report.name)
     return TableSpec(
         report.name,
         pa.schema(
@@ -132,6 +135,12 @@ def result_of(report: Report) -> TableSpec:
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
+
+
+def _totals(name: str) -> TableSpec:
+    seen = [pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("first_seen", "last_seen")]
+    longs = _longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH)
+    return TableSpec(name, pa.schema([pa.field(c.USER_ID, pa.string()), *seen, *longs]))
 
 
 def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:

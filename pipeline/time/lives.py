@@ -6,6 +6,7 @@ from pipeline.time import rules
 from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
 from pipeline.time.windows import CountLife, Due, SessionLife, Windows
 
 Dues = Mapping[str, Due]
@@ -34,9 +35,10 @@ class Lives:
         if isinstance(report.windows, Sessions):
             self._lives[name] = SessionLife.restored(lateness, published, watermarks)
             return
-        ends = {end for pane in panes for end in report.windows.ends(pane)}
+        windows = report.windows.grid if isinstance(report.windows, Totals) else report.windows
+        ends = {end for pane in panes for end in windows.ends(windows.pane_start(pane))}
         known = {end for end in ends if not rules.has_closed(end, published, lateness)}
-        self._lives[name] = Windows.restored(report.windows, lateness, known, watermarks)
+        self._lives[name] = Windows.restored(windows, lateness, known, watermarks)
 
     def after_batch(self, panes: Collection[int], before: int | None, after: int | None, batch: int) -> Dues:
         """What a batch makes due that counted events in `panes` and moved the watermark."""
@@ -63,6 +65,8 @@ class Lives:
 def _life(report: Report) -> Windows | SessionLife | CountLife:
     if isinstance(report.windows, Counts):
         return CountLife()
+    if isinstance(report.windows, Totals):
+        return Windows(report.windows.grid, 0)
     if isinstance(report.windows, Periodic):
         return Windows(report.windows, report.allowed_lateness_ms)
     return SessionLife(report.allowed_lateness_ms)

@@ -8,6 +8,7 @@ from pipeline.time.calendar import Calendar
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
 from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
 
 Periodic = Grid | Calendar
 """Windows whose ends are known from the clock alone."""
@@ -18,7 +19,7 @@ class Report:
     """A result table over the stream. Times in milliseconds."""
 
     name: str
-    windows: Periodic | Sessions | Counts
+    windows: Periodic | Sessions | Counts | Totals
     allowed_lateness_ms: int
     keys: tuple[str, ...] = ("user_id",)
     """Of `user_id`, `page_url` and `event_type`; none for one row per window."""
@@ -32,6 +33,9 @@ class Report:
 
 
 def cutoffs(reports: Sequence[Report], watermark: int | None) -> tuple[int, int]:
-    """Events before the first are too late for every report, those before the second for some."""
-    found = [report.cutoff(watermark) for report in reports]
+    """Events before the first are too late for every report, those before the second for some.
+
+    Totals take what any other report takes.
+    """
+    found = [report.cutoff(watermark) for report in reports if not isinstance(report.windows, Totals)]
     return min(found), max(found)

@@ -1,0 +1,82 @@
+"""Totals per user: what its settled sessions add up to, and the sessions that an event may still join.
+
+A session is settled when no event that is not too late can join it; compaction then keeps only how many there were.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+from pipeline.frames import columns as c
+from pipeline.tables.ledger import EPOCH
+from pipeline.tables.results import values
+from pipeline.tables.schemas import PANES
+from pipeline.time.report import Report
+from pipeline.time.totals import Totals
+from pipeline.time.windows import Due
+
+_NUMBERED: Final = """
+WITH parts AS (
+  SELECT panes.* FROM panes
+  JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
+  WHERE report = '{report}'
+), placed AS (
+  SELECT *, max(last_time) OVER (
+    PARTITION BY user_id ORDER BY first_time, last_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+  ) + {gap_ms} AS reach FROM parts WHERE sessions IS NULL
+), numbered AS (
+  SELECT *, sum(CASE WHEN first_time <= reach THEN 0 ELSE 1 END) OVER (
+    PARTITION BY user_id ORDER BY first_time, last_time ROWS UNBOUNDED PRECEDING
+  ) AS number FROM placed
+), kept AS (
+  SELECT user_id, min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
+    sum(clicks) AS clicks, max(batch) AS batch, 1 AS sessions, max(last_time) + {gap_ms} < {settled} AS is_settled
+  FROM numbered GROUP BY user_id, number
+  UNION ALL
+  SELECT user_id, first_time, last_time, page_views, clicks, batch, sessions, true FROM parts
+  WHERE sessions IS NOT NULL
+)
+"""
+_TOTALS: Final = """
+SELECT user_id, to_timestamp_micros(min(first_time) * 1000) AS first_seen,
+  to_timestamp_micros(max(last_time) * 1000) AS last_seen, sum(sessions) AS sessions,
+  sum(page_views) AS page_views, sum(clicks) AS clicks, max(batch) AS published_batch
+FROM kept GROUP BY user_id
+"""
+_PANES: Final = """
+SELECT max(batch) AS batch, '{report}' AS report, min(first_time) AS pane_start, user_id,
+  sum(page_views) AS page_views, sum(clicks) AS clicks, 0 AS late_events, min(first_time) AS first_time,
+  max(last_time) AS last_time, CASE WHEN is_settled THEN sum(sessions) END AS sessions
+FROM kept GROUP BY user_id, is_settled, CASE WHEN is_settled THEN 0 ELSE first_time END
+"""
+
+
+class TotalResults:
+    """The totals of a report."""
+
+    def __init__(self, report: Report, windows: Totals) -> None:
+        self._report = report
+        self._gap_ms = windows.gap_ms
+
+    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:  # noqa: ARG002 - all of it is due
+        """The totals of every user, in the place of the whole table."""
+        return self._ask(_TOTALS, last_batches, panes, settled=0), f"{c.USER_ID} IS NOT NULL"
+
+    def compacted(self, last_batches: Mapping[int, int], panes: DeltaTable, settled: int) -> pa.Table:
+        """Rows of `panes`: one per user for what is settled, that is, ended before `settled`; one per other session."""
+        found = self._ask(_PANES.format(report=self._report.name), last_batches, panes, settled)
+        nothing = {name: pa.nulls(len(found)) for name in PANES.schema.names if name not in found.column_names}
+        whole = pa.table({**{name: found[name] for name in found.column_names}, **nothing})
+        return whole.select(PANES.schema.names).cast(PANES.schema)
+
+    def _ask(self, select: str, last_batches: Mapping[int, int], panes: DeltaTable, settled: int) -> pa.Table:
+        kept = _NUMBERED.format(
+            lives=values(last_batches.items()),
+            epoch=EPOCH,
+            report=self._report.name,
+            gap_ms=self._gap_ms,
+            settled=settled,
+        )
+        return pa.table(QueryBuilder().register(PANES.name, panes).execute(kept + select))

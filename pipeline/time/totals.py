@@ -1,0 +1,32 @@
+"""Totals of a key over all time, with the number of its sessions."""
+
+from dataclasses import dataclass
+
+from pipeline.time.grid import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sessions end after `gap_ms` without an event; the totals are published whenever a stretch of `every_ms` fires."""
+
+    gap_ms: int
+    every_ms: int
+
+    @property
+    def pane_ms(self) -> int:
+        """Events of a key in a stretch of this length are always one session."""
+        return self.gap_ms
+
+    @property
+    def shift_ms(self) -> int:
+        """Panes begin at multiples of their length."""
+        return 0
+
+    @property
+    def grid(self) -> Grid:
+        """When they are published."""
+        return Grid(self.every_ms, self.every_ms)
+
+    def earliest_after(self, horizon: int) -> int:
+        """A session that ends before this can be joined by no event after it."""
+        return horizon
