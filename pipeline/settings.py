@@ -171,10 +171,18 @@ class ReportSettings(_Section):
     """Of `user_id`, `page_url` and `event_type`: the table has a row for each in a window. None: one row per window."""
     where: str = ""
     """Which events belong to it, in SQL over the event's fields, such as `event_type = 'click'`; by default all."""
+    unique_users: bool = False
+    """Whether it counts the different users of a window, exactly; in windows of time only."""
     window: WindowSettings | None = None
     """Its windows; by default those of `window`."""
     allowed_lateness: Duration | None = None
     """Its allowed lateness; by default that of `time.allowed_lateness`."""
+
+    @model_validator(mode="after")
+    def _users_of_a_time(self) -> Self:
+        if self.unique_users and self.window and self.window.model_fields_set & {"gap", "count"}:
+            raise ValueError("unique_users can be counted in windows of time, not in sessions or counts of events")
+        return self
 
 
 def _report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
@@ -288,4 +296,5 @@ class Settings(BaseSettings):
             allowed_lateness_ms=milliseconds(lateness),
             keys=tuple(sorted(set(report.keys))),
             where=report.where,
+            unique_users=report.unique_users,
         )

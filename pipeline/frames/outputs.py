@@ -49,7 +49,7 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
             c.BATCH: _same(batch, rows),
             c.REPORT: _same(report.name, rows),
             c.PANE_START: _pane_of(rows[c.PANE_START], report),
-            **{key: (rows[key] if key in report.keys else nothing.cast(pa.string())) for key in KEYS},
+            **{key: (rows[key] if key in report.parted_by else nothing.cast(pa.string())) for key in KEYS},
             c.PAGE_VIEWS: pc.subtract(rows[c.RECORDS], rows[c.CLICKS]),
             c.CLICKS: rows[c.CLICKS],
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),

@@ -45,11 +45,12 @@ WITH now AS (
   FROM {panes} AS panes CROSS JOIN (VALUES {backs}) AS back (n) CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 )
-SELECT window_start, window_end, {keys}page_views, clicks, late_events, published_batch,
+SELECT window_start, window_end, {keys}page_views, clicks, {unique_users}late_events, published_batch,
   CASE WHEN {is_corrected} THEN 'corrected' WHEN window_end <= {closed} THEN 'closed' ELSE 'fired' END AS state
 FROM {result} AS shown CROSS JOIN now {corrections}
 UNION ALL
-SELECT {start} AS window_start, {end} AS window_end, {keys}sum(page_views), sum(clicks), sum(0), max(batch), 'open'
+SELECT {start} AS window_start, {end} AS window_end, {keys}sum(page_views), sum(clicks), {count_users}
+  sum(0), max(batch), 'open'
 FROM parts WHERE window_end_ms > pane_start AND window_end_ms > frontier
 GROUP BY {keys}window_end_ms
 """
@@ -79,6 +80,8 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
         backs=", ".join(f"({number})" for number in range(-(-grid.size_ms // grid.slide_ms))),
         report=name,
         keys="".join(f"{key}, " for key in report.keys),
+        unique_users="unique_users, " if report.unique_users else "",
+        count_users="count(DISTINCT user_id), " if report.unique_users else "",
         closed=time.format(f"now.watermark - {report.allowed_lateness_ms}"),
         start=time.format(f"window_end_ms - {grid.size_ms}"),
         end=time.format("window_end_ms"),

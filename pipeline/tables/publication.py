@@ -23,6 +23,7 @@ from pipeline.time.report import Periodic, Report
 from pipeline.time.totals import Totals
 from pipeline.time.windows import Due
 
+UNIQUE_USERS: Final = "count(DISTINCT user_id) AS unique_users,"
 _SQL: Final = """
 SELECT
   to_timestamp_micros(window_start * 1000) AS window_start,
@@ -30,6 +31,7 @@ SELECT
   {keys}
   sum(page_views) AS page_views,
   sum(clicks) AS clicks,
+  {unique_users}
   sum(CASE WHEN watermark >= window_end THEN page_views + clicks ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
 FROM panes
@@ -104,6 +106,7 @@ class WindowResults:
             epoch=EPOCH,
             report=self._report.name,
             keys="".join(f"{key}, " for key in self._report.keys),
+            unique_users=UNIQUE_USERS if self._report.unique_users else "",
             allowed_lateness_ms=self._report.allowed_lateness_ms,
             first=min(panes)[0],
             last=max(panes)[0],

@@ -128,7 +128,8 @@ def result_of(report: Report) -> TableSpec:
                 pa.field(c.WINDOW_START, pa.timestamp("us", tz="UTC")),
                 pa.field(c.WINDOW_END, pa.timestamp("us", tz="UTC")),
                 *_texts(*report.keys),
-                *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.PUBLISHED_BATCH),
+                *_longs(c.PAGE_VIEWS, c.CLICKS, *([c.UNIQUE_USERS] if report.unique_users else [])),
+                *_longs(c.LATE_EVENTS, c.PUBLISHED_BATCH),
             ]
         ),
     )

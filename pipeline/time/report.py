@@ -25,6 +25,13 @@ class Report:
     """Of `user_id`, `page_url` and `event_type`; none for one row per window."""
     where: str = ""
     """SQL over an event's fields; only events for which it holds belong to the report."""
+    unique_users: bool = False
+    """Whether it counts the different users, too."""
+
+    @property
+    def parted_by(self) -> tuple[str, ...]:
+        """By what its panes are kept: the keys, and the user where different users are counted."""
+        return tuple(sorted({*self.keys, "user_id"})) if self.unique_users else self.keys
 
     def cutoff(self, watermark: int | None) -> int:
         """Events before this time are too late: every window they would belong to has closed."""
