@@ -26,8 +26,8 @@ demo: setup ## Kafka, producers and the pipeline on this machine; ARGS=... are p
 test: setup ## all tests, with a real Spark and a real Kafka; ARGS=... are passed on to pytest
 	$(RUN) pytest $(ARGS)
 
-test-fast: $(SYNCED) ## the tests that need neither a JVM nor a broker
-	$(RUN) pytest -m "not jvm and not broker" $(ARGS)
+test-fast: $(SYNCED) ## the tests that need neither a JVM nor a broker, with fewer random examples than `make test`
+	$(RUN) pytest -m "not jvm and not broker" --hypothesis-profile=quick $(ARGS)
 
 check: $(SYNCED) ## lint, format, types and the layers: what CI runs
 	.venv/bin/ruff check .

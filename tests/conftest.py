@@ -5,12 +5,17 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.kafka_cluster import Cluster, any_cluster
 
 # What a test asks for says what it needs, so that `-m "not jvm and not broker"` cannot miss one.
 MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
 
+# Random streams are judged by what they show, not by how long a busy machine takes. Few are enough between two edits.
+settings.register_profile("full", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=15)
+settings.load_profile("full")
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
 PY4J_SOCKETS = r"ignore:unclosed <socket\.socket fd=\d+, family=2, .*laddr=\('127\.0\.0\.1':ResourceWarning"

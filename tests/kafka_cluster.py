@@ -6,10 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import docker
-from docker.errors import DockerException
-from testcontainers.community.kafka import KafkaContainer
-
 from demo.broker import Broker
 from demo.topics import create_topic
 
@@ -30,6 +26,9 @@ class Cluster(NamedTuple):
 
 def docker_answers() -> bool:
     """Whether a Docker engine answers here."""
+    import docker  # noqa: PLC0415 - half a second, which every run of a single test would wait for
+    from docker.errors import DockerException  # noqa: PLC0415
+
     try:
         with contextlib.closing(docker.from_env(timeout=ENGINE_S)) as client:
             return bool(client.ping())
@@ -51,6 +50,8 @@ def any_cluster(data_dir: Path) -> Iterator[Cluster]:
 @contextlib.contextmanager
 def container_cluster() -> Iterator[Cluster]:
     """Kafka in a container, told what the embedded one is told."""
+    from testcontainers.community.kafka import KafkaContainer  # noqa: PLC0415 - as long again
+
     container = KafkaContainer(IMAGE).with_kraft().with_env("KAFKA_AUTO_CREATE_TOPICS_ENABLE", "false")
     container = container.with_env("KAFKA_LOG_RETENTION_MS", "-1")
     container = container.with_env("KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR", "1")

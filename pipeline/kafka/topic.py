@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from confluent_kafka import (
@@ -31,6 +31,8 @@ class Topic:
 
     admin: AdminClient
     name: str
+    patience_s: float = _REQUEST_SECONDS
+    """How long a call waits for its answer."""
 
     def earliest(self) -> dict[int, int]:
         """The first offset still kept, per partition. Raises TransientError if the broker does not answer."""
@@ -63,8 +65,8 @@ class Topic:
         earliest = self.earliest()
         asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(self.name, number) for number in earliest])]
         try:
-            answer = self.admin.list_consumer_group_offsets(asked, request_timeout=_REQUEST_SECONDS)[group]
-            found = {tp.partition: tp.offset for tp in answer.result(_REQUEST_SECONDS).topic_partitions}
+            answer = self.admin.list_consumer_group_offsets(asked, request_timeout=self.patience_s)[group]
+            found = {tp.partition: tp.offset for tp in answer.result(self.patience_s).topic_partitions}
         except (KafkaException, TimeoutError) as error:
             raise TransientError(f"the broker did not tell the offsets of group {group}: {error}") from error
         if all(offset < 0 for offset in found.values()):
@@ -91,17 +93,17 @@ class Topic:
         asked = {TopicPartition(self.name, number): spec for number in self._partitions()}
         try:
             answers = self.admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_REQUEST_SECONDS
+                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.patience_s
             )
-            return {tp.partition: answer.result(_REQUEST_SECONDS).offset for tp, answer in answers.items()}
+            return {tp.partition: answer.result(self.patience_s).offset for tp, answer in answers.items()}
         except (KafkaException, TimeoutError) as error:
             raise TransientError(f"the broker did not tell the offsets of topic {self.name}: {error}") from error
 
     def _partitions(self) -> list[int]:
         # describe_topics and not list_topics: the latter creates a missing topic where the broker allows it.
-        asked = self.admin.describe_topics(TopicCollection([self.name]), request_timeout=_REQUEST_SECONDS)
+        asked = self.admin.describe_topics(TopicCollection([self.name]), request_timeout=self.patience_s)
         try:
-            return sorted(partition.id for partition in asked[self.name].result(_REQUEST_SECONDS).partitions)
+            return sorted(partition.id for partition in asked[self.name].result(self.patience_s).partitions)
         except TimeoutError as error:
             raise TransientError("no broker answers: the request timed out") from error
         except KafkaException as error:
@@ -117,10 +119,11 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
     """
     topic = Topic(AdminClient(client_options(kafka)), kafka.topic)
     left = milliseconds(kafka.connect_timeout) / 1000
+    hasty = replace(topic, patience_s=min(_REQUEST_SECONDS, left))  # one request must not outlast the timeout
     began = time.monotonic()
     while True:
         try:
-            topic.log_ends()
+            hasty.log_ends()
             return topic
         except TransientError as error:
             if time.monotonic() - began >= left:

@@ -1,6 +1,7 @@
 """The truth of a run equals what anyone recounts from its bytes."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,9 @@ LATE_BY = 600_000
 UNRULY = Disorder(jitter_ms=5_000, late_share=0.02, late_by_ms=LATE_BY, future_share=0.01, malformed_share=0.05)
 
 
+@cache
 def counted_both_ways(steps: int = 100, looking: bool = False) -> tuple[Truth, Recount]:
-    """The truth and the recount of 100 events a second; `looking` asks for the truth each time."""
+    """The truth and the recount of 100 events a second, for reading; `looking` asks for the truth each time."""
     simulator = Simulator(Site(users=400), UNRULY, START)
     now = START + steps * 1_000
     tally = Tally(simulator.user_ids, 60_000)
