@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from pipeline.frames.checks import Check, verdict_of
 from pipeline.tables.ledger import EPOCH, LedgerRow
+from pipeline.tables.policies import to_text
 from pipeline.time.lives import Dues
-from pipeline.time.verdicts import Verdict
+from pipeline.time.slack import slack
+from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier
 
 
@@ -19,6 +21,8 @@ class Tally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     partly_late: int = 0
     """Of those counted: too late for some reports."""
+    panes: Counter[int] = field(default_factory=Counter)
+    """Those counted, by pane."""
     max_event_time: int | None = None
 
     @property
@@ -62,6 +66,7 @@ class Tallies:
         tally.max_event_time = max(times, default=None)
         if row.pane is not None:
             self.panes.add(row.pane)
+            tally.panes[row.pane] += row.records
         self.ages_ms[row.age_ms] += row.records
 
     def of(self, partition: int) -> Tally:
@@ -84,6 +89,7 @@ class Batch:
     tallies: Tallies
     dues: Dues
     folded_at: int
+    policy: Policy
 
     @property
     def epoch(self) -> int:
@@ -116,7 +122,12 @@ class Batch:
             watermark_before=self.before.watermark,
             watermark=self.after.watermark,
             committed_at=committed_at,
+            slack=[{"slack_ms": ahead, "records": n} for ahead, n in self._slack(tally).items()],
+            policy=None if self.number % EPOCH else to_text(self.policy),
         )
+
+    def _slack(self, tally: Tally) -> Mapping[int, int]:
+        return slack(tally.panes, self.before.watermark, self.policy)
 
 
 def positions(frontier: Frontier) -> Mapping[int, int]:

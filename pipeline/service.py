@@ -118,7 +118,8 @@ class Service:
         self._number += 1
         self._frontier = after
         dues = self._lives.after_batch(tallies.panes, before.watermark, after.watermark, self._number)
-        return Batch(self._number, self._parts.topic.name, before, after, tallies, dues, folded_at)
+        topic = self._parts.topic.name
+        return Batch(self._number, topic, before, after, tallies, dues, folded_at, self._parts.policy)
 
     def _write_ahead(self, folded: DataFrame, batch: Batch) -> None:
         """Step 2: partial counts and dead letters; void until the commit."""

@@ -72,7 +72,7 @@ def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[in
         _give_way(parts, rows[0].epoch, tenure.epoch)
     frontier = _frontier(rows, parts, kafka)
     number = (rows[0].epoch + 1 if rows else 1) * EPOCH
-    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), {}, parts.now())
+    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), {}, parts.now(), parts.policy)
     return (number, frontier, before) if parts.ledger.commit_next(opening.ledger_rows(parts.now())) else None
 
 

@@ -6,7 +6,7 @@ last saw, or fails: a second writer is refused. (It also takes about 6 ms instea
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
@@ -45,6 +45,10 @@ class LedgerRow:
     watermark_before: int | None
     watermark: int | None
     committed_at: int
+    slack: list[dict[str, int]] = field(default_factory=list)
+    """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
+    policy: str | None = None
+    """The rules of the epoch, as JSON; in the row that opens it."""
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:

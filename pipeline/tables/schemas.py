@@ -66,6 +66,8 @@ LEDGER: Final = TableSpec(
                 "gap",
             ),
             *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
+            pa.field("slack", pa.list_(pa.struct(_longs("slack_ms", c.RECORDS)))),
+            pa.field("policy", pa.string()),
         ]
     ),
 )

@@ -49,6 +49,14 @@ class Calendar:
         """Start of the window with this end."""
         return self._window(end - 1)[0]
 
+    def latest_end(self, time: int) -> int:
+        """End of the window that a time belongs to."""
+        return self._window(time)[1]
+
+    def reached(self, watermark: int) -> int:
+        """The latest end of a window that a watermark has reached."""
+        return self._window(watermark)[0]
+
     def earliest_after(self, horizon: int) -> int:
         """The earliest time whose window ends after `horizon`."""
         return self._window(horizon)[0]

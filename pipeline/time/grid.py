@@ -41,6 +41,14 @@ class Grid:
         """Start of the window with this end."""
         return end - self.size_ms
 
+    def latest_end(self, time: int) -> int:
+        """End of the last window that a time belongs to."""
+        return self._start(time) + self.size_ms
+
+    def reached(self, watermark: int) -> int:
+        """The latest end of a window that a watermark has reached."""
+        return self._start(watermark - self.size_ms) + self.size_ms
+
     def earliest_after(self, horizon: int) -> int:
         """The earliest time of which some window ends after `horizon`."""
         return self._start(horizon - self.size_ms) + self.slide_ms

@@ -38,6 +38,15 @@ class Report:
         frontier = rules.NO_WATERMARK if watermark is None else watermark
         return self.windows.earliest_after(frontier - self.allowed_lateness_ms)
 
+    def too_late_at(self, time: int) -> int:
+        """The watermark at which an event becomes too late: then the last window that it would belong to closes."""
+        return self.windows.latest_end(time) + self.allowed_lateness_ms
+
+
+def too_late_at(reports: Sequence[Report], time: int) -> int:
+    """The watermark at which an event becomes too late for every report."""
+    return max(report.too_late_at(time) for report in reports)
+
 
 def cutoffs(reports: Sequence[Report], watermark: int | None) -> tuple[int, int]:
     """Events before the first are too late for every report, those before the second for some.

@@ -22,6 +22,14 @@ class Sessions:
         """Panes begin at multiples of their length."""
         return 0
 
+    def latest_end(self, time: int) -> int:
+        """End of the session that an event alone would be."""
+        return time + self.gap_ms
+
+    def reached(self, watermark: int) -> int:
+        """The latest end that a watermark has reached: a session may end at any time."""
+        return watermark
+
     def earliest_after(self, horizon: int) -> int:
         """The earliest time whose own window ends after `horizon`."""
         return horizon - self.gap_ms + 1

@@ -9,7 +9,7 @@ from prometheus_client import generate_latest
 from pipeline.batch import Batch, Tallies, Tally
 from pipeline.errors import TransientError
 from pipeline.observe.observer import Observer
-from pipeline.settings import MetricsSettings
+from pipeline.settings import MetricsSettings, Settings
 from pipeline.time.verdicts import Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.time.windows import Due
@@ -50,7 +50,8 @@ def batch(before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verd
     """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
     partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
     ages = Counter({1000: sum(tally.records for tally in partitions.values())})
-    return Batch(1_000_000_001, "clicks", before, after, Tallies(partitions, set(), ages), {"page_views": due}, START)
+    tallies = Tallies(partitions, set(), ages)
+    return Batch(1_000_000_001, "clicks", before, after, tallies, {"page_views": due}, START, Settings().policy())
 
 
 def samples(observer: Observer) -> dict[str, float]:

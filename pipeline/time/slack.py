@@ -1,0 +1,33 @@
+"""How much smaller the bound could have been before a counted event would have come too late."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from pipeline.time.report import too_late_at
+from pipeline.time.verdicts import Policy, Strategy
+
+_DIGITS: Final = 3
+
+
+def slack(counted: Mapping[int, int], watermark: int | None, policy: Policy) -> dict[int, int]:
+    """Milliseconds of slack -> counted events, given those of a batch by pane and the watermark from before it.
+
+    With a bound smaller by the slack the watermark would have been that much higher, and the events too late. So
+    what has more slack than the bound itself is not told: no bound is below zero. Of sessions it is right to a pane's
+    length. Empty where no bound moves the watermark.
+    """
+    if watermark is None or policy.strategy is not Strategy.BOUNDED:
+        return {}
+    found: Counter[int] = Counter()
+    for pane, records in counted.items():
+        ahead = max(1, too_late_at(policy.reports, pane) - watermark)
+        if ahead <= policy.bound_ms:
+            found[_rough(ahead, policy.bound_ms)] += records
+    return dict(sorted(found.items()))
+
+
+def _rough(slack_ms: int, bound_ms: int) -> int:
+    """Rounded up to three digits of the bound, so that short panes under a long bound do not fill the ledger."""
+    step: int = 10 ** max(len(str(bound_ms)) - _DIGITS, 0)
+    return -(-slack_ms // step) * step
