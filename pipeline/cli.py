@@ -82,12 +82,19 @@ def _given(warehouse: str | None) -> str:
     return warehouse
 
 
+def _advise(arguments: Sequence[str]) -> int:
+    from pipeline.advise import advise
+
+    return advise(arguments)
+
+
 def _say(error: Exception, code: int) -> int:
     print(f"tidemark: {error}", file=sys.stderr)
     return code
 
 
 _VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
+    "advise": _advise,
     "correct": _correct,
     "live": _live,
     "run": _run,

@@ -37,12 +37,12 @@ def read_history(warehouse: str) -> History:
     ledger = _Warehouse(warehouse)
     told = {row["epoch"]: from_text(row["policy"]) for row in ledger.ask(_POLICIES)}
     events = {row["epoch"]: row["events"] for row in ledger.ask(_EVENTS)}
-    if not told or not sum(events.values()):
-        raise SetUpError(f"the ledger at {warehouse!r} has no events yet: let a service run first")
-    newest = told[max(told)]
-    if newest.strategy is not Strategy.BOUNDED:
-        raise SetUpError(f"the watermark of {warehouse!r} is {newest.strategy}: advice is for time.strategy bounded")
     policies = {epoch: policy for epoch, policy in told.items() if policy.strategy is Strategy.BOUNDED}
+    newest = told[max(told)] if told else None
+    if newest and newest.strategy is not Strategy.BOUNDED:
+        raise SetUpError(f"the watermark of {warehouse!r} is {newest.strategy}: advice is for time.strategy bounded")
+    if not newest or not sum(events[epoch] for epoch in policies):
+        raise SetUpError(f"the ledger at {warehouse!r} has no events yet: let a service run first")
     counted = [row for row in ledger.ask(_COUNTED) if row["epoch"] in policies]
     return History(
         bound_ms=newest.bound_ms,

@@ -29,7 +29,8 @@ Key = Literal["user_id", "page_url", "event_type"]
 _UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def _parse_duration(value: Any) -> Any:
+def parse_duration(value: Any) -> Any:
+    """A duration from its text, anything else as it is. Raises ValueError with a sentence."""
     if not isinstance(value, str):
         return value
     found = re.fullmatch(r"\s*(\d+)\s*(ms|s|m|h|d)\s*", value)
@@ -60,8 +61,8 @@ def milliseconds(value: timedelta) -> int:
     return value // timedelta(milliseconds=1)
 
 
-Duration = Annotated[timedelta, BeforeValidator(_parse_duration), AfterValidator(_not_negative)]
-PositiveDuration = Annotated[timedelta, BeforeValidator(_parse_duration), AfterValidator(_positive)]
+Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative)]
+PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive)]
 
 
 class _Section(BaseModel):
