@@ -10,9 +10,8 @@ from pipeline.time.tradeoff import Outcome
 
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 _NOTE: Final = (
-    "Too late is what is too late for every report. Later is by the clock, against the bound of now, over the newest "
-    "window that each batch fired.\nLeft aside: that partitions may be idle, and that a changed bound would cut the "
-    "stream into other batches."
+    "Too late: for every report. Later: by the clock, against the bound of now, over the newest window that each batch "
+    "fired.\nLeft aside: idle partitions, and that the watermark waits where a larger bound was set."
 )
 
 

@@ -47,7 +47,7 @@ def test_the_bound_of_a_batch_is_its_own() -> None:
     # The watermark stands still for 20 s after the bound went from 10 to 30.
     steps = [*STEADY[:51], *[Step(max(140, clock - 30), 30, clock) for clock in range(151, 301)]]
     now = history(steps, bound=30)
-    assert outcome(now, 30).too_late == 0
+    assert outcome(now, 30).too_late == 1
     assert outcome(now, 10).later_ms == (-20, -20)
     assert outcome(now, 30).later_ms == (0, 0)
 

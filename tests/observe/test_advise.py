@@ -1,0 +1,188 @@
+"""`tidemark advise` on ledgers made by hand."""
+
+import re
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from io import StringIO
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from rich.console import Console
+
+from pipeline.advise import advise, outcomes_of
+from pipeline.cli import main
+from pipeline.observe.tradeoff import duration
+from pipeline.settings import Settings
+from pipeline.tables.ledger import EPOCH
+from pipeline.tables.policies import to_text
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, open_table
+from tests.observe.test_status import NOON_MS, row
+
+MINUTE_MS = 60_000
+
+
+def policy(**time: str) -> str:
+    """Windows of a minute, a bound of 10 s unless told otherwise, no allowed lateness."""
+    return to_text(Settings(time={"bound": "10s", "allowed_lateness": "0s", **time}).policy())  # type: ignore[arg-type]
+
+
+def commit(warehouse: Path, *rows: object) -> None:
+    data = pa.Table.from_pylist([asdict(it) for it in rows], schema=LEDGER.schema)  # type: ignore[call-overload]
+    write_deltalake(open_table(LEDGER, str(warehouse)), data, mode="append")
+
+
+def bury(warehouse: Path, *letters: tuple[int, str, int, int]) -> None:
+    """Dead letters: batch, reason, event time and watermark relative to noon."""
+    rows = [
+        {"batch": batch, "reason": reason, "event_time": NOON_MS + time, "watermark": NOON_MS + watermark}
+        for batch, reason, time, watermark in letters
+    ]
+    data = pa.Table.from_pylist(rows, schema=DEAD_LETTERS.schema)
+    write_deltalake(open_table(DEAD_LETTERS, str(warehouse)), data, mode="append")
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """A batch each 10 s on two partitions, 100 records each; windows fire at +60 s, +120 s, ... on the watermark.
+
+    In batch 3 (W = 30 s before it) three events had 4 s of slack. In batch 7 (W = 70 s) one event was too late by 10 s,
+    and another life's uncommitted batch left one that does not count.
+    """
+    opening = [replace(row(EPOCH, number, 0, NOON_MS), policy=policy()) for number in (0, 1)]
+    batches = [
+        replace(
+            row(EPOCH + number, partition, 100, NOON_MS + 10_000 * number + 10_000),
+            watermark_before=NOON_MS + 10_000 * (number - 1),
+            watermark=NOON_MS + 10_000 * number,
+        )
+        for number in range(1, 31)
+        for partition in (0, 1)
+    ]
+    batches[4] = replace(batches[4], slack=[{"slack_ms": 4_000, "records": 3}])
+    batches[12] = replace(batches[12], counted=98, too_late=2)
+    commit(tmp_path, *opening)
+    commit(tmp_path, *batches)
+    bury(
+        tmp_path,
+        (EPOCH + 7, "too_late", 50_000, 70_000),
+        (EPOCH + 7, "too_late", -50_000, 70_000),
+        (EPOCH + 7, "malformed", 50_000, 70_000),
+        (EPOCH + 31, "too_late", 50_000, 70_000),
+    )
+    return tmp_path
+
+
+def test_a_larger_bound_saves_dead_letters_and_a_smaller_one_makes_more(warehouse: Path) -> None:
+    # One event was too late by 10 s, one by 70 s; three would be with a bound smaller by 4 s.
+    bounds = {0: 5, 6_000: 5, 6_001: 2, 10_000: 2, 20_000: 2, 20_001: 1, 80_000: 1, 80_001: 0}
+    outcomes, now_ms = outcomes_of(str(warehouse), list(bounds))
+    assert now_ms == 10_000
+    assert {one.bound_ms: one.too_late for one in outcomes} == bounds
+    assert {one.events for one in outcomes} == {6_000}
+
+
+def test_results_come_later_by_whole_batches(warehouse: Path) -> None:
+    outcomes, _ = outcomes_of(str(warehouse), [0, 5_000, 15_000, 70_000])
+    assert [one.later_ms for one in outcomes] == [
+        (-10_000, -10_000),
+        (0, 0),
+        (0, 0),
+        (10_000, 10_000),
+        (60_000, 60_000),
+    ]
+
+
+def test_the_bound_of_now_is_always_shown_and_others_around_it_by_default(warehouse: Path) -> None:
+    assert [one.bound_ms for one in outcomes_of(str(warehouse))[0]] == [
+        0, 2_500, 5_000, 10_000, 20_000, 30_000, 60_000,
+    ]  # fmt: skip
+    assert [one.bound_ms for one in outcomes_of(str(warehouse), [1_000])[0]] == [1_000, 10_000]
+
+
+def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
+    lag = replace(row(2 * EPOCH, 0, 0, NOON_MS), policy=policy(strategy="time_lag"))
+    commit(warehouse, lag, replace(row(2 * EPOCH + 1, 0, 500, NOON_MS + 400_000), watermark=NOON_MS + 390_000))
+    commit(warehouse, replace(row(3 * EPOCH, 0, 0, NOON_MS), policy=policy(bound="20s")))
+    (now,), now_ms = outcomes_of(str(warehouse), [20_000])
+    assert (now_ms, now.events, now.too_late) == (20_000, 6_000, 2)
+
+
+def test_the_table_marks_the_bound_of_now(warehouse: Path) -> None:
+    console = Console(file=StringIO(), width=140)
+    assert advise([f"--warehouse={warehouse}", "--bounds=0s,1m"], console) == 0
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    for line in (
+        "What other bounds would have made of 6,000 events",
+        r"│ 0s +│ +5 │ 0\.083% │ +-10\.0 s │ +-10\.0 s │",
+        r"│ 10s \(now\) +│ +2 │ 0\.033% │ +\+0\.0 s │ +\+0\.0 s │",
+        r"│ 1m +│ +1 │ 0\.017% │ +\+50\.0 s │ +\+50\.0 s │",
+    ):
+        assert re.search(line, text), (line, text)
+
+
+@pytest.mark.parametrize(("name", "begin"), [("it.png", b"\x89PNG"), ("it.svg", b"<?xml"), ("it.pdf", b"%PDF")])
+def test_a_picture_is_drawn_in_the_format_of_its_name(warehouse: Path, name: str, begin: bytes) -> None:
+    advise([f"--warehouse={warehouse}", f"--picture={warehouse / name}"], Console(file=StringIO()))
+    assert (warehouse / name).read_bytes().startswith(begin)
+
+
+def test_a_picture_says_what_it_shows(warehouse: Path) -> None:
+    advise([f"--warehouse={warehouse}", f"--picture={warehouse / 'it.svg'}"], Console(file=StringIO()))
+    drawn = (warehouse / "it.svg").read_text()
+    for words in ("events too late (%)", "results later than now (s)", "out-of-orderness bound (time.bound)", "(now)"):
+        assert f"<!-- {words} -->" in drawn
+
+
+def test_a_bound_without_any_result_yet_is_drawn_too(warehouse: Path) -> None:
+    advise([f"--warehouse={warehouse}", "--bounds=1d", f"--picture={warehouse / 'it.png'}"], Console(file=StringIO()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--bounds=soon"], "'soon' is not a duration"),
+        (["--picture=it.gif"], "must be named after its format: .pdf, .png, .svg"),
+        (["--picture=/nowhere/it.png"], "the picture /nowhere/it.png cannot be written: No such file or directory"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(
+    warehouse: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["advise", f"--warehouse={warehouse}", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+
+
+def test_a_warehouse_with_nothing_to_go_by_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said() -> str:
+        assert main(["advise", f"--warehouse={tmp_path}"]) == 2
+        return capsys.readouterr().err
+
+    assert "there is no Tidemark warehouse at" in said()
+    open_table(LEDGER, str(tmp_path))
+    open_table(DEAD_LETTERS, str(tmp_path))
+    assert "has no events yet: let a service run first" in said()
+    commit(tmp_path, replace(row(EPOCH, 0, 0, NOON_MS), policy=policy()))
+    assert "has no events yet: let a service run first" in said()
+    commit(tmp_path, replace(row(2 * EPOCH, 0, 0, NOON_MS), policy=policy(strategy="time_lag")))
+    assert "is time_lag: advice is for time.strategy bounded" in said()
+    monkeypatch.delenv("TIDEMARK_WAREHOUSE", raising=False)
+    assert main(["advise"]) == 2
+    assert "--warehouse must be given" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("milliseconds", "text"), [(0, "0s"), (2_500, "2500ms"), (90_000, "90s"), (7_200_000, "2h")])
+def test_a_bound_is_shown_as_settings_are_written(milliseconds: int, text: str) -> None:
+    assert duration(milliseconds) == text
+
+
+def test_advice_needs_no_spark() -> None:
+    code = "import sys, pipeline.advise; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
