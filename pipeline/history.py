@@ -11,7 +11,8 @@ from pipeline.frames.groupings import groupings
 from pipeline.tables.ledger import EPOCH
 from pipeline.tables.policies import from_text
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
-from pipeline.time.report import too_late_at
+from pipeline.time.report import Periodic, too_late_at
+from pipeline.time.sessions import Sessions
 from pipeline.time.tradeoff import Ahead, History, Step
 from pipeline.time.verdicts import Policy, Strategy, TimeOf, Verdict
 
@@ -54,7 +55,7 @@ def read_history(warehouse: str) -> History:
             for row in ledger.ask(_STEPS)
             if row["epoch"] in policies
         ],
-        windows={report.windows for report in newest.reports},
+        windows={one.windows for one in newest.reports if isinstance(one.windows, Periodic | Sessions)},
     )
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from typing import Any, Final
 
 from deltalake import DeltaTable
@@ -10,16 +9,11 @@ from deltalake import DeltaTable
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.tables.housekeeping import pane_starts
+from pipeline.tables.policies import report_of, told
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, result_of
-from pipeline.time.calendar import Calendar
-from pipeline.time.counts import Counts
-from pipeline.time.grid import Grid
 from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
-from pipeline.time.totals import Totals
 
 _MADE_AS: Final = "tidemark.report"
-_KINDS: Final = {kind.__name__.lower(): kind for kind in (Calendar, Counts, Grid, Sessions, Totals)}
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
@@ -53,38 +47,32 @@ def _create(report: Report, warehouse: str) -> None:
 
 def made_as(name: str, warehouse: str) -> Report:
     """A report as its table tells of it. Raises SetUpError if there is none."""
-    told = _told(name, warehouse)
-    kind = {"grid": Grid, "calendar": Calendar, "sessions": Sessions, "counts": Counts, "totals": Totals}[
-        told.pop("kind")
-    ]
-    return Report(**{**told, "name": name, "keys": tuple(told["keys"]), "windows": kind(**told["windows"])})
+    return report_of({**_told(name, warehouse), "name": name})
 
 
 def check_made_as(report: Report, warehouse: str) -> None:
     """Raises SetUpError if a report has no table, or one that was made for something else."""
-    wanted, told = _definition(report), _told(report.name, warehouse)
-    different = [name for name in wanted if name != _FREE and told.get(name) != wanted[name]]
+    wanted, found = _definition(report), _told(report.name, warehouse)
+    different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
     if different:
         raise SetUpError(
             f"report {report.name} in the warehouse {warehouse} was made with "
-            f"{', '.join(f'{name} = {told.get(name)}' for name in different)}, but the settings say "
+            f"{', '.join(f'{name} = {found.get(name)}' for name in different)}, but the settings say "
             f"{', '.join(str(wanted[name]) for name in different)}. Set it back, or give the report another name"
         )
 
 
 def _definition(report: Report) -> dict[str, Any]:
     """What a table holds depends on it."""
-    told: dict[str, Any] = json.loads(json.dumps(asdict(replace(report, name=""))))
-    kind = type(report.windows).__name__.lower()
-    return {name: value for name, value in told.items() if name != "name"} | {"kind": kind}
+    return {name: value for name, value in told(report).items() if name != "name"}
 
 
 def _told(name: str, warehouse: str) -> dict[str, Any]:
     uri = f"{warehouse.rstrip('/')}/{name}"
     if not DeltaTable.is_deltatable(uri):
         raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
-    told: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
-    return told
+    found: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
+    return found
 
 
 def _without_settings(warehouse: str, reports: Sequence[Report]) -> list[str]:

@@ -24,6 +24,10 @@ class Counts:
         """Likewise."""
         return 0
 
-    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - as other windows are asked
+    def latest_end(self, time: int) -> int:  # noqa: ARG002 - as other windows are asked
+        """No watermark closes a window."""
+        return -rules.NO_WATERMARK
+
+    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - likewise
         """No event is too late."""
         return rules.NO_WATERMARK

@@ -45,7 +45,7 @@ class Report:
 
 def too_late_at(reports: Sequence[Report], time: int) -> int:
     """The watermark at which an event becomes too late for every report."""
-    return max(report.too_late_at(time) for report in reports)
+    return max(report.too_late_at(time) for report in reports if not isinstance(report.windows, Totals))
 
 
 def cutoffs(reports: Sequence[Report], watermark: int | None) -> tuple[int, int]:

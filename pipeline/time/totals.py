@@ -27,6 +27,10 @@ class Totals:
         """When they are published."""
         return Grid(self.every_ms, self.every_ms)
 
+    def latest_end(self, time: int) -> int:
+        """The end of an event's own part of a session."""
+        return time + self.gap_ms
+
     def earliest_after(self, horizon: int) -> int:
         """A session that ends before this can be joined by no event after it."""
         return horizon
