@@ -21,14 +21,17 @@ class Raw:
     timestamp_ms: int = 0
 
 
-def event(user: str, event_time: int, act: str = "visit", partition: int = 0, timestamp_ms: int = 0) -> Raw:
+def event(
+    user: str, event_time: int, act: str = "visit", partition: int = 0, timestamp_ms: int = 0, page: str = "/"
+) -> Raw:
     """A well-formed event; its Kafka timestamp is its event time unless told otherwise."""
-    return Raw(value_of(user, event_time, act), user.encode(), partition, timestamp_ms or event_time)
+    return Raw(value_of(user, event_time, act, page), user.encode(), partition, timestamp_ms or event_time)
 
 
-def value_of(user: str, event_time: int, act: str = "visit") -> bytes:
+def value_of(user: str, event_time: int, act: str = "visit", page: str = "/") -> bytes:
     """The framed bytes of an event."""
-    return encode_one({"event_id": "e", "event_type": act, "user_id": user, "event_time": event_time, "page_url": "/"})
+    fields = {"event_id": "e", "event_type": act, "user_id": user, "event_time": event_time, "page_url": page}
+    return encode_one(fields)
 
 
 def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:

@@ -1,38 +1,92 @@
-"""A long disorderly transcript that nobody wrote: it tells nothing, so only the model can say what must come of it."""
+"""Disorderly transcripts that nobody wrote: they tell nothing, so only the model can say what must come of them."""
 
+from collections.abc import Mapping
 from random import Random
+from typing import Any
 
-from tests.transcripts.transcript import Sent, Step, Transcript
+from tests.transcripts.transcript import Sent, Step, Transcript, milliseconds
 
-_PARTITIONS = 3
 _USERS = ["a", "b", "c", "d"]
-_SETTINGS = {
-    "window": "10s",
-    "bound": "5s",
-    "allowed_lateness": "15s",
-    "idle_timeout": "30s",
-    "max_future_skew": "1m",
-    "partitions": _PARTITIONS,
-}
+_PAGES = ["/", "/shop", "/help"]
+_KEYS = ["user_id", "page_url", "event_type"]
+_WHERE = ["", "", "event_type = 'click'", "event_type <> 'click'", "page_url = '/shop'", "user_id <> 'a'"]
+_WINDOWS: list[Mapping[str, str]] = [
+    {"size": "10s"},
+    {"size": "20s", "offset": "7s"},
+    {"size": "10s", "slide": "5s"},
+    {"size": "9s", "slide": "6s", "offset": "2s"},
+    {"gap": "1s"},
+    {"gap": "4s"},
+    {"gap": "15s"},
+]
+_OF_THE_CALENDAR: list[Mapping[str, str]] = [
+    {"size": size, "zone": zone} for size in ("15m", "1h", "2h", "1d") for zone in ("Europe/Berlin", "Asia/Kolkata")
+]
+_BEGINS = [100_000_000, 1_774_742_400_000, 1_792_886_400_000]
+"""The last two are an hour before the clocks of Berlin go forward and back."""
 
 
-def random_transcript(seed: int, steps: int = 20, records: int = 40) -> Transcript:
-    """Time goes on by about 10 s per step; some events are late, some too late, some from the future."""
+def random_transcript(seed: int, steps: int = 12, records: int = 25) -> Transcript:
+    """Time goes on by about 10 s per step, or 10 min; some events are late, some too late, some from the future."""
     chance = Random(seed)
-    return Transcript(f"random_{seed}", _SETTINGS, tuple(_step(chance, number, records) for number in range(steps)))
+    begin, pace = chance.choice(_BEGINS), chance.choice([1, 1, 60])
+    settings = {**_settings(chance, pace), "clock": begin}
+    told = tuple(_step(chance, begin, number, pace, settings, records) for number in range(steps))
+    return Transcript(f"random_{seed}", settings, told)
 
 
-def _step(chance: Random, number: int, records: int) -> Step:
-    wait_ms = chance.choice([0, 1_000, 10_000, 25_000])
+def _settings(chance: Random, pace: int) -> dict[str, Any]:
+    strategy = chance.choice(["bounded"] * 4 + ["punctuated", "time_lag"])
+    return {
+        "of": chance.choice(["event"] * 4 + ["ingestion", "processing"]),
+        "strategy": strategy,
+        "marker": chance.choice(["event_type = 'click'", "user_id = 'b'"]) if strategy == "punctuated" else "",
+        "bound": f"{chance.choice([0, 3, 8]) * pace}s",
+        "lag": f"{chance.choice([0, 5, 20]) * pace}s",
+        "all_idle": chance.choice(["hold", "advance"]),
+        "idle_timeout": f"{30 * pace}s",
+        "max_future_skew": f"{60 * pace}s",
+        "partitions": chance.randint(1, 3),
+        "reports": {f"report_{number}": _report(chance, pace) for number in range(chance.randint(1, 4))},
+    }
+
+
+def _report(chance: Random, pace: int) -> dict[str, Any]:
+    windows = [_at_pace(window, pace) for window in _WINDOWS]
+    return {
+        "keys": chance.sample(_KEYS, chance.randint(0, 3)),
+        "where": chance.choice(_WHERE),
+        "window": chance.choice([*windows, *windows, *_OF_THE_CALENDAR]),
+        "allowed_lateness": f"{chance.choice([0, 0, 5, 15]) * pace}s",
+    }
+
+
+def _at_pace(window: Mapping[str, str], pace: int) -> dict[str, str]:
+    return {name: f"{milliseconds(text) * pace}ms" for name, text in window.items()}
+
+
+def _step(chance: Random, begin: int, number: int, pace: int, settings: Mapping[str, Any], records: int) -> Step:
+    second = 1_000 * pace
+    wait_ms = chance.choice([0, 0, 1, 10, 25]) * second
+    restart = chance.random() < 0.1
     if chance.random() < 0.15:
-        return Step((), wait_ms + 10_000, {})
-    audible = chance.sample(range(_PARTITIONS), chance.randint(1, _PARTITIONS))
-    sent = tuple(_event(chance, 100_000 + number * 10_000, audible) for _ in range(chance.randint(1, records)))
-    return Step(sent, wait_ms, {})
+        return Step((), wait_ms + 10 * second, {}, restart)
+    partitions = range(settings["partitions"])
+    audible = chance.sample(partitions, chance.randint(1, len(partitions)))
+    now = begin + number * 10 * second
+    sent = tuple(_event(chance, now, second, audible) for _ in range(chance.randint(1, records)))
+    return Step(sent, wait_ms, {}, restart, unread=chance.random() < 0.1)
 
 
-def _event(chance: Random, now: int, audible: list[int]) -> Sent:
-    displaced = chance.choices([0, -8_000, -20_000, -60_000, 70_000], [70, 15, 8, 5, 2])[0]
-    act = chance.choice(["visit", "click"])
-    event_time = now + chance.randrange(10_000) + displaced
-    return Sent(chance.choice(audible), chance.choice(_USERS), event_time, act, kafka_timestamp=now)
+def _event(chance: Random, now: int, second: int, audible: list[int]) -> Sent:
+    displaced = chance.choices([0, -8, -20, -60, 70], [70, 15, 8, 5, 2])[0] * second
+    # Whole seconds often meet the edges of windows and sessions.
+    event_time = now + displaced + chance.choice([chance.randrange(10) * second, chance.randrange(10 * second)])
+    return Sent(
+        chance.choice(audible),
+        chance.choice(_USERS),
+        event_time,
+        chance.choice(["visit", "click"]),
+        kafka_timestamp=now,
+        page=chance.choice(_PAGES),
+    )

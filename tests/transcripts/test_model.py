@@ -2,20 +2,41 @@
 
 import pytest
 
+from tests.transcripts import rebatched, told
 from tests.transcripts.model import Model
-from tests.transcripts.transcript import Row, RowKey, Transcript, transcripts
+from tests.transcripts.random_transcript import random_transcript
+from tests.transcripts.told import transcripts
+from tests.transcripts.transcript import Tables, Transcript
+
+EVERY = pytest.mark.parametrize("transcript", transcripts(), ids=lambda transcript: transcript.name)
+ALL_AT_ONCE = 1_000
 
 
-@pytest.mark.parametrize("transcript", transcripts(), ids=lambda transcript: transcript.name)
+@EVERY
 def test_the_model_does_what_the_transcript_says(transcript: Transcript) -> None:
-    model, rows = Model(transcript, clock=1_000_000), dict[RowKey, Row]()
+    model = Model(transcript)
+    before: Tables = {}
     for step in transcript.steps:
-        seen = model.play(step.send, step.wait_ms)
-        step.check(rows, seen)
-        rows = dict(seen.rows)
+        seen = model.play(step)
+        told.check(step, transcript, before, seen)
+        before = seen.tables
+
+
+@EVERY
+@pytest.mark.parametrize("at_most", [2, ALL_AT_ONCE])
+def test_larger_batches_change_the_verdicts_of_late_records_only(transcript: Transcript, at_most: int) -> None:
+    larger = rebatched.rebatched(transcript, at_most)
+    rebatched.check(transcript, rebatched.played(transcript), rebatched.played(larger))
+
+
+@pytest.mark.parametrize("at_most", [2, ALL_AT_ONCE])
+def test_so_it_is_with_transcripts_that_nobody_wrote(at_most: int) -> None:
+    for transcript in map(random_transcript, range(50)):
+        larger = rebatched.rebatched(transcript, at_most)
+        rebatched.check(transcript, rebatched.played(transcript), rebatched.played(larger))
 
 
 def test_there_are_transcripts_and_each_has_a_name_of_its_own() -> None:
     names = [transcript.name for transcript in transcripts()]
-    assert len(names) > 10
+    assert len(names) >= 45
     assert len(set(names)) == len(names)

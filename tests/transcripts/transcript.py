@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
-HERE = Path(__file__).parent
-_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
-_DEFAULTS = {
+EPOCH = 10**9
+_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+DEFAULTS: Mapping[str, Any] = {
     "window": "1m",
     "bound": "10s",
     "allowed_lateness": "0s",
@@ -23,10 +20,18 @@ _DEFAULTS = {
     "marker": "",
     "lag": "1m",
     "all_idle": "hold",
+    "partitions": 1,
+    "clock": 1_000_000,
+    "max_records": 0,
+    "reports": {
+        "page_views": {"keys": ["user_id"]},
+        "page_traffic": {"keys": ["page_url"]},
+        "site_traffic": {},
+    },
 }
 
-RowKey = tuple[str, int, int]
-"""User, window start, window end."""
+RowKey = tuple[str | int, ...]
+"""The values of a report's keys, then window start and end."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +42,22 @@ class Sent:
     user: str
     event_time: int
     act: str = "visit"
-    kafka_timestamp: int = field(default=0)
+    kafka_timestamp: int = 0
+    page: str = "/"
 
     @property
     def stamp(self) -> int:
         """The Kafka timestamp in milliseconds."""
         return self.kafka_timestamp or self.event_time
 
+    def value(self, name: str) -> str:
+        """A field by its name in the schema."""
+        return {"user_id": self.user, "page_url": self.page, "event_type": self.act}[name]
+
 
 @dataclass(frozen=True)
 class Row:
-    """A row of `page_views`; `batch` is the number of the batch that fired or changed it, from 1."""
+    """A row of a report; `batch` is the id of the batch that fired or changed it."""
 
     page_views: int
     clicks: int
@@ -55,77 +65,85 @@ class Row:
     batch: int
 
 
+Tables = Mapping[str, Mapping[RowKey, Row]]
+"""The rows of every report, by its name."""
+
+
 @dataclass(frozen=True)
 class Seen:
-    """What a step led to: the watermark, the whole of `page_views`, and what the step rejected."""
+    """What a step led to: the watermark, the whole of every report, and what the step rejected."""
 
     watermark: int | None
-    rows: Mapping[RowKey, Row]
+    tables: Tables
     dead: Sequence[tuple[str, int, str]]
 
 
 @dataclass(frozen=True)
 class Step:
-    """`wait_ms` moves the service's clock before the step; a step without records is a tick."""
+    """`wait_ms` moves the service's clock before the step; a step without records is a tick.
+
+    With `restart` the service is closed and opened before that. With `unread` the events are put on the topic, but
+    there is a tick only; the next step that sends reads them too.
+    """
 
     send: tuple[Sent, ...]
     wait_ms: int
     tells: Mapping[str, Any]
+    restart: bool = False
+    unread: bool = False
 
-    def check(self, before: Mapping[RowKey, Row], seen: Seen) -> None:
-        """Hold what was seen against what the transcript says; `before` are the rows before the step."""
-        changed = {key: row for key, row in seen.rows.items() if before.get(key) != row}
-        told = {tuple(row[:3]): tuple(row[3:]) for row in self.tells.get("published", [])}
-        clicks = {key: row.clicks for key, row in changed.items() if row.clicks}
-        assert seen.watermark == self.tells["watermark"]
-        assert {key: (row.page_views, row.late_events) for key, row in changed.items()} == told
-        assert clicks == {tuple(row[:3]): row[3] for row in self.tells.get("clicks", [])}
-        assert [(user, at) for user, at, why in seen.dead if why == "too_late"] == self._told("dead")
-        assert [(user, at) for user, at, why in seen.dead if why == "future"] == self._told("future")
-        for user, start, end, batch in self.tells.get("batches", []):
-            assert seen.rows[user, start, end].batch == batch
 
-    def _told(self, name: str) -> list[tuple[str, int]]:
-        return sorted((user, at) for user, at in self.tells.get(name, []))
+@dataclass(frozen=True)
+class Report:
+    """A report as the settings give it; `window` has durations by name."""
+
+    name: str
+    keys: tuple[str, ...]
+    where: str
+    window: Mapping[str, str]
+    allowed_lateness_ms: int
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """Settings are durations by name, and the number of partitions."""
+    """Settings are durations by name, the number of partitions, and the reports."""
 
     name: str
     settings: Mapping[str, Any]
     steps: tuple[Step, ...]
 
-    @property
-    def partitions(self) -> int:
-        """How many partitions the topic has."""
-        return int(self.settings["partitions"])
-
-    def text(self, setting: str) -> str:
-        """A setting as it is written."""
-        return str(self.settings.get(setting, _DEFAULTS[setting]))
+    def value(self, setting: str) -> Any:
+        """A setting as it is given, or its default."""
+        return self.settings.get(setting, DEFAULTS[setting])
 
     def milliseconds(self, setting: str) -> int:
         """A duration in milliseconds."""
-        return _milliseconds(self.text(setting))
+        return milliseconds(self.value(setting))
+
+    @property
+    def window(self) -> Mapping[str, str]:
+        """The windows of a report that has none of its own."""
+        told = {"size": self.value("window"), "slide": self.value("slide"), "offset": self.value("offset")}
+        return {name: text for name, text in told.items() if text}
+
+    @property
+    def reports(self) -> list[Report]:
+        """What is made of the events."""
+        lateness = self.value("allowed_lateness")
+        return [
+            Report(
+                name,
+                tuple(told.get("keys", ())),
+                told.get("where", ""),
+                told.get("window", self.window),
+                milliseconds(told.get("allowed_lateness", lateness)),
+            )
+            for name, told in self.value("reports").items()
+        ]
 
 
-def transcripts() -> list[Transcript]:
-    """All of them, from every file beside this one."""
-    return [_transcript(told) for path in sorted(HERE.glob("*.yaml")) for told in yaml.safe_load(path.read_text())]
-
-
-def _transcript(told: Mapping[str, Any]) -> Transcript:
-    return Transcript(told["name"], told["settings"], tuple(_step(step) for step in told["steps"]))
-
-
-def _step(told: Mapping[str, Any]) -> Step:
-    sent = tuple(Sent(*entry) for entry in told.get("send", []))
-    return Step(sent, _milliseconds(told.get("wait", "0s")), told)
-
-
-def _milliseconds(text: str) -> int:
-    found = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
+def milliseconds(text: str) -> int:
+    """A duration as it is written."""
+    found = re.fullmatch(r"(\d+)(ms|s|m|h|d)", text)
     assert found, f"{text!r} is not a duration"
     return int(found[1]) * _UNITS[found[2]]

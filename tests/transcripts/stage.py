@@ -1,0 +1,91 @@
+"""Where a transcript is played for real: a topic on a broker, a warehouse, and a service that may be restarted."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from pipeline.app import open_service
+from pipeline.settings import Settings
+from tests import warehouse as tables
+from tests.kafka_cluster import Cluster
+from tests.services import Clock, settings_of
+from tests.topic_writer import event, send
+from tests.transcripts.transcript import Report, Row, RowKey, Seen, Step, Transcript
+
+_TIME = ["bound", "allowed_lateness", "idle_timeout", "max_future_skew", "of", "strategy", "marker", "lag", "all_idle"]
+
+
+class Stage:
+    """Plays one transcript, step by step."""
+
+    def __init__(self, transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> None:
+        self._transcript, self._warehouse = transcript, warehouse
+        self._broker, self._topic = broker, topic
+        self._clock = Clock(transcript.value("clock"))
+        self._open = ExitStack()
+        self.batches = 0
+
+    def __enter__(self) -> Self:
+        """Opens the service."""
+        self._start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Closes it, whatever happened."""
+        self._open.close()
+
+    def play(self, step: Step) -> Seen:
+        """One step, and what it led to."""
+        if step.restart:
+            self._open.close()
+            self._start()
+        self._clock.move(step.wait_ms)
+        before = tables.latest_batch(self._warehouse)[0]["batch"]
+        events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in step.send]
+        send(self._broker.bootstrap_servers, self._topic, events)
+        if step.send and not step.unread:
+            self._service.drain()
+        else:
+            self._service.tick()
+        self.batches = len(tables.batches(self._warehouse))
+        return self._seen(before)
+
+    def _start(self) -> None:
+        settings = settings_for(self._transcript, self._broker, self._topic, self._warehouse)
+        self._service = self._open.enter_context(open_service(settings, now=self._clock))
+
+    def _seen(self, before: int) -> Seen:
+        dead = [row for row in tables.rows(self._warehouse, "dead_letters") if row["batch"] > before]
+        return Seen(
+            watermark=tables.latest_batch(self._warehouse)[0]["watermark"],
+            tables={report.name: self._published(report) for report in self._transcript.reports},
+            dead=sorted((row["user_id"], row["event_time"], row["reason"]) for row in dead),
+        )
+
+    def _published(self, report: Report) -> dict[RowKey, Row]:
+        """The whole of a report."""
+        found = tables.rows(self._warehouse, report.name)
+        rows = {_key(row, report): _row(row) for row in found}
+        assert len(rows) == len(found), "a row is there twice"
+        return rows
+
+
+def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> Settings:
+    """The transcript's settings, on a topic and in a warehouse of its own."""
+    sections: dict[str, Any] = {
+        "time": {name: transcript.value(name) for name in _TIME},
+        "window": transcript.window,
+        "reports": transcript.value("reports"),
+    }
+    if at_most := transcript.value("max_records"):
+        sections["batch"] = {"max_records": at_most}
+    return settings_of(broker, topic, warehouse, **sections)
+
+
+def _key(row: dict[str, Any], report: Report) -> RowKey:
+    keys = [row[name] for name in report.keys]
+    return (*keys, tables.milliseconds(row["window_start"]), tables.milliseconds(row["window_end"]))
+
+
+def _row(row: dict[str, Any]) -> Row:
+    return Row(row["page_views"], row["clicks"], row["late_events"], row["published_batch"])

@@ -1,0 +1,88 @@
+"""Transcripts as the files beside this one tell them, and what they say must be seen."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.transcripts.transcript import DEFAULTS, EPOCH, RowKey, Seen, Sent, Step, Tables, Transcript, milliseconds
+
+HERE = Path(__file__).parent
+_INPUTS = {"send", "wait", "restart", "unread"}
+_TOLD = {"watermark", "published", "clicks", "tables", "gone", "dead", "future", "partly", "batches"}
+_Counts = Mapping[RowKey, tuple[int, ...]]
+
+
+def transcripts() -> list[Transcript]:
+    """All of them, from every file."""
+    return [_transcript(told) for path in sorted(HERE.glob("*.yaml")) for told in yaml.safe_load(path.read_text())]
+
+
+def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> None:
+    """Hold what was seen against what a step tells; `before` are the tables before the step."""
+    assert seen.watermark == step.tells["watermark"]
+    # Of the reports that are there by default page_views stands for all.
+    for name in transcript.settings.get("reports", ["page_views"]):
+        old, new = before.get(name, {}), seen.tables[name]
+        changed = {key: row for key, row in new.items() if old.get(key) != row}
+        counts = {key: (row.page_views, row.clicks, row.late_events) for key, row in changed.items()}
+        assert counts == _told_counts(step.tells, name), name
+        assert old.keys() - new.keys() == {tuple(key) for key in step.tells.get("gone", {}).get(name, [])}, name
+        for *key, batch in _batches(step.tells).get(name, []):
+            assert new[tuple(key)].batch % EPOCH == batch, name
+    for reason, word in {"too_late": "dead", "future": "future", "partly_late": "partly"}.items():
+        told = sorted((user, at) for user, at in step.tells.get(word, []))
+        assert [(user, at) for user, at, why in seen.dead if why == reason] == told, reason
+
+
+def _told_counts(tells: Mapping[str, Any], name: str) -> _Counts:
+    """Page views, clicks and late events of the rows that must be new or changed."""
+    rows = {tuple(row[:-3]): tuple(row[-3:]) for row in tells.get("tables", {}).get(name, [])}
+    if name == "page_views":
+        clicks = {tuple(row[:3]): row[3] for row in tells.get("clicks", [])}
+        assert clicks.keys() <= {tuple(row[:3]) for row in tells.get("published", [])}
+        rows |= {tuple(row[:3]): (row[3], clicks.get(tuple(row[:3]), 0), row[4]) for row in tells.get("published", [])}
+    return rows
+
+
+def _batches(tells: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
+    told = tells.get("batches", {})
+    return told if isinstance(told, dict) else {"page_views": told}
+
+
+def _transcript(told: Mapping[str, Any]) -> Transcript:
+    told = _in_milliseconds(told)
+    # A word that nobody knows would be a wish that nobody checks.
+    assert told.keys() == {"name", "settings", "steps"}
+    assert told["settings"].keys() <= DEFAULTS.keys(), told["name"]
+    return Transcript(told["name"], told["settings"], tuple(_step(step) for step in told["steps"]))
+
+
+def _step(told: Mapping[str, Any]) -> Step:
+    assert told.keys() <= _INPUTS | _TOLD, told
+    sent = tuple(_sent(*entry) for entry in told.get("send", []))
+    tells = {name: value for name, value in told.items() if name in _TOLD}
+    wait_ms = milliseconds(told.get("wait", "0s"))
+    return Step(sent, wait_ms, tells, told.get("restart", False), told.get("unread", False))
+
+
+def _sent(partition: int, user: str, event_time: int, *more: str | int) -> Sent:
+    """What may follow the time is told apart by what it is: visit or click, a Kafka timestamp, a page."""
+    words = [one for one in more if isinstance(one, str)]
+    pages = [word for word in words if word.startswith("/")]
+    acts = [word for word in words if word in ("visit", "click")]
+    stamps = [one for one in more if isinstance(one, int)]
+    assert len(pages) + len(acts) + len(stamps) == len(more), more
+    assert max(len(pages), len(acts), len(stamps)) <= 1, more
+    return Sent(partition, user, event_time, "".join(acts) or "visit", sum(stamps), "".join(pages) or "/")
+
+
+def _in_milliseconds(told: Any) -> Any:
+    """Moments such as 2026-03-29T01:00:00+01:00, wherever they stand, as milliseconds since the epoch."""
+    if isinstance(told, dict):
+        return {key: _in_milliseconds(value) for key, value in told.items()}
+    if isinstance(told, list):
+        return [_in_milliseconds(value) for value in told]
+    return round(told.timestamp() * 1000) if isinstance(told, datetime) else told
