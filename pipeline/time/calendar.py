@@ -78,17 +78,23 @@ def _starts(day: date, size_ms: int, zone: str) -> list[int]:
     days = size_ms // _DAY_MS
     if days:
         first = day - timedelta(days=(day.toordinal() - 1) % days)
-        return [_instant(first + timedelta(days=days * number), 0, zone, 0) for number in (-1, 0, 1, 2)]
-    # An hour that the clocks show twice is two hours.
+        return [min(_instants(first + timedelta(days=days * number), 0, zone)) for number in (-1, 0, 1, 2)]
     near = [day + timedelta(days=number) for number in (-1, 0, 1, 2)]
-    found = {_instant(one, part, zone, fold) for one in near for part in range(0, _DAY_MS, size_ms) for fold in (0, 1)}
-    return sorted(found)
+    return sorted({at for one in near for part in range(0, _DAY_MS, size_ms) for at in _instants(one, part, zone)})
 
 
-def _instant(day: date, part_ms: int, zone: str, fold: int) -> int:
-    """When local clocks show a moment of a day; one that they leave out begins where they jump."""
-    local = datetime.combine(day, time(fold=fold)) + timedelta(milliseconds=part_ms)
-    return int(local.replace(fold=fold, tzinfo=ZoneInfo(zone)).timestamp() * 1000)
+def _instants(day: date, part_ms: int, zone: str) -> set[int]:
+    """When local clocks show a moment of a day: once or twice; where they leave it out, when they jump over it."""
+    local = datetime.combine(day, time(), ZoneInfo(zone)) + timedelta(milliseconds=part_ms)
+    first, second = (int(local.replace(fold=fold).timestamp() * 1000) for fold in (0, 1))
+    if first <= second:
+        return {first, second}
+    # Python reads a moment that is left out by the clock before the jump, or else by the clock after it.
+    return {next(at for at in range(first, second, -_PANE_MS) if _offset(at, zone) != _offset(at - _PANE_MS, zone))}
+
+
+def _offset(at: int, zone: str) -> timedelta | None:
+    return datetime.fromtimestamp(at / 1000, ZoneInfo(zone)).utcoffset()
 
 
 def has_whole_parts(size_ms: int) -> bool:

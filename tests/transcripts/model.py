@@ -188,9 +188,9 @@ def _by_calendar(time: int, size: int, zone: str) -> tuple[int, int]:
 
 
 def _begins(at: int, size: int, zone: str) -> bool:
-    """Where the clock comes to another part of the calendar, or shows the begin of one again."""
+    """Where the clock comes to the next part of the calendar, or shows the begin of one again."""
     (part, rest), (before, _) = (_part(at - ago, size, zone) for ago in (0, QUARTER))
-    return part != before or (size < DAY and rest == 0)
+    return part > before or (size < DAY and rest == 0)
 
 
 def _part(at: int, size: int, zone: str) -> tuple[int, int]:
