@@ -26,7 +26,7 @@ _BEGINS = [100_000_000, 1_774_742_400_000, 1_792_886_400_000]
 """The last two are an hour before the clocks of Berlin go forward and back."""
 
 
-def random_transcript(seed: int, steps: int = 12, records: int = 25) -> Transcript:
+def random_transcript(seed: int, steps: int = 10, records: int = 25) -> Transcript:
     """Time goes on by about 10 s per step, or 10 min; some events are late, some too late, some from the future."""
     chance = Random(seed)
     begin, pace = chance.choice(_BEGINS), chance.choice([1, 1, 60])
