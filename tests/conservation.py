@@ -111,7 +111,7 @@ def _assert_counted_events_are_all_there(warehouse: Path, ledger: pa.Table, bala
     panes = panes.filter(pc.is_in(panes["batch"], pc.unique(ledger["batch"])))
     for name, made_as in _reports(warehouse).items():
         windows = made_as["windows"]
-        if made_as["kind"] == "grid" and windows["size_ms"] == windows["slide_ms"] and not made_as["where"]:
+        if windows["kind"] == "grid" and windows["size_ms"] == windows["slide_ms"] and not made_as["where"]:
             mine = panes.filter(pc.field("report") == name)
             there = _assert_published(mine, table(warehouse, name), made_as, balance)
             assert there <= balance.counted, name
