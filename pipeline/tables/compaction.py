@@ -12,14 +12,14 @@ from deltalake import DeltaTable, QueryBuilder, Transaction
 from pipeline.frames import columns as c
 from pipeline.tables.count_results import CountResults
 from pipeline.tables.ledger import EPOCH
-from pipeline.tables.results import values
+from pipeline.tables.results import committed, values
 from pipeline.tables.schemas import PANES, WRITER_APP
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.swap import swap
 from pipeline.tables.total_results import TotalResults
 from pipeline.time import rules
 from pipeline.time.counts import Counts
-from pipeline.time.report import Report, cutoffs
+from pipeline.time.report import Periodic, Report, cutoffs
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
 
@@ -28,11 +28,9 @@ _SQL: Final = """
 SELECT report, pane_start, user_id, page_url, event_type, max(batch) AS batch, sum(page_views) AS page_views,
   sum(clicks) AS clicks, sum(late_events) AS late_events, min(watermark) AS watermark,
   min(first_time) AS first_time, max(last_time) AS last_time, max(place) AS place, max(sessions) AS sessions
-FROM panes
-JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
-WHERE report = '{report}' AND pane_start >= {earliest}
+FROM ({parts}) AS parts JOIN (VALUES {firsts}) AS firsts (pane, first_end) ON pane_start = pane
 GROUP BY report, pane_start, user_id, page_url, event_type,
-  CASE WHEN watermark < pane_start + {pane_ms} THEN {never} ELSE watermark END
+  CASE WHEN watermark < first_end THEN {never} ELSE watermark END
 """
 
 
@@ -71,16 +69,19 @@ class Compaction:
             return TotalResults(report, report.windows).compacted(last_batches, self._table, settled)
         if isinstance(report.windows, Sessions):
             return _live(SessionResults(report, report.windows), report, last_batches, self._table, watermark)
-        sql = _SQL.format(
-            lives=values(last_batches.items()),
-            epoch=EPOCH,
-            report=report.name,
-            earliest=report.cutoff(watermark),
-            pane_ms=report.windows.pane_ms,
-            never=rules.NO_WATERMARK,
-        )
-        found = pa.table(QueryBuilder().register(PANES.name, self._table).execute(sql))
-        return found.select(PANES.schema.names).cast(PANES.schema)
+        parts = committed(report, last_batches, f"{c.PANE_START} >= {report.cutoff(watermark)}")
+        return _merged(parts, report.windows, QueryBuilder().register(PANES.name, self._table))
+
+
+def _merged(parts: str, windows: Periodic, query: QueryBuilder) -> pa.Table:
+    """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
+    found = pa.table(query.execute(f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts"))  # noqa: S608 - our own
+    panes = found[c.PANE_START].to_pylist()
+    if not panes:
+        return PANES.schema.empty_table()
+    firsts = values((pane, min(windows.ends(pane))) for pane in panes)
+    rows = pa.table(query.execute(_SQL.format(parts=parts, firsts=firsts, never=rules.NO_WATERMARK)))
+    return rows.select(PANES.schema.names).cast(PANES.schema)
 
 
 def _live(

@@ -6,8 +6,7 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.tables.ledger import EPOCH
-from pipeline.tables.results import values
+from pipeline.tables.results import committed
 from pipeline.tables.schemas import PANES
 from pipeline.time.counts import Counts
 from pipeline.time.report import Report
@@ -16,9 +15,7 @@ from pipeline.time.windows import Due
 _NUMBERED: Final = """
 WITH numbered AS (
   SELECT panes.*, (CAST(row_number() OVER ({by}ORDER BY batch, place) AS BIGINT) - 1) / {size} AS number
-  FROM panes
-  JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
-  WHERE report = '{report}'
+  FROM ({parts}) AS panes
 )
 """
 _FULL: Final = """
@@ -58,8 +55,6 @@ class CountResults:
         numbered = _NUMBERED.format(
             by=f"PARTITION BY {self._keys[:-2]} " if self._keys else "",
             size=self._size,
-            lives=values(last_batches.items()),
-            epoch=EPOCH,
-            report=self._report.name,
+            parts=committed(self._report, last_batches),
         )
         return pa.table(QueryBuilder().register(PANES.name, panes).execute(numbered + select))

@@ -13,8 +13,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
 from pipeline.tables.count_results import CountResults
-from pipeline.tables.ledger import EPOCH
-from pipeline.tables.results import Results, values
+from pipeline.tables.results import Results, committed, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.total_results import TotalResults
@@ -34,11 +33,9 @@ SELECT
   {unique_users}
   sum(CASE WHEN watermark >= window_end THEN page_views + clicks ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
-FROM panes
+FROM ({parts}) AS parts
 JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
   ON pane_start = pane AND watermark < window_end + {allowed_lateness_ms}
-JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
-WHERE report = '{report}' AND pane_start BETWEEN {first} AND {last}
 GROUP BY {keys} window_start, window_end
 """
 
@@ -102,14 +99,10 @@ class WindowResults:
         ]
         return _SQL.format(
             due=values(panes),
-            lives=values(last_batches.items()),
-            epoch=EPOCH,
-            report=self._report.name,
+            parts=committed(self._report, last_batches, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
             keys="".join(f"{key}, " for key in self._report.keys),
             unique_users=UNIQUE_USERS if self._report.unique_users else "",
             allowed_lateness_ms=self._report.allowed_lateness_ms,
-            first=min(panes)[0],
-            last=max(panes)[0],
         )
 
 

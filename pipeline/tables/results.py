@@ -1,6 +1,6 @@
 """A report's result table: one writer, whose commits are refused once a newer service has published."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -40,6 +40,17 @@ class Results:
 def last_published(warehouse: str, report: Report) -> int | None:
     """The batch up to which a report is published, None if never."""
     return DeltaTable(result_of(report).uri(warehouse)).transaction_version(WRITER_APP)
+
+
+def committed(report: Report, last_batches: Mapping[int, int], among: str = "true") -> str:
+    """SQL of a report's rows in `panes` that count, for which a condition holds.
+
+    `last_batches` maps each epoch to its last committed batch: panes of a later one are void.
+    """
+    return (
+        f"SELECT panes.* FROM panes JOIN (VALUES {values(last_batches.items())}) AS lives (epoch, last) "  # noqa: S608 - our own names and numbers
+        f"ON batch / {EPOCH} = epoch AND batch <= last WHERE report = '{report.name}' AND {among}"
+    )
 
 
 def values(rows: Iterable[tuple[int, ...]]) -> str:

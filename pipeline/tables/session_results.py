@@ -15,8 +15,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.ledger import EPOCH
-from pipeline.tables.results import values
+from pipeline.tables.results import committed
 from pipeline.tables.schemas import PANES
 from pipeline.time import rules
 from pipeline.time.report import Report
@@ -25,11 +24,7 @@ from pipeline.time.windows import Due
 
 Row = dict[str, Any]
 _PARTS: Final = """
-WITH parts AS (
-  SELECT panes.* FROM panes
-  JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
-  WHERE report = '{report}'
-), placed AS (
+WITH parts AS ({parts}), placed AS (
   SELECT *, max(last_time) OVER (
     {by} ORDER BY first_time, last_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
   ) + {gap_ms} AS reach FROM parts
@@ -80,9 +75,7 @@ class SessionResults:
         """All sessions that committed panes tell of, also those that go on."""
         keys = "".join(f"{key}, " for key in self._report.keys)
         parts = _PARTS.format(
-            lives=values(last_batches.items()),
-            epoch=EPOCH,
-            report=self._report.name,
+            parts=committed(self._report, last_batches),
             by=f"PARTITION BY {keys[:-2]}" if keys else "",
             gap_ms=self._gap_ms,
             allowed_lateness_ms=self._report.allowed_lateness_ms,

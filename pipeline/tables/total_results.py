@@ -10,19 +10,14 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.ledger import EPOCH
-from pipeline.tables.results import values
+from pipeline.tables.results import committed
 from pipeline.tables.schemas import PANES
 from pipeline.time.report import Report
 from pipeline.time.totals import Totals
 from pipeline.time.windows import Due
 
 _NUMBERED: Final = """
-WITH parts AS (
-  SELECT panes.* FROM panes
-  JOIN (VALUES {lives}) AS lives (epoch, last) ON batch / {epoch} = epoch AND batch <= last
-  WHERE report = '{report}'
-), placed AS (
+WITH parts AS ({parts}), placed AS (
   SELECT *, max(last_time) OVER (
     PARTITION BY user_id ORDER BY first_time, last_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
   ) + {gap_ms} AS reach FROM parts WHERE sessions IS NULL
@@ -73,9 +68,7 @@ class TotalResults:
 
     def _ask(self, select: str, last_batches: Mapping[int, int], panes: DeltaTable, settled: int) -> pa.Table:
         kept = _NUMBERED.format(
-            lives=values(last_batches.items()),
-            epoch=EPOCH,
-            report=self._report.name,
+            parts=committed(self._report, last_batches),
             gap_ms=self._gap_ms,
             settled=settled,
         )
