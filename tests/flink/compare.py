@@ -1,0 +1,117 @@
+"""What Flink did and what a transcript says, in the same words: by step the watermark, the rows and what was late."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.flink.results import Played
+from tests.flink.told import OLDER_API, ONE_READER, told
+from tests.transcripts.transcript import Step, Transcript
+
+Key = tuple[str | int, ...]
+"""The values of a report's keys, then window start and end."""
+Rows = Mapping[Key, tuple[int, int]]
+"""Page views and clicks."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of a step; `changed` and `gone` are by report, `late` and `partly` are users and event times."""
+
+    watermark: int | None
+    changed: Mapping[str, Rows]
+    gone: Mapping[str, set[Key]]
+    late: list[tuple[str, int]]
+    partly: list[tuple[str, int]]
+
+
+def flinks(played: Played, transcript: Transcript, run: str) -> Iterator[Outcome]:
+    """Flink's outcomes: its last word on each window, for it fires per late event and Tidemark once per batch."""
+    reports = told(transcript, run)["reports"]
+    tables: dict[str, Rows] = {report["name"]: {} for report in reports}
+    watermark = None
+    for step in played["steps"]:
+        before = dict(tables)
+        for report in reports:
+            name = report["name"]
+            tables[name] = _after(before[name], step["reports"][name]["fired"], report, watermark)
+        watermark = _watermark(step["watermark"], run)
+        late, partly = _late([step["reports"][name]["late"] for name in tables])
+        yield Outcome(
+            watermark=watermark,
+            changed={name: _changed(before[name], rows) for name, rows in tables.items()},
+            gone={name: before[name].keys() - rows.keys() for name, rows in tables.items()},
+            late=late,
+            partly=partly,
+        )
+
+
+def tidemarks(transcript: Transcript) -> Iterator[Outcome]:
+    """The outcomes that a transcript tells of."""
+    names = [report["name"] for report in told(transcript, ONE_READER)["reports"]]
+    for step in transcript.steps:
+        gone = step.tells.get("gone", {})
+        yield Outcome(
+            watermark=step.tells["watermark"],
+            changed={name: _told(step, name) for name in names},
+            gone={name: {tuple(key) for key in gone.get(name, [])} for name in names},
+            late=_rejected(step, "dead"),
+            partly=_rejected(step, "partly"),
+        )
+
+
+def _told(step: Step, name: str) -> Rows:
+    """The new or changed rows of a report, without how many events were late, which Flink does not count."""
+    rows = {tuple(row[:-3]): (row[-3], row[-2]) for row in step.tells.get("tables", {}).get(name, [])}
+    if name == "page_views":
+        clicks = {tuple(row[:3]): row[3] for row in step.tells.get("clicks", [])}
+        published = [tuple(row) for row in step.tells.get("published", [])]
+        rows |= {row[:3]: (row[3], clicks.get(row[:3], 0)) for row in published}
+    return rows
+
+
+def _rejected(step: Step, word: str) -> list[tuple[str, int]]:
+    return sorted((user, at) for user, at in step.tells.get(word, []))
+
+
+def _watermark(flinks: int | None, run: str) -> int | None:
+    """Flink's t says that all up to t has come, Tidemark's that all before t has.
+
+    The older API meant the one and said the other, which is why it fired a millisecond early.
+    """
+    return flinks if flinks is None or run == OLDER_API else flinks + 1
+
+
+def _after(before: Rows, fired: list[list[Any]], report: Mapping[str, Any], watermark: int | None) -> Rows:
+    """A table after what fired. A session that became part of another goes: Flink leaves that to its reader.
+
+    One that was closed became part of nothing, so a new one may overlap it. The watermark is that from before the step.
+    """
+    rows = dict(before)
+    for *cell, page_views, clicks in fired:
+        new = tuple(cell)
+        if report["window"]["kind"] == "session":
+            closed = -math.inf if watermark is None else watermark - report["allowedLateness"]
+            rows = {key: row for key, row in rows.items() if int(key[-1]) <= closed or not _overlap(key, new)}
+        rows[new] = (page_views, clicks)
+    return rows
+
+
+def _overlap(one: Key, other: Key) -> bool:
+    (*one_keys, start, end), (*other_keys, other_start, other_end) = one, other
+    return one_keys == other_keys and int(start) <= int(other_end) and int(other_start) <= int(end)
+
+
+def _changed(before: Rows, rows: Rows) -> Rows:
+    return {key: counts for key, counts in rows.items() if before.get(key) != counts}
+
+
+def _late(reports: list[list[list[Any]]]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Late for every report, and late for some of them only."""
+    counted = [Counter((user, at) for user, at in late) for late in reports]
+    everywhere, anywhere = counted[0], counted[0]
+    for late in counted[1:]:
+        everywhere, anywhere = everywhere & late, anywhere | late
+    return sorted(everywhere.elements()), sorted((anywhere - everywhere).elements())

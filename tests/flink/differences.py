@@ -1,0 +1,61 @@
+"""Which transcripts Flink can express, and where it differs: each by name, with the reason."""
+
+from tests.flink.told import OLDER_API, READER_PER_PARTITION, RUNS
+from tests.transcripts.told import transcripts
+from tests.transcripts.transcript import Transcript
+
+_FUTURE = "Flink has no guard against events from the future: they move its watermark like any other"
+_ADVANCE = "Flink has no watermark that follows the clock once all partitions are idle"
+_RESTART = "a Flink job that starts again has no watermark until its source gives it one; the program starts none again"
+_UNREAD = "an idle source of Flink knows of no records that wait to be read"
+_CALENDAR = "Flink has no windows by the clocks of a zone, in which days differ in length"
+
+NOT_EXPRESSIBLE = {
+    "a_future_event_is_a_dead_letter_and_moves_nothing": _FUTURE,
+    "where_all_are_idle_an_advancing_watermark_follows_the_clock": _ADVANCE,
+    "an_advancing_watermark_waits_for_the_first_event": _ADVANCE,
+    "the_last_session_of_a_quiet_topic_ends_where_the_watermark_advances": _ADVANCE,
+    "a_future_event_is_so_for_every_report": _FUTURE,
+    "a_session_outlives_the_service": _RESTART,
+    "a_service_that_was_away_reads_what_it_missed_and_judges_nothing_late": _RESTART,
+    "windows_outlive_the_service": _RESTART,
+    "silence_is_measured_anew_from_a_restart": _RESTART,
+    "unread_records_keep_a_partition_from_being_idle": _UNREAD,
+    "a_day_of_berlin_has_23_hours_when_the_clocks_go_forward": _CALENDAR,
+    "a_day_of_berlin_has_25_hours_when_the_clocks_go_back": _CALENDAR,
+    "an_hour_that_the_clocks_show_twice_is_two_hours": _CALENDAR,
+    "a_part_of_the_day_that_begins_where_clocks_jump_begins_at_the_jump": _CALENDAR,
+    "a_quarter_of_a_day_may_have_seven_hours": _CALENDAR,
+    "weeks_begin_on_a_monday": _CALENDAR,
+}
+
+_ALL_IDLE = "once all partitions are idle, Flink goes on to the highest watermark of them (FLINK-38454); Tidemark holds"
+_REJOINING = (
+    "with a reader each, Flink leaves a partition that is active again out of the minimum until it has caught up; "
+    "with one reader for both, as in Tidemark, it counts from its first event"
+)
+_EARLY = "the older API's watermark is a millisecond ahead, so that a window fires at end - 1"
+_NOT_TAKEN_BACK = "Flink does not take back what it said of a session that goes on: it says more of it once that ends"
+_GROWS = "a_session_that_grows_beyond_the_watermark_is_taken_back_until_it_ends_again"
+_OWN_WINDOW = "in Flink an open session takes every event it meets; in Tidemark an event's own time and gap decide"
+
+DIFFERENT: dict[tuple[str, str], tuple[list[int], str]] = {
+    **{(run, "where_all_are_idle_the_watermark_holds"): ([2, 3], _ALL_IDLE) for run in RUNS},
+    (READER_PER_PARTITION, "a_partition_that_returns_does_not_move_the_watermark_back"): ([4, 5], _REJOINING),
+    (READER_PER_PARTITION, "a_too_late_event_still_counts_for_its_partitions_highest_time"): ([3], _REJOINING),
+    (OLDER_API, "tumbling_windows_shifted_by_an_offset"): ([1, 2], _EARLY),
+    (OLDER_API, "a_session_lasts_as_long_as_its_events_follow_one_another"): ([2, 3], _EARLY),
+    (OLDER_API, "an_event_is_too_late_for_sessions_by_its_own_time_gap_and_lateness"): ([2], _EARLY),
+    **{(run, _GROWS): ([2, 3], _NOT_TAKEN_BACK) for run in RUNS},
+    **{(run, "an_event_may_be_too_late_although_its_session_is_still_open"): ([2, 3], _OWN_WINDOW) for run in RUNS},
+    **{(run, "an_open_session_saves_no_event_whatever_the_order_in_the_batch"): ([2], _OWN_WINDOW) for run in RUNS},
+}
+"""By run and name: the steps, from 1, in which Flink says something else, and why."""
+
+
+def played_by(run: str) -> list[Transcript]:
+    """The transcripts of a run; the older API had only the bounded watermark of event time."""
+    expressible = [transcript for transcript in transcripts() if transcript.name not in NOT_EXPRESSIBLE]
+    if run == OLDER_API:
+        return [it for it in expressible if (it.value("of"), it.value("strategy")) == ("event", "bounded")]
+    return expressible

@@ -1,0 +1,37 @@
+"""What Flink did with each transcript, kept as data, is what the transcript says: watermark, counts, late events."""
+
+import pytest
+
+from tests.flink.compare import flinks, tidemarks
+from tests.flink.differences import DIFFERENT, NOT_EXPRESSIBLE, played_by
+from tests.flink.results import kept
+from tests.flink.told import RUNS, fingerprint, told
+from tests.transcripts.told import transcripts
+from tests.transcripts.transcript import Transcript
+
+ALL = [(run, transcript) for run in RUNS for transcript in played_by(run)]
+AGAIN = "run `make flink` again, or say in tests/flink/differences.py why Flink cannot express it"
+
+
+@pytest.mark.parametrize(("run", "transcript"), ALL, ids=lambda it: it if isinstance(it, str) else it.name)
+def test_flink_does_what_the_transcript_says(run: str, transcript: Transcript) -> None:
+    played = kept(run).get(transcript.name)
+    assert played, f"Flink has not played {transcript.name} as {run}: {AGAIN}"
+    assert played["told"] == fingerprint(told(transcript, run)), f"{transcript.name} has changed since: {AGAIN}"
+    steps = enumerate(zip(flinks(played, transcript, run), tidemarks(transcript), strict=True), 1)
+    differing = {number: pair for number, pair in steps if pair[0] != pair[1]}
+    allowed, _ = DIFFERENT.get((run, transcript.name), ([], ""))
+    assert list(differing) == allowed, f"by step, what Flink says and what Tidemark: {differing}"
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_nothing_is_kept_that_is_no_transcript_any_more(run: str) -> None:
+    assert set(kept(run)) == {transcript.name for transcript in played_by(run)}
+
+
+def test_every_exception_names_a_transcript_and_has_a_reason() -> None:
+    names = {transcript.name for transcript in transcripts()}
+    assert set(NOT_EXPRESSIBLE) <= names
+    assert {name for _, name in DIFFERENT} <= names - set(NOT_EXPRESSIBLE)
+    assert all(NOT_EXPRESSIBLE.values())
+    assert all(reason and steps for steps, reason in DIFFERENT.values())
