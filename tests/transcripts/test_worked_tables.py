@@ -1,0 +1,57 @@
+"""The worked tables of docs/event-time.md, played on the reference model: what a person reads there is what happens."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.transcripts.model import Model
+from tests.transcripts.transcript import RowKey, Seen, Sent, Step, Transcript
+
+PAGE = Path(__file__).parents[2] / "docs" / "event-time.md"
+_EVENT = re.compile(r"(?:(\d+): )?(\w+) (\d+)")
+_ROW = re.compile(r"(\w+) \[(\d+), (\d+)\) (\d+) (\d+)")
+Line = tuple[str, str, str, str]
+"""Events, watermark, published, dead letters."""
+
+
+def tables() -> dict[str, tuple[str, list[Line]]]:
+    """By its title: the settings of a table, and its lines."""
+    blocks = re.findall(r"\*\*([^*]+)\*\*[^*]*?Played with `(.+?)`:\n\n((?:\|.*\n)+)", PAGE.read_text())
+    return {title: (settings, [_line(one) for one in lines.splitlines()[2:]]) for title, settings, lines in blocks}
+
+
+def _line(text: str) -> Line:
+    events, watermark, published, dead = (cell.strip() for cell in text.split("|")[1:5])
+    return events, watermark, published, dead
+
+
+def _changed(before: Seen | None, after: Seen) -> set[tuple[str, int, int, int, int]]:
+    """User, window in seconds, page views and late events of the rows that are new or changed."""
+    known = before.tables["page_views"] if before else dict[RowKey, object]()
+    return {
+        (str(key[0]), int(key[1]) // 1000, int(key[2]) // 1000, row.page_views, row.late_events)
+        for key, row in after.tables["page_views"].items()
+        if known.get(key) != row
+    }
+
+
+@pytest.mark.parametrize("title", tables())
+def test_what_the_page_shows_is_what_happens(title: str) -> None:
+    settings, lines = tables()[title]
+    model, before = Model(Transcript(title, yaml.safe_load(settings), ())), None
+    for events, watermark, published, dead in lines:
+        sent = [Sent(int(place or 0), user, int(time) * 1000) for place, user, time in _EVENT.findall(events)]
+        seen = model.play(Step(tuple(sent), 0, {}))
+        assert seen.watermark == (None if watermark == "none" else int(watermark) * 1000), events
+        told = {(user, *map(int, numbers)) for user, *numbers in _ROW.findall(published)}
+        assert _changed(before, seen) == told, events
+        assert [(user, time // 1000) for user, time, _ in seen.dead] == [
+            (user, int(time)) for _, user, time in _EVENT.findall(dead)
+        ], events
+        before = seen
+
+
+def test_the_page_has_its_tables() -> None:
+    assert len(tables()) == PAGE.read_text().count("Played with") >= 5
