@@ -43,7 +43,8 @@ def draw(outcomes: Sequence[Outcome], now_ms: int, file: Path) -> None:
 def _draw_shares(axes: "Axes", outcomes: Sequence[Outcome]) -> None:
     axes.plot([one.share * 100 for one in outcomes], "o-", color="tab:red")
     axes.set_ylabel("events too late (%)")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, max(1.15 * 100 * max(one.share for one in outcomes), 0.01))
+    axes.set_xlim(-0.3, len(outcomes) - 0.5)  # room for the last number
     for place, one in enumerate(outcomes):
         at = place, one.share * 100
         axes.annotate(f"{one.share:.2%}", at, (5, 5), textcoords="offset points", fontsize="small")
