@@ -16,7 +16,7 @@ AVRO_LIMITS: Final = (
     "-Dorg.apache.avro.limits.collectionItems.maxLength=65536"
 )
 # Avro's newer reader: a fifth less CPU for reading and decoding together.
-_JVM: Final = f"-XX:+UseParallelGC -Dorg.apache.avro.fastread=true {AVRO_LIMITS}"
+JVM_OPTIONS: Final = f"-XX:+UseParallelGC -Dorg.apache.avro.fastread=true {AVRO_LIMITS}"
 _ALWAYS: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -33,9 +33,9 @@ _STAND_ALONE: Final = {
     "spark.driver.memory": "4g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": _JVM,
+    "spark.driver.extraJavaOptions": JVM_OPTIONS,
     # With `spark.master` of a cluster the records are decoded elsewhere.
-    "spark.executor.extraJavaOptions": _JVM,
+    "spark.executor.extraJavaOptions": JVM_OPTIONS,
     # Without native Hadoop libraries each file written to a local disk would fork chmod and readlink.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": (

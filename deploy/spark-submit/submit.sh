@@ -29,15 +29,15 @@ export PYSPARK_DRIVER_PYTHON=$python PYSPARK_PYTHON=$python
 
 jars=$("$python" -m pipeline.jars spark --print comma)
 # A record that claims a huge string must not make a JVM allocate it, neither here nor on an executor.
-limits=$("$python" -c 'from pipeline.session import AVRO_LIMITS; print(AVRO_LIMITS)')
+jvm=$("$python" -c 'from pipeline.session import JVM_OPTIONS; print(JVM_OPTIONS)')
 
 "$SPARK_HOME/bin/spark-submit" \
     --master "$MASTER" \
     --deploy-mode client \
     --name tidemark \
     --jars "$jars" \
-    --driver-java-options "-XX:+UseParallelGC $limits" \
-    --conf "spark.executor.extraJavaOptions=-XX:+UseParallelGC $limits" \
+    --driver-java-options "$jvm" \
+    --conf "spark.executor.extraJavaOptions=$jvm" \
     --conf "spark.sql.shuffle.partitions=${CORES:-4}" \
     ${options[@]+"${options[@]}"} \
     "$here/tidemark_job.py" "$@" &

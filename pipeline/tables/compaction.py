@@ -93,7 +93,7 @@ def _live(
 ) -> pa.Table:
     """A row for each session that is not closed."""
     frontier = rules.NO_WATERMARK if watermark is None else watermark
-    live = [one for one in results.sessions(last_batches, panes) if not results.has_closed(one, frontier)]
+    live = results.sessions(last_batches, panes, after=frontier - report.allowed_lateness_ms)
     fixed = {c.REPORT: report.name}
     rows = [{**dict.fromkeys(PANES.schema.names), **one, c.PANE_START: one[c.FIRST_TIME], **fixed} for one in live]
     kept = [{name: row[name] for name in PANES.schema.names} for row in rows]

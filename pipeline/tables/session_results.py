@@ -41,7 +41,8 @@ _SUMS: Final = """
 SELECT {keys} min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
   sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark
 FROM numbered GROUP BY {keys} session
-HAVING NOT bool_or(coalesce(doubtful, false))
+HAVING NOT bool_or(coalesce(doubtful, false)) AND max(last_time) + {gap_ms} > {after}
+  AND max(last_time) + {gap_ms} <= {until}
 """
 _DOUBTFUL: Final = """
 SELECT numbered.* FROM numbered JOIN (
@@ -62,17 +63,15 @@ class SessionResults:
         assert due.span is not None  # noqa: S101 - what is due of sessions has a span
         after, until = due.span
         steps = sorted(due.fired_by.items())
-        found = [
-            self._result(session, steps)
-            for session in self.sessions(last_batches, panes)
-            if after < self._end(session) <= until
-        ]
+        found = [self._result(session, steps) for session in self.sessions(last_batches, panes, after, until)]
         names = [c.WINDOW_START, c.WINDOW_END, *self._report.keys, c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS]
         table = pa.table({name: [row[name] for row in found] for name in (*names, c.PUBLISHED_BATCH)})
         return table, f"{c.WINDOW_END} > '{moment(max(after, 0)).isoformat(timespec='milliseconds')}'"
 
-    def sessions(self, last_batches: Mapping[int, int], panes: DeltaTable) -> Iterator[Row]:
-        """All sessions that committed panes tell of, also those that go on."""
+    def sessions(
+        self, last_batches: Mapping[int, int], panes: DeltaTable, after: int, until: int = rules.NEVER
+    ) -> Iterator[Row]:
+        """The sessions that committed panes tell of, also those that go on, which end after and not after two times."""
         keys = "".join(f"{key}, " for key in self._report.keys)
         parts = _PARTS.format(
             parts=committed(self._report, last_batches),
@@ -81,9 +80,10 @@ class SessionResults:
             allowed_lateness_ms=self._report.allowed_lateness_ms,
         )
         query = QueryBuilder().register(PANES.name, panes)
-        yield from pa.table(query.execute(parts + _SUMS.format(keys=keys))).to_pylist()
+        sums = _SUMS.format(keys=keys, gap_ms=self._gap_ms, after=after, until=until)
+        yield from pa.table(query.execute(parts + sums)).to_pylist()
         doubtful = pa.table(query.execute(parts + _DOUBTFUL.format(keys=keys))).to_pylist()
-        yield from self._in_turn(doubtful)
+        yield from (one for one in self._in_turn(doubtful) if after < self._end(one) <= until)
 
     def _in_turn(self, rows: Sequence[Row]) -> Iterator[Row]:
         """Sessions of which one may have been closed when the next came that meets it: one after the other."""
@@ -91,7 +91,7 @@ class SessionResults:
         for parts in of_key:
             live: list[Row] = []
             for arrived in _by(parts, [c.WATERMARK]):
-                closed = [one for one in live if self.has_closed(one, arrived[0][c.WATERMARK])]
+                closed = [one for one in live if self._has_closed(one, arrived[0][c.WATERMARK])]
                 yield from closed
                 live = reduce(self._joined, arrived, [one for one in live if one not in closed])
             yield from live
@@ -101,8 +101,7 @@ class SessionResults:
         meets = [one for one in live if one[c.FIRST_TIME] <= self._end(part) and part[c.FIRST_TIME] <= self._end(one)]
         return [one for one in live if one not in meets] + [reduce(_sum, meets, part)]
 
-    def has_closed(self, session: Row, watermark: int) -> bool:
-        """Whether nothing changes a session any more."""
+    def _has_closed(self, session: Row, watermark: int) -> bool:
         closed: bool = rules.has_closed(self._end(session), watermark, self._report.allowed_lateness_ms)
         return closed
 

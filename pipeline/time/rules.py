@@ -10,8 +10,8 @@ from typing import Any, Final
 NO_WATERMARK: Final = -(2**62)
 """Stands for "no watermark yet" where a number is needed; far below any time, yet durations can be added to it."""
 
-ANY_BATCH: Final = 2**62
-"""Above every batch id."""
+NEVER: Final = 2**62
+"""Above every time and every batch id."""
 EARLIEST_EVENT_MS: Final = 1
 LATEST_EVENT_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: a later event time is not a time but garbage."""

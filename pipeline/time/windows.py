@@ -150,4 +150,4 @@ class CountLife:
 
     def at_start(self) -> Due:
         """What a start publishes: windows that became full and were not."""
-        return Due(span=(self.published, rules.ANY_BATCH))
+        return Due(span=(self.published, rules.NEVER))
