@@ -31,7 +31,7 @@ seconds_away = st.integers(-3 * 86_400, 3 * 86_400) | st.integers(-3 * 3_600, 3 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("zone", "change"), CHANGES)
 @given(seconds=seconds_away)
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples // 3)
 def test_around_a_change_of_clocks_windows_are_those_of_the_model(
     zone: str, change: str, size: str, seconds: int
 ) -> None:

@@ -1,6 +1,7 @@
 """The reference model satisfies every transcript: what the service is held against is itself held against data."""
 
 import pytest
+from hypothesis import settings
 
 from tests.transcripts import rebatched, told
 from tests.transcripts.model import Model
@@ -31,7 +32,7 @@ def test_larger_batches_change_the_verdicts_of_late_records_only(transcript: Tra
 
 @pytest.mark.parametrize("at_most", [2, ALL_AT_ONCE])
 def test_so_it_is_with_transcripts_that_nobody_wrote(at_most: int) -> None:
-    for transcript in map(random_transcript, range(50)):
+    for transcript in map(random_transcript, range(settings().max_examples // 2)):
         larger = rebatched.rebatched(transcript, at_most)
         rebatched.check(transcript, rebatched.played(transcript), rebatched.played(larger))
 
