@@ -14,7 +14,7 @@ MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
 
 # Random streams are judged by what they show, not by how long a busy machine takes. Few are enough between two edits.
 settings.register_profile("full", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=15)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("full")
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
