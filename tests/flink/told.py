@@ -25,7 +25,7 @@ def told(transcript: Transcript, run: str) -> dict[str, Any]:
         "readers": partitions if run == READER_PER_PARTITION else 1,
         "clock": transcript.value("clock"),
         "time": _time(transcript, run),
-        "reports": [_report(report) for report in _reports(transcript)],
+        "reports": [_report(report) for report in transcript.reports],
         "steps": [{"waitMs": step.wait_ms, "send": [_event(sent) for sent in step.send]} for step in transcript.steps],
     }
 
@@ -33,13 +33,6 @@ def told(transcript: Transcript, run: str) -> dict[str, Any]:
 def fingerprint(job: Mapping[str, Any]) -> str:
     """Changes with anything that Flink was told, and with nothing else."""
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _reports(transcript: Transcript) -> list[Report]:
-    """Of the reports that are there by default page_views stands for all, as where the transcripts are checked."""
-    return [
-        report for report in transcript.reports if report.name in transcript.settings.get("reports", ["page_views"])
-    ]
 
 
 def _report(report: Report) -> dict[str, Any]:

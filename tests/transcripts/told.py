@@ -23,8 +23,7 @@ def transcripts() -> list[Transcript]:
 def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> None:
     """Hold what was seen against what a step tells; `before` are the tables before the step."""
     assert seen.watermark == step.tells["watermark"]
-    # Of the reports that are there by default page_views stands for all.
-    for name in transcript.settings.get("reports", ["page_views"]):
+    for name in transcript.value("reports"):
         old, new = before.get(name, {}), seen.tables[name]
         changed = {key: row for key, row in new.items() if old.get(key) != row}
         counts = {key: (row.page_views, row.clicks, row.late_events) for key, row in changed.items()}

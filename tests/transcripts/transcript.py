@@ -23,11 +23,7 @@ DEFAULTS: Mapping[str, Any] = {
     "partitions": 1,
     "clock": 1_000_000,
     "max_records": 0,
-    "reports": {
-        "page_views": {"keys": ["user_id"]},
-        "page_traffic": {"keys": ["page_url"]},
-        "site_traffic": {},
-    },
+    "reports": {"page_views": {"keys": ["user_id"]}},
 }
 
 RowKey = tuple[str | int, ...]
