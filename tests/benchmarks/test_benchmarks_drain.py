@@ -57,7 +57,8 @@ def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path) -> 
     options = ["--only", "drain", "--jobs", "ours", "--events", "5000", "--drains", "1"]
     assert main(options, tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
-    [ours] = document["drain"]
+    ours, three_reports = document["drain"]
+    assert document["ratios"] == {"three_reports": three_reports["rate"] / ours["rate"]}
     [[drain]] = ours["rounds"]
     assert drain["notes"]["totals"]["records"] == 5000
     assert drain["window_rows"] == drain["notes"]["totals"]["page_views"] > 0
