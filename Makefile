@@ -29,7 +29,7 @@ test: setup ## all tests, with a real Spark and a real Kafka; ARGS=... are passe
 # Modules are kept compiled even where the environment says otherwise: it is a third of the time.
 test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: $(SYNCED) ## the tests that need neither a JVM nor a broker, with fewer random examples than `make test`
-	$(RUN) pytest -m "not jvm and not broker" --hypothesis-profile=quick $(ARGS)
+	$(RUN) pytest -n auto -m "not jvm and not broker" --hypothesis-profile=quick $(ARGS)
 
 flink: $(SYNCED) $(JAVA) ## let Flink play the transcripts, and keep what it did (needs a JDK; 330 MB at first)
 	$(RUN) tests.flink.play

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ _TOLD = {"watermark", "published", "clicks", "tables", "gone", "dead", "future",
 _Counts = Mapping[RowKey, tuple[int, ...]]
 
 
+@cache
 def transcripts() -> list[Transcript]:
     """All of them, from every file."""
     return [_transcript(told) for path in sorted(HERE.glob("*.yaml")) for told in yaml.safe_load(path.read_text())]
