@@ -8,11 +8,11 @@ from typing import Final
 
 from rich.console import Console
 
+from pipeline.durations import milliseconds, parse_duration
 from pipeline.errors import SetUpError
 from pipeline.history import read_history
 from pipeline.observe.picture import FORMATS, draw
 from pipeline.observe.tradeoff import render
-from pipeline.settings import milliseconds, parse_duration
 from pipeline.time.tradeoff import Outcome, outcome
 
 _PARTS: Final = (0, 0.25, 0.5, 1, 2, 3, 6)

@@ -8,6 +8,7 @@ import structlog
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
+from pipeline.durations import milliseconds
 from pipeline.errors import SetUpError
 from pipeline.frames.fold import Fold, Known
 from pipeline.kafka.mirror import OffsetMirror
@@ -21,7 +22,7 @@ from pipeline.publisher import Publisher
 from pipeline.running import RunningService
 from pipeline.service import Service
 from pipeline.session import spark_session
-from pipeline.settings import Settings, milliseconds
+from pipeline.settings import Settings
 from pipeline.start import Tenure, open_epoch
 from pipeline.tables.compaction import Compaction
 from pipeline.tables.layout import create_tables

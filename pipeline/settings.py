@@ -7,16 +7,17 @@ flag. Durations are written `500ms`, `30s`, `10m`, `12h`, `7d`.
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, model_validator
 from pydantic_settings import (
     BaseSettings,
     SettingsConfigDict,
 )
 
 from pipeline.begin import parse_begin
+from pipeline.durations import Duration, PositiveDuration, milliseconds
 from pipeline.time.calendar import Calendar, has_whole_parts
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
@@ -26,43 +27,11 @@ from pipeline.time.totals import Totals
 from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
 
 Key = Literal["user_id", "page_url", "event_type"]
-_UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-
-
-def parse_duration(value: Any) -> Any:
-    """A duration from its text, anything else as it is. Raises ValueError with a sentence."""
-    if not isinstance(value, str):
-        return value
-    found = re.fullmatch(r"\s*(\d+)\s*(ms|s|m|h|d)\s*", value)
-    if not found:
-        raise ValueError(f"{value!r} is not a duration: write a whole number and ms, s, m, h or d, such as 30s or 10m")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
-
-
-def _not_negative(value: timedelta) -> timedelta:
-    if value < timedelta(0):
-        raise ValueError("a duration cannot be negative")
-    return value
-
-
-def _positive(value: timedelta) -> timedelta:
-    if value < timedelta(milliseconds=1):
-        raise ValueError("must be at least 1ms")
-    return value
 
 
 def _start(value: str) -> str:
     parse_begin(value)
     return value
-
-
-def milliseconds(value: timedelta) -> int:
-    """A duration as whole milliseconds, the unit used everywhere inside."""
-    return value // timedelta(milliseconds=1)
-
-
-Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative)]
-PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive)]
 
 
 class _Section(BaseModel):

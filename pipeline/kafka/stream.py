@@ -14,10 +14,11 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
+from pipeline.durations import milliseconds
 from pipeline.errors import TransientError
 from pipeline.kafka.planned import planned_ends
 from pipeline.kafka.source import source_options
-from pipeline.settings import BatchSettings, KafkaSettings, milliseconds
+from pipeline.settings import BatchSettings, KafkaSettings
 
 OnBatch = Callable[[DataFrame, Mapping[int, int]], None]
 """Takes a batch's records, and the offset (exclusive) up to which each partition is read."""

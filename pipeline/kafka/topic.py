@@ -16,8 +16,9 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from pipeline.begin import At, Begin, Committed, Earliest, Latest, Offsets
+from pipeline.durations import milliseconds
 from pipeline.errors import SetUpError, TransientError
-from pipeline.settings import KafkaSettings, milliseconds
+from pipeline.settings import KafkaSettings
 
 _REQUEST_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0

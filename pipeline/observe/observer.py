@@ -5,6 +5,7 @@ from threading import Lock
 
 from prometheus_client import CollectorRegistry
 
+from pipeline.durations import milliseconds
 from pipeline.observe.catalogue import Step
 from pipeline.observe.facts import CommittedBatch
 from pipeline.observe.health import Answer, health, reached, readiness
@@ -12,7 +13,7 @@ from pipeline.observe.log_ends import LogEnds
 from pipeline.observe.page import Page
 from pipeline.observe.readings import Heard, Readings, read
 from pipeline.observe.totals import Totals
-from pipeline.settings import MetricsSettings, milliseconds
+from pipeline.settings import MetricsSettings
 from pipeline.time.lives import Dues
 from pipeline.time.watermark import Frontier
 

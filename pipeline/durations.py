@@ -1,0 +1,40 @@
+"""Durations as people write them: `500ms`, `30s`, `10m`, `12h`, `7d`."""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator
+
+_UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def parse_duration(value: Any) -> Any:
+    """A duration from its text, anything else as it is. Raises ValueError with a sentence."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*(\d+)\s*(ms|s|m|h|d)\s*", value)
+    if not found:
+        raise ValueError(f"{value!r} is not a duration: write a whole number and ms, s, m, h or d, such as 30s or 10m")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _not_negative(value: timedelta) -> timedelta:
+    if value < timedelta(0):
+        raise ValueError("a duration cannot be negative")
+    return value
+
+
+def _positive(value: timedelta) -> timedelta:
+    if value < timedelta(milliseconds=1):
+        raise ValueError("must be at least 1ms")
+    return value
+
+
+def milliseconds(value: timedelta) -> int:
+    """A duration as whole milliseconds, the unit used everywhere inside."""
+    return value // timedelta(milliseconds=1)
+
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative)]
+PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive)]
