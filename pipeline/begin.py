@@ -53,7 +53,7 @@ def parse_begin(text: str) -> Begin:
         case "latest", False:
             return Latest()
         case "timestamp", True:
-            return At(_milliseconds(rest))
+            return At(iso_milliseconds(rest))
         case "group", True:
             return Committed(rest)
         case "offsets", True:
@@ -61,7 +61,8 @@ def parse_begin(text: str) -> Begin:
     raise ValueError(f"{text!r} is none of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")
 
 
-def _milliseconds(text: str) -> int:
+def iso_milliseconds(text: str) -> int:
+    """An ISO time as milliseconds since the epoch; without a zone it is UTC. Raises ValueError with how to write it."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:

@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.begin import iso_milliseconds
 from pipeline.frames import columns as c
 from pipeline.late import REASONS, Chosen, apply_corrections
 from pipeline.load import load_settings
@@ -54,15 +55,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--config", type=Path)
-    add("--from", dest="since", type=_time, metavar="ISO TIME", help="events from this time on")
-    add("--to", dest="until", type=_time, metavar="ISO TIME", help="events before this time")
+    add("--from", dest="since", type=iso_milliseconds, metavar="ISO TIME", help="events from this time on")
+    add("--to", dest="until", type=iso_milliseconds, metavar="ISO TIME", help="events before this time")
     add("--user", action="append", default=[], help="of this user; may be given again")
     add("--page", action="append", default=[], help="of this page; may be given again")
     add("--reason", action="append", choices=[*REASONS, "future"], help="by default too_late and partly_late")
     add("--dry-run", action="store_true", help="show what would change, and change nothing")
     return parser
-
-
-def _time(text: str) -> int:
-    moment = datetime.fromisoformat(text)
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

@@ -8,7 +8,7 @@ from deltalake import DeltaTable, QueryBuilder
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.frames.groupings import groupings
-from pipeline.tables.ledger import EPOCH
+from pipeline.tables.ledger import EPOCH, require_warehouse
 from pipeline.tables.policies import from_text
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time.report import Periodic, too_late_at
@@ -63,8 +63,7 @@ class _Warehouse:
     """Answers SQL over the ledger and the dead letters."""
 
     def __init__(self, warehouse: str) -> None:
-        if not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
-            raise SetUpError(f"there is no Tidemark warehouse at {warehouse!r}: name the one that a service writes to")
+        require_warehouse(warehouse)
         self._tables = QueryBuilder()
         for spec in (LEDGER, DEAD_LETTERS):
             if DeltaTable.is_deltatable(spec.uri(warehouse)):

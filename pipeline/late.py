@@ -1,23 +1,21 @@
 """Too-late events and the closed windows that they belong to, to which they may be added, each once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.frames.late import BELONGS, late_events
 from pipeline.session import spark_session
 from pipeline.settings import Settings
 from pipeline.tables.corrections import Corrections, Row
 from pipeline.tables.layout import check_made_as
-from pipeline.tables.ledger import Ledger
+from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.results import last_published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
-from pipeline.time import rules
+from pipeline.time.lives import reached_by
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
 from schemas import load_schemas
@@ -44,8 +42,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     not what the settings say.
     """
     policy = settings.policy()
-    if not Path(LEDGER.uri(settings.warehouse)).exists() and "://" not in settings.warehouse:
-        raise SetUpError(f"there is no Tidemark warehouse at {settings.warehouse!r}: name the one a service writes to")
+    require_warehouse(settings.warehouse)
     for report in policy.reports:
         check_made_as(report, settings.warehouse)
     corrections = Corrections(settings.warehouse)
@@ -65,7 +62,7 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     ledger = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
     dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(ledger, c.BATCH, "left_semi")
     events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
-    horizons = {report.name: _horizon(settings.warehouse, report) for report in policy.reports}
+    horizons = _horizons(settings.warehouse, policy.reports)
     return [
         row
         for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
@@ -90,11 +87,11 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
     return events
 
 
-def _horizon(warehouse: str, report: Report) -> int:
-    """Windows of a report that end no later are closed, and the service has published them for the last time."""
-    last = last_published(warehouse, report) or 0
-    watermarks = [watermark for watermark, batch in Ledger(warehouse).watermarks() if batch <= last]
-    return max(watermarks, default=rules.NO_WATERMARK) - report.allowed_lateness_ms
+def _horizons(warehouse: str, reports: Sequence[Report]) -> dict[str, int]:
+    """By report: windows that end no later are closed, and the service has published them for the last time."""
+    watermarks = Ledger(warehouse).watermarks()
+    published = {report.name: last_published(warehouse, report) or 0 for report in reports}
+    return {one.name: reached_by(published[one.name], watermarks) - one.allowed_lateness_ms for one in reports}
 
 
 def _added(event: Row, report: Report, horizon: int) -> list[Row]:

@@ -3,15 +3,16 @@
 Publication runs beside the batches that follow, in order; nothing is committed before what it stands on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from threading import Lock
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 
 from pipeline.batch import Batch, Statistic, Tallies, positions
 from pipeline.errors import Replaced
 from pipeline.frames.fold import Fold, Known
+from pipeline.frames.groupings import Groupings
 from pipeline.frames.outputs import dead_letters, panes, pieces
 from pipeline.parts import Parts
 from pipeline.publisher import Publisher
@@ -39,7 +40,7 @@ class Service:
         self._closed = False
         self._panes = Appender(PANES, parts.warehouse)
         self._dead_letters = Appender(DEAD_LETTERS, parts.warehouse)
-        self._plan = Fold(parts.schemas, parts.policy, 0)
+        self._plan: Fold | None = None
 
     @property
     def frontier(self) -> Frontier:
@@ -87,22 +88,26 @@ class Service:
             self._finish(self._step(before, after, Tallies(), self._parts.now()))
 
     def _take(self, records: DataFrame, before: Frontier, ends: Mapping[int, int]) -> None:
-        if self._plan.partitions != len(before.partitions):
-            self._plan = Fold(self._parts.schemas, self._parts.policy, len(before.partitions))
-        now = self._parts.now()
+        plan, now = self._plan_for(len(before.partitions)), self._parts.now()
         with ExitStack() as kept:
             with self._parts.timed("fold"):
-                folded = self._plan(records, Known(before.watermark, now)).persist()
+                folded = plan(records, Known(before.watermark, now)).persist()
                 kept.callback(folded.unpersist)
-                batch = self._fold(folded, before, ends, now)
+                batch = self._fold(plan.statistics(folded, now).collect(), before, ends, now)
             with self._parts.timed("write_ahead"):
-                self._write_ahead(folded, batch)
+                self._write_ahead(folded, plan.groupings, batch)
         self._finish(batch)
 
-    def _fold(self, folded: DataFrame, before: Frontier, ends: Mapping[int, int], now: int) -> Batch:
-        """Step 1: one pass over the records; its small result stays in memory."""
+    def _plan_for(self, partitions: int) -> Fold:
+        """The plan of the fold, made when it is first needed, and again when the topic has grown."""
+        if self._plan is None or self._plan.partitions != partitions:
+            self._plan = Fold(self._parts.schemas, self._parts.policy, partitions)
+        return self._plan
+
+    def _fold(self, statistics: Sequence[Row], before: Frontier, ends: Mapping[int, int], now: int) -> Batch:
+        """Step 1, once its one pass over the records is done: what it read, and what that makes due."""
         tallies = Tallies()
-        for row in self._plan.statistics(folded, now).collect():
+        for row in statistics:
             tallies.add(Statistic(*row))
         read = {
             number: state.read(ends.get(number, state.position), tally.records, tally.max_event_time, now)
@@ -121,12 +126,12 @@ class Service:
         topic = self._parts.topic.name
         return Batch(self._number, topic, before, after, tallies, dues, folded_at, self._parts.policy)
 
-    def _write_ahead(self, folded: DataFrame, batch: Batch) -> None:
+    def _write_ahead(self, folded: DataFrame, groups: Groupings, batch: Batch) -> None:
         """Step 2: partial counts and dead letters; void until the commit."""
         watermark = batch.before.watermark
         for piece in pieces(folded, batch.tallies.bytes):
             self._dead_letters.append(dead_letters(piece, batch.topic, batch.number, watermark))
-            rows = panes(piece, self._parts.policy.reports, self._plan.groupings, batch.number, watermark)
+            rows = panes(piece, self._parts.policy.reports, groups, batch.number, watermark)
             self._panes.append(rows)
 
     def _finish(self, batch: Batch) -> None:

@@ -14,10 +14,9 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import TableNotFoundError
 from rich.console import Console
 
-from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.observe.view import PartitionStatus, Status, WindowStatus, render
-from pipeline.tables.ledger import EPOCH
+from pipeline.tables.ledger import EPOCH, require_warehouse
 from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, TableSpec
 from pipeline.time.verdicts import Verdict
 
@@ -30,8 +29,7 @@ Row = dict[str, Any]
 
 def print_status(warehouse: str, console: Console | None = None) -> None:
     """Prints the status. Raises SetUpError where there is no warehouse."""
-    if not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
-        raise SetUpError(f"there is no Tidemark warehouse at {warehouse!r}: name the one that a service writes to")
+    require_warehouse(warehouse)
     (console or Console()).print(render(read_status(warehouse), time.time_ns() // 1_000_000))
 
 

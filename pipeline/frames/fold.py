@@ -67,7 +67,7 @@ class Fold:
         check = check_of(schemas, policy, _late(policy, time))
         self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
         self._keyed = [*self._key(), *_summed(policy)]
-        sums = _sums(policy)
+        sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
         self._sums = [value.alias(name) for name, value in sums.items()]
         of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in (*_OF_REJECTED, "user")]
         others = [F.col(name) for name in (*self._keys, *sums)]
@@ -180,18 +180,14 @@ def _sums(policy: Policy) -> dict[str, Column]:
     }
     if not all(isinstance(report.windows, Periodic) for report in policy.reports):
         sums |= {c.FIRST_TIME: F.min(c.TIME), c.LAST_TIME: F.max(c.TIME)}
-    if len(groupings(policy.reports).sets) > 1:
-        sums[_SET] = F.grouping_id()
     return sums
 
 
 def _packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
     """Pane, partition, check and flags."""
     packed = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
-    for place, flag in enumerate(flags):
-        bit = F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << place)
-        packed = (packed * (1 << len(flags)) if place == 0 else packed) + bit
-    return packed
+    bits = [F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << place) for place, flag in enumerate(flags)]
+    return reduce(operator.add, bits, packed * (1 << len(flags))) if flags else packed
 
 
 def _unpacked(grid: Groupings, partitions: int) -> list[Column]:

@@ -14,9 +14,8 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, Transaction
 
 from pipeline.frames import columns as c
-from pipeline.tables.publication import utc
+from pipeline.tables.results import moment, utc
 from pipeline.tables.schemas import CORRECTIONS, open_table, result_of
-from pipeline.tables.session_results import moment
 from pipeline.tables.swap import swap
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
@@ -65,8 +64,10 @@ class Corrections:
 def _apply(table: DeltaTable, report: Report, rows: Sequence[Row]) -> bool:
     """Replaces the closed windows in the time that the corrections span; False if somebody else wrote meanwhile."""
     first, last = min(row["window_start_ms"] for row in rows), max(row["window_end_ms"] for row in rows)
-    where = f"{c.WINDOW_END} >= '{utc(first)}' AND {c.WINDOW_START} <= '{utc(last)}' AND {c.WINDOW_END} <= '{{}}'"
-    closed = where.format(utc(max(row["closed_until"] for row in rows)))
+    until = max(row["closed_until"] for row in rows)
+    closed = (
+        f"{c.WINDOW_END} >= '{utc(first)}' AND {c.WINDOW_START} <= '{utc(last)}' AND {c.WINDOW_END} <= '{utc(until)}'"
+    )
     schema = result_of(report).schema
     query = QueryBuilder().register("it", table).execute(f"SELECT * FROM it WHERE {closed}")  # noqa: S608 - ours
     shown = pa.table(query).select(schema.names).cast(schema).to_pylist()

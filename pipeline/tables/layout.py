@@ -40,8 +40,7 @@ def create_tables(warehouse: str, reports: Sequence[Report]) -> list[str]:
 def _create(report: Report, warehouse: str) -> None:
     wanted = _definition(report)
     table = open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(wanted)})
-    check_made_as(report, warehouse)
-    if _told(report.name, warehouse)[_FREE] != wanted[_FREE]:
+    if check_made_as(report, warehouse)[_FREE] != wanted[_FREE]:
         table.alter.set_table_properties({_MADE_AS: json.dumps(wanted)}, raise_if_not_exists=False)
 
 
@@ -50,8 +49,8 @@ def made_as(name: str, warehouse: str) -> Report:
     return report_of({**_told(name, warehouse), "name": name})
 
 
-def check_made_as(report: Report, warehouse: str) -> None:
-    """Raises SetUpError if a report has no table, or one that was made for something else."""
+def check_made_as(report: Report, warehouse: str) -> dict[str, Any]:
+    """What a report's table was made for. Raises SetUpError if that is something else, or there is no table."""
     wanted, found = _definition(report), _told(report.name, warehouse)
     different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
     if different:
@@ -60,6 +59,7 @@ def check_made_as(report: Report, warehouse: str) -> None:
             f"{', '.join(f'{name} = {found.get(name)}' for name in different)}, but the settings say "
             f"{', '.join(str(wanted[name]) for name in different)}. Set it back, or give the report another name"
         )
+    return found
 
 
 def _definition(report: Report) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
-from deltalake import QueryBuilder
+from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError
 
-from pipeline.errors import Replaced
+from pipeline.errors import Replaced, SetUpError
 from pipeline.tables.schemas import LEDGER, open_table
 from pipeline.tables.swap import ONCE, swap
 
@@ -49,6 +49,12 @@ class LedgerRow:
     """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
     policy: str | None = None
     """The rules of the epoch, as JSON; in the row that opens it."""
+
+
+def require_warehouse(warehouse: str) -> None:
+    """Raises SetUpError where no service has made a ledger."""
+    if not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
+        raise SetUpError(f"there is no Tidemark warehouse at {warehouse!r}: name the one that a service writes to")
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:

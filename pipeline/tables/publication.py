@@ -5,7 +5,6 @@ than a Spark job and a commit of Spark's for each batch.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
 from pipeline.tables.count_results import CountResults
-from pipeline.tables.results import Results, committed, values
+from pipeline.tables.results import Results, committed, utc, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.total_results import TotalResults
@@ -118,8 +117,3 @@ def _kind(report: Report) -> Parted:
 def _where(due: Due) -> str:
     ends = ", ".join(f"'{utc(end)}'" for end in sorted(due.fired | due.again))
     return f"{c.WINDOW_END} IN ({ends})"
-
-
-def utc(milliseconds: int) -> str:
-    """A time as delta-rs takes it in a predicate, which has no way to write a number as a timestamp in UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

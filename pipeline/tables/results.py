@@ -1,6 +1,7 @@
 """A report's result table: one writer, whose commits are refused once a newer service has published."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -56,3 +57,13 @@ def committed(report: Report, last_batches: Mapping[int, int], among: str = "tru
 def values(rows: Iterable[tuple[int, ...]]) -> str:
     """Rows of numbers, as SQL after VALUES."""
     return ", ".join(f"({', '.join(map(str, row))})" for row in rows)
+
+
+def moment(milliseconds: int) -> datetime:
+    """A time as a timestamp in UTC."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def utc(milliseconds: int) -> str:
+    """A time as delta-rs takes it in a predicate, which has no way to write a number as a timestamp in UTC."""
+    return moment(milliseconds).isoformat(timespec="milliseconds")

@@ -6,7 +6,6 @@ one row, and the rows that it supersedes go.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import reduce
 from itertools import groupby
 from typing import Any, Final
@@ -15,7 +14,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.results import committed
+from pipeline.tables.results import committed, moment, utc
 from pipeline.tables.schemas import PANES
 from pipeline.time import rules
 from pipeline.time.report import Report
@@ -66,7 +65,7 @@ class SessionResults:
         found = [self._result(session, steps) for session in self.sessions(last_batches, panes, after, until)]
         names = [c.WINDOW_START, c.WINDOW_END, *self._report.keys, c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS]
         table = pa.table({name: [row[name] for row in found] for name in (*names, c.PUBLISHED_BATCH)})
-        return table, f"{c.WINDOW_END} > '{moment(max(after, 0)).isoformat(timespec='milliseconds')}'"
+        return table, f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
 
     def sessions(
         self, last_batches: Mapping[int, int], panes: DeltaTable, after: int, until: int = rules.NEVER
@@ -138,8 +137,3 @@ def _sum(one: Row, other: Row) -> Row:
         c.WATERMARK: min(one[c.WATERMARK], other[c.WATERMARK]),
         **{name: one[name] + other[name] for name in (c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)},
     }
-
-
-def moment(milliseconds: int) -> datetime:
-    """A time as a timestamp in UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -26,9 +26,7 @@ class Lives:
         """A report as the tables tell of it: its panes, the batch last published, all (watermark, batch) in order."""
         report = self._reports[name]
         lateness = report.allowed_lateness_ms
-        published = max(
-            (watermark for watermark, batch in watermarks if batch <= published_batch), default=rules.NO_WATERMARK
-        )
+        published = reached_by(published_batch, watermarks)
         if isinstance(report.windows, Counts):
             self._lives[name] = CountLife(published_batch)
             return
@@ -60,6 +58,11 @@ class Lives:
             name: life.at_start() if isinstance(life, CountLife) else life.at_start(watermark)
             for name, life in self._lives.items()
         }
+
+
+def reached_by(batch: int, watermarks: Iterable[tuple[int, int]]) -> int:
+    """The watermark after a batch, given each watermark and the first batch that reached it."""
+    return max((watermark for watermark, first in watermarks if first <= batch), default=rules.NO_WATERMARK)
 
 
 def _life(report: Report) -> Windows | SessionLife | CountLife:
