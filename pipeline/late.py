@@ -101,7 +101,7 @@ def _added(event: Row, report: Report, horizon: int) -> list[Row]:
     if not late or not event[f"{BELONGS}{report.name}"] or any(end > horizon for _, end in windows):
         return []
     click = event[c.EVENT_TYPE] == "click"
-    keys = {key: event[key] for key in report.keys}
+    keys = {key: event[key] for key in {*report.grouped_by}}
     told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
     added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, "closed_until": horizon}
     fixed = {c.REPORT: report.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}

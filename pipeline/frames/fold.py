@@ -20,7 +20,7 @@ from pipeline.frames.decode import decoded
 from pipeline.frames.groupings import Groupings, groupings
 from pipeline.frames.judge import check_of, time_of
 from pipeline.time import rules
-from pipeline.time.report import Periodic, cutoffs
+from pipeline.time.report import cutoffs
 from pipeline.time.verdicts import Policy
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
@@ -178,7 +178,7 @@ def _sums(policy: Policy) -> dict[str, Column]:
         c.MAX_EVENT_TIME: F.max("moving_time"),
         c.OLDEST: F.min("arrived"),
     }
-    if not all(isinstance(report.windows, Periodic) for report in policy.reports):
+    if any(report.is_timed for report in policy.reports):
         sums |= {c.FIRST_TIME: F.min(c.TIME), c.LAST_TIME: F.max(c.TIME)}
     return sums
 

@@ -27,7 +27,7 @@ class Groupings:
         """The set from which a report is made: the first that has all its keys; for count windows its own."""
         if isinstance(report.windows, Counts):
             return self.sets.index(_single(report))
-        return next(number for number, keys in enumerate(self.sets) if set(report.parted_by) <= set(keys))
+        return next(number for number, keys in enumerate(self.sets) if set(report.grouped_by) <= set(keys))
 
     def fitting(self, report: Report) -> set[int]:
         """The values of the packed flags of the events that belong to a report."""
@@ -50,9 +50,9 @@ class Groupings:
 def groupings(reports: Sequence[Report]) -> Groupings:
     """Only the largest sets: a report whose keys are a part of another's is made from that one's groups."""
     single = {_single(report) for report in reports if isinstance(report.windows, Counts)}
-    wanted = {report.parted_by for report in reports if not isinstance(report.windows, Counts)}
+    wanted = {report.grouped_by for report in reports if not isinstance(report.windows, Counts)}
     sets = sorted(keys for keys in wanted if not any(set(keys) < set(other) for other in wanted)) + sorted(single)
-    pane_ms = gcd(*(report.windows.pane_ms for report in reports)) or 1
+    pane_ms = gcd(*(report.pane_ms for report in reports)) or 1
     offsets = {report.windows.shift_ms for report in reports}
     pane_ms = gcd(pane_ms, *(one - other for one in offsets for other in offsets))
     flags = {flag for report in reports for side in conditions(report) for flag in side}

@@ -11,12 +11,19 @@ from pyspark.sql import functions as F
 from pipeline.frames import columns as c
 from pipeline.frames.checks import DETAILS, Check, reason_of
 from pipeline.frames.groupings import KEYS, Groupings
+from pipeline.sketches import sketch_of
 from pipeline.time import rules
 from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
 
 _PASSED: Final = int(Check.PASSED)
 _TIMES: Final = (c.FIRST_TIME, c.LAST_TIME)
+_KEPT_BY_SOME: Final = {
+    **dict.fromkeys(KEYS, pa.string()),
+    **dict.fromkeys((*_TIMES, c.PLACE, c.SESSIONS), pa.int64()),
+    c.USERS: pa.binary(),
+}
+"""Columns of `panes` that are null where a report does not need them."""
 PIECE_BYTES: Final = 256 * 1024 * 1024
 """Roughly the most that the driver takes at once."""
 
@@ -40,37 +47,52 @@ def panes(
 
 
 def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
-    rows = folded.filter(_belongs(report, groups, watermark))
-    nothing = pa.nulls(len(rows))
+    rows = _counts(folded.filter(_belongs(report, groups, watermark)), report, groups)
+    if {*groups.sets[groups.of(report)]} - {c.PLACE} != {*report.kept_by}:
+        rows = _added_up(rows, report)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
+    fixed = {c.BATCH: _same(batch, rows), c.REPORT: _same(report.name, rows), c.WATERMARK: _same(frontier, rows)}
+    nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
+    return pa.table({**nothing, **fixed, **{name: rows[name] for name in rows.column_names}})
+
+
+def _counts(rows: pa.Table, report: Report, groups: Groupings) -> pa.Table:
+    """A report's groups: pane, keys and counts, and of single events their place."""
     late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(report), pa.int32()))
+    place = [c.PLACE] if isinstance(report.windows, Counts) else []
     return pa.table(
         {
-            c.BATCH: _same(batch, rows),
-            c.REPORT: _same(report.name, rows),
             c.PANE_START: _pane_of(rows[c.PANE_START], report),
-            **{key: (rows[key] if key in report.parted_by else nothing.cast(pa.string())) for key in KEYS},
+            **{name: rows[name] for name in (*report.grouped_by, *place, *(_TIMES if report.is_timed else ()))},
             c.PAGE_VIEWS: pc.subtract(rows[c.RECORDS], rows[c.CLICKS]),
             c.CLICKS: rows[c.CLICKS],
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
-            c.WATERMARK: _same(frontier, rows),
-            **{
-                name: (nothing.cast(pa.int64()) if isinstance(report.windows, Periodic) else rows[name])
-                for name in _TIMES
-            },
-            c.SESSIONS: nothing.cast(pa.int64()),
-            c.PLACE: rows[c.PLACE] if isinstance(report.windows, Counts) else nothing.cast(pa.int64()),
         }
     )
 
 
+def _added_up(rows: pa.Table, report: Report) -> pa.Table:
+    """A row for each pane and what it is kept by, from groups of more keys; users who are no key become a sketch."""
+    sums = dict.fromkeys((c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS), "sum")
+    times = dict(zip(_TIMES, ("min", "max"), strict=True)) if report.is_timed else {}
+    users = {c.USER_ID: "list"} if report.grouped_by != report.kept_by else {}
+    how = {**sums, **times, **users}
+    found = rows.group_by([c.PANE_START, *report.kept_by]).aggregate(list(how.items()))
+    added = {name: found[name] for name in (c.PANE_START, *report.kept_by)}
+    added |= {name: found[f"{name}_{function}"] for name, function in how.items() if name != c.USER_ID}
+    if users:
+        sketches = map(sketch_of, found[f"{c.USER_ID}_list"].to_pylist())
+        added[c.USERS] = pa.array(sketches, pa.binary())
+    return pa.table(added)
+
+
 def _pane_of(starts: pa.ChunkedArray, report: Report) -> pa.ChunkedArray:
     """The report's own panes, of which the fold's are parts."""
-    windows = report.windows
-    if isinstance(windows, Counts):
+    if isinstance(report.windows, Counts):
         return starts
-    number = pc.divide(pc.add(starts, windows.shift_ms), windows.pane_ms)
-    return pc.subtract(pc.multiply(number, windows.pane_ms), windows.shift_ms)
+    shift_ms, pane_ms = report.windows.shift_ms, report.pane_ms
+    number = pc.divide(pc.add(starts, shift_ms), pane_ms)
+    return pc.subtract(pc.multiply(number, pane_ms), shift_ms)
 
 
 def _belongs(report: Report, groups: Groupings, watermark: int | None) -> pc.Expression:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, Transaction
 
 from pipeline.frames import columns as c
+from pipeline.sketches import merged
 from pipeline.tables.count_results import CountResults
 from pipeline.tables.ledger import EPOCH
 from pipeline.tables.results import committed, values
@@ -25,7 +26,7 @@ from pipeline.time.totals import Totals
 
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
 _SQL: Final = """
-SELECT report, pane_start, user_id, page_url, event_type, max(batch) AS batch, sum(page_views) AS page_views,
+SELECT report, pane_start, user_id, page_url, event_type, max(batch) AS batch, sum(page_views) AS page_views, {users}
   sum(clicks) AS clicks, sum(late_events) AS late_events, min(watermark) AS watermark,
   min(first_time) AS first_time, max(last_time) AS last_time, max(place) AS place, max(sessions) AS sessions
 FROM ({parts}) AS parts JOIN (VALUES {firsts}) AS firsts (pane, first_end) ON pane_start = pane
@@ -69,18 +70,25 @@ class Compaction:
             return TotalResults(report, report.windows).compacted(last_batches, self._table, settled)
         if isinstance(report.windows, Sessions):
             return _live(SessionResults(report, report.windows), report, last_batches, self._table, watermark)
-        parts = committed(report, last_batches, f"{c.PANE_START} >= {report.cutoff(watermark)}")
-        return _merged(parts, report.windows, QueryBuilder().register(PANES.name, self._table))
+        # Whether a session began in a window is told by the panes before it.
+        first = report.cutoff(watermark) - report.session_gap_ms
+        parts = committed(report, last_batches, f"{c.PANE_START} >= {first}")
+        return _merged(parts, report, report.windows, QueryBuilder().register(PANES.name, self._table))
 
 
-def _merged(parts: str, windows: Periodic, query: QueryBuilder) -> pa.Table:
+def _merged(parts: str, report: Report, windows: Periodic, query: QueryBuilder) -> pa.Table:
     """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
     found = pa.table(query.execute(f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts"))  # noqa: S608 - our own
     panes = found[c.PANE_START].to_pylist()
     if not panes:
         return PANES.schema.empty_table()
-    firsts = values((pane, min(windows.ends(pane))) for pane in panes)
-    rows = pa.table(query.execute(_SQL.format(parts=parts, firsts=firsts, never=rules.NO_WATERMARK)))
+    firsts = values((pane, min(windows.ends(windows.pane_start(pane)))) for pane in panes)
+    sketched = report.grouped_by != report.kept_by
+    users = f"{'array_agg(users)' if sketched else 'NULL'} AS users,"
+    rows = pa.table(query.execute(_SQL.format(parts=parts, firsts=firsts, never=rules.NO_WATERMARK, users=users)))
+    if sketched:
+        sketches = pa.array(map(merged, rows[c.USERS].to_pylist()), pa.binary())
+        rows = rows.set_column(rows.column_names.index(c.USERS), c.USERS, sketches)
     return rows.select(PANES.schema.names).cast(PANES.schema)
 
 

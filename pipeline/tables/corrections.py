@@ -14,6 +14,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, Transaction
 
 from pipeline.frames import columns as c
+from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.results import moment, utc
 from pipeline.tables.schemas import CORRECTIONS, open_table, result_of
 from pipeline.tables.swap import swap
@@ -83,7 +84,7 @@ def _into_windows(shown: Iterable[Row], rows: Iterable[Row], report: Report) -> 
         start, end = moment(row["window_start_ms"]), moment(row["window_end_ms"])
         new = {c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}}
         key = tuple(new.values())
-        cells[key] = _added(cells.get(key, _nothing(new)), row)
+        cells[key] = _added(cells.get(key, _nothing(new, report)), row)
     return list(cells.values())
 
 
@@ -96,7 +97,7 @@ def _into_sessions(shown: Iterable[Row], rows: Iterable[Row], report: Report) ->
         start, end = moment(row["window_start_ms"]), moment(row["window_end_ms"])
         sessions = of_key[tuple(row[key] for key in report.keys)]
         meets = [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]
-        new = _nothing({c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}})
+        new = _nothing({c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}}, report)
         for one in meets:
             sessions.remove(one)
             new = _added({**new, c.PUBLISHED_BATCH: max(new[c.PUBLISHED_BATCH], one[c.PUBLISHED_BATCH])}, one)
@@ -106,9 +107,18 @@ def _into_sessions(shown: Iterable[Row], rows: Iterable[Row], report: Report) ->
     return [row for sessions in of_key.values() for row in sessions]
 
 
-def _nothing(place: Row) -> Row:
-    return {**place, **dict.fromkeys(_SUMS, 0), c.PUBLISHED_BATCH: 0}
+def _nothing(place: Row, report: Report) -> Row:
+    counts = dict.fromkeys((*report.measures, c.LATE_EVENTS, c.PUBLISHED_BATCH), 0)
+    nothing: Row = {**place, **counts}
+    if c.UNIQUE_USERS in report.measures:
+        nothing[c.USERS_SKETCH] = sketch_of([])
+    return nothing
 
 
 def _added(cell: Row, row: Row) -> Row:
-    return {**cell, **{name: cell[name] + row[name] for name in _SUMS}}
+    """What a report does not tell is not in the cell. Of which session an event was is not known any more."""
+    added: Row = {**cell, **{name: cell[name] + row[name] for name in _SUMS if name in cell}}
+    if c.USERS_SKETCH in cell:
+        added[c.USERS_SKETCH] = merged([cell[c.USERS_SKETCH], sketch_of([row[c.USER_ID]])])
+        added[c.UNIQUE_USERS] = estimate(added[c.USERS_SKETCH])
+    return added

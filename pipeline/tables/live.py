@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from pipeline.errors import SetUpError
+from pipeline.frames import columns as c
 from pipeline.tables.layout import made_as
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, TableSpec, result_of
 from pipeline.time import rules
@@ -45,15 +46,21 @@ WITH now AS (
   FROM {panes} AS panes CROSS JOIN (VALUES {backs}) AS back (n) CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 )
-SELECT window_start, window_end, {keys}page_views, clicks, {unique_users}late_events, published_batch,
+SELECT window_start, window_end, {keys}{measures}late_events, published_batch,
   CASE WHEN {is_corrected} THEN 'corrected' WHEN window_end <= {closed} THEN 'closed' ELSE 'fired' END AS state
 FROM {result} AS shown CROSS JOIN now {corrections}
 UNION ALL
-SELECT {start} AS window_start, {end} AS window_end, {keys}sum(page_views), sum(clicks), {count_users}
+SELECT {start} AS window_start, {end} AS window_end, {keys}{measures_so_far}
   sum(0), max(batch), 'open'
 FROM parts WHERE window_end_ms > pane_start AND window_end_ms > frontier
 GROUP BY {keys}window_end_ms
 """
+_SO_FAR: Final = {
+    c.PAGE_VIEWS: "sum(page_views)",
+    c.CLICKS: "sum(clicks)",
+    c.UNIQUE_USERS: "NULL",
+    c.SESSIONS_BEGUN: "NULL",
+}
 _CORRECTED: Final = """LEFT JOIN (
   SELECT DISTINCT {start} AS done_start, {end} AS done_end{done_keys} FROM {table} WHERE report = '{report}'
 ) AS done ON done_start = window_start AND done_end = window_end{same_keys}"""
@@ -80,8 +87,8 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
         backs=", ".join(f"({number})" for number in range(-(-grid.size_ms // grid.slide_ms))),
         report=name,
         keys="".join(f"{key}, " for key in report.keys),
-        unique_users="unique_users, " if report.unique_users else "",
-        count_users="count(DISTINCT user_id), " if report.unique_users else "",
+        measures="".join(f"{measure}, " for measure in report.measures),
+        measures_so_far="".join(f"{_SO_FAR[measure]}, " for measure in report.measures),
         closed=time.format(f"now.watermark - {report.allowed_lateness_ms}"),
         start=time.format(f"window_end_ms - {grid.size_ms}"),
         end=time.format("window_end_ms"),

@@ -40,4 +40,5 @@ def report_of(plain: Mapping[str, Any]) -> Report:
     """The report that was `told`."""
     windows = dict(plain["windows"])
     kind = _KINDS[windows.pop("kind")]
-    return Report(**{**plain, "windows": kind(**windows), "keys": tuple(plain["keys"])})
+    lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
+    return Report(**{**plain, **lists, "windows": kind(**windows)})

@@ -11,32 +11,46 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
+from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.count_results import CountResults
 from pipeline.tables.results import Results, committed, utc, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.total_results import TotalResults
+from pipeline.time import rules
 from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
 from pipeline.time.totals import Totals
 from pipeline.time.windows import Due
 
-UNIQUE_USERS: Final = "count(DISTINCT user_id) AS unique_users,"
 _SQL: Final = """
+WITH placed AS (
+  SELECT parts.*, window_start, window_end, fired_by
+  FROM ({parts}) AS parts
+  JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
+    ON pane_start = pane AND watermark < window_end + {allowed_lateness_ms}
+)
 SELECT
   to_timestamp_micros(window_start * 1000) AS window_start,
   to_timestamp_micros(window_end * 1000) AS window_end,
   {keys}
   sum(page_views) AS page_views,
   sum(clicks) AS clicks,
-  {unique_users}
+  {measures}
   sum(CASE WHEN watermark >= window_end THEN page_views + clicks ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
-FROM ({parts}) AS parts
-JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
-  ON pane_start = pane AND watermark < window_end + {allowed_lateness_ms}
+FROM {placed} WHERE pane_start >= window_start
 GROUP BY {keys} window_start, window_end
 """
+_USERS: Final = "array_agg({}) AS users,"
+_SESSIONS_BEGUN: Final = "sum(CASE WHEN first_time > reach THEN 1 ELSE 0 END) AS sessions_begun,"
+# Also from panes before the window, for a session may have begun in them.
+_REACHED: Final = """(
+  SELECT placed.*, coalesce(max(last_time) OVER (
+    PARTITION BY window_end, user_id ORDER BY first_time, {keys} last_time
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+  ) + {gap_ms}, {never}) AS reach FROM placed
+)"""
 
 
 class Parted(Protocol):
@@ -87,22 +101,39 @@ class WindowResults:
             return result_of(self._report).schema.empty_table(), None
         sql = self._sql(due, last_batches)
         found = pa.table(QueryBuilder().register(PANES.name, panes).execute(sql))
-        return found, _where(due) if due.again else None
+        return self._with_users(found), _where(due) if due.again else None
+
+    def _with_users(self, rows: pa.Table) -> pa.Table:
+        if c.UNIQUE_USERS not in self._report.measures:
+            return rows
+        join = sketch_of if c.USER_ID in self._report.kept_by else merged
+        sketches = [join(users) for users in rows[c.USERS].to_pylist()]
+        rows = rows.append_column(c.UNIQUE_USERS, pa.array(map(estimate, sketches), pa.int64()))
+        return rows.append_column(c.USERS_SKETCH, pa.array(sketches, pa.binary()))
 
     def _sql(self, due: Due, last_batches: Mapping[int, int]) -> str:
+        report = self._report
         windows = [(self._windows.begin(end), end) for end in due.fired | due.again]
         panes = [
             (pane, start, end, due.fired_by[end])
             for start, end in windows
-            for pane in range(start, end, self._windows.pane_ms)
+            for pane in range(start - report.session_gap_ms, end, report.pane_ms)
         ]
+        keys = "".join(f"{key}, " for key in report.keys)
+        reached = _REACHED.format(keys=keys, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
         return _SQL.format(
             due=values(panes),
-            parts=committed(self._report, last_batches, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
-            keys="".join(f"{key}, " for key in self._report.keys),
-            unique_users=UNIQUE_USERS if self._report.unique_users else "",
-            allowed_lateness_ms=self._report.allowed_lateness_ms,
+            parts=committed(report, last_batches, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
+            keys=keys,
+            measures=self._measures(),
+            placed=reached if report.session_gap_ms else "placed",
+            allowed_lateness_ms=report.allowed_lateness_ms,
         )
+
+    def _measures(self) -> str:
+        users = "DISTINCT user_id" if c.USER_ID in self._report.kept_by else c.USERS
+        further = {c.UNIQUE_USERS: _USERS.format(users), c.SESSIONS_BEGUN: _SESSIONS_BEGUN}
+        return " ".join(sql for measure, sql in further.items() if measure in self._report.measures)
 
 
 def _kind(report: Report) -> Parted:

@@ -80,6 +80,7 @@ PANES: Final = TableSpec(
             *_longs(c.PANE_START),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
             *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
+            pa.field(c.USERS, pa.binary()),
         ]
     ),
     # Publication looks panes up by batch, report and time: statistics of further columns would only cost.
@@ -130,7 +131,8 @@ def result_of(report: Report) -> TableSpec:
                 pa.field(c.WINDOW_START, pa.timestamp("us", tz="UTC")),
                 pa.field(c.WINDOW_END, pa.timestamp("us", tz="UTC")),
                 *_texts(*report.keys),
-                *_longs(c.PAGE_VIEWS, c.CLICKS, *([c.UNIQUE_USERS] if report.unique_users else [])),
+                *_longs(*report.measures),
+                *([pa.field(c.USERS_SKETCH, pa.binary())] if c.UNIQUE_USERS in report.measures else []),
                 *_longs(c.LATE_EVENTS, c.PUBLISHED_BATCH),
             ]
         ),

@@ -47,9 +47,9 @@ class Lives:
             elif isinstance(life, SessionLife):
                 dues[name] = life.after_batch(before, after, batch, counted=bool(panes))
             else:
-                grid = life.windows
-                counted = {end for pane in {grid.pane_start(pane) for pane in panes} for end in grid.ends(pane)}
-                dues[name] = life.after_batch(counted, before, after, batch)
+                counted = _ends(panes, life.windows)
+                near = _ends(_followed(panes, self._reports[name]), life.windows)
+                dues[name] = life.after_batch(counted, before, after, batch, near)
         return dues
 
     def at_start(self, watermark: int | None) -> Dues:
@@ -63,6 +63,18 @@ class Lives:
 def reached_by(batch: int, watermarks: Iterable[tuple[int, int]]) -> int:
     """The watermark after a batch, given each watermark and the first batch that reached it."""
     return max((watermark for watermark, first in watermarks if first <= batch), default=rules.NO_WATERMARK)
+
+
+def _ends(panes: Iterable[int], windows: Periodic) -> set[int]:
+    return {end for pane in {windows.pane_start(pane) for pane in panes} for end in windows.ends(pane)}
+
+
+def _followed(panes: Iterable[int], report: Report) -> set[int]:
+    """Panes in which a session may no longer begin, now that there are events in `panes`."""
+    if not report.session_gap_ms:
+        return set()
+    step, gap_ms = report.pane_ms, report.session_gap_ms
+    return {after for pane in panes for after in range(pane + step, pane + gap_ms + 1, step)}
 
 
 def _life(report: Report) -> Windows | SessionLife | CountLife:

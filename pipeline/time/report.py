@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from pipeline.time import rules
 from pipeline.time.calendar import Calendar
@@ -25,13 +26,31 @@ class Report:
     """Of `user_id`, `page_url` and `event_type`; none for one row per window."""
     where: str = ""
     """SQL over an event's fields; only events for which it holds belong to the report."""
-    unique_users: bool = False
-    """Whether it counts the different users, too."""
+    measures: tuple[str, ...] = ("page_views", "clicks")
+    """Of `page_views`, `clicks`, and in windows of time `unique_users` and `sessions_begun`: what its table tells."""
+    session_gap_ms: int = 0
+    """For `sessions_begun`: a user's events that follow one another within it are one session."""
 
     @property
-    def parted_by(self) -> tuple[str, ...]:
-        """By what its panes are kept: the keys, and the user where different users are counted."""
-        return tuple(sorted({*self.keys, "user_id"})) if self.unique_users else self.keys
+    def grouped_by(self) -> tuple[str, ...]:
+        """By what a batch is added up for it: the keys, and the user where users or their sessions are counted."""
+        users = {"unique_users", "sessions_begun"} & {*self.measures}
+        return tuple(sorted({*self.keys, "user_id"})) if users else self.keys
+
+    @property
+    def kept_by(self) -> tuple[str, ...]:
+        """By what its panes are kept: where only different users are counted, a sketch stands for them."""
+        return self.grouped_by if self.session_gap_ms else self.keys
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether its panes keep the first and the last time of their events."""
+        return bool(self.session_gap_ms) or not isinstance(self.windows, Periodic)
+
+    @property
+    def pane_ms(self) -> int:
+        """Length of its panes: part of a window, and where sessions are counted of a single session of a user."""
+        return gcd(self.windows.pane_ms, self.session_gap_ms)
 
     def cutoff(self, watermark: int | None) -> int:
         """Events before this time are too late: every window they would belong to has closed."""

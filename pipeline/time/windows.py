@@ -62,14 +62,23 @@ class Windows:
             restored._note(watermark, batch)
         return restored
 
-    def after_batch(self, counted: Collection[int], before: int | None, after: int | None, batch: int) -> Due:
+    def after_batch(
+        self,
+        counted: Collection[int],
+        before: int | None,
+        after: int | None,
+        batch: int,
+        near: Collection[int] = (),
+    ) -> Due:
         """What a batch makes due: it counted events in panes of the windows `counted`, and moved the watermark.
 
-        Of windows that overlap some may be closed while others still take a late event.
+        Of windows that overlap some may be closed while others still take a late event. Windows `near` are changed by
+        these events if they have some of their own.
         """
         old = rules.NO_WATERMARK if before is None else before
         new = rules.NO_WATERMARK if after is None else after
         live = {end for end in counted if not rules.has_closed(end, old, self.allowed_lateness_ms)}
+        live |= self.open.intersection(near)
         self.open.update(live)
         self._note(new, batch)
         fired = {end for end in self.open if rules.has_fired(end, new) and not rules.has_fired(end, old)}

@@ -22,6 +22,8 @@ REPORTS: dict[str, dict[str, Any]] = {
     "sessions": {"keys": ["user_id"], "window": {"gap": "7s"}, "allowed_lateness": "3s"},
     "threes": {"keys": ["user_id"], "window": {"count": 3}},
     "clicks": {"keys": ["user_id", "page_url"], "where": "event_type = 'click'"},
+    "visitors": {"measures": ["unique_users"], "window": {"size": "20s", "slide": "10s"}},
+    "landings": {"keys": ["page_url"], "measures": ["unique_users", "sessions_begun"], "session_gap": "7s"},
 }
 TIME = {"bound": "5s", "allowed_lateness": "15s", "idle_timeout": "30s", "max_future_skew": "1m"}
 
@@ -49,7 +51,9 @@ def played(broker: Cluster, topic: str, warehouse: Path, *, restart: bool) -> Pa
         with open_service(settings, now=clock) as service:
             for step in half:
                 clock.move(step.wait_ms)
-                sent = [event(one.user, one.event_time, one.act, one.partition, one.stamp) for one in step.send]
+                sent = [
+                    event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in step.send
+                ]
                 send(broker.bootstrap_servers, topic, sent)
                 service.drain()
     assert_conserved(warehouse)

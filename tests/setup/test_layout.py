@@ -52,7 +52,7 @@ def test_the_panes_of_a_report_that_is_gone_go_and_its_table_stays(tmp_path: Pat
         (replace(USERS, windows=Sessions(60_000)), "windows"),
         (replace(USERS, where="event_type = 'click'"), "where"),
         (replace(USERS, keys=("page_url",)), "keys"),
-        (replace(USERS, unique_users=True), "unique_users"),
+        (replace(USERS, measures=("page_views", "unique_users")), "measures"),
     ],
 )
 def test_a_report_that_changed_is_refused_in_one_sentence(tmp_path: Path, changed: Report, said: str) -> None:

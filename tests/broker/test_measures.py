@@ -1,0 +1,117 @@
+"""Different users and sessions begun: through batches, restarts, compaction and corrections, and for Spark to merge."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from pipeline import upkeep
+from pipeline.app import open_service
+from pipeline.late import Chosen, apply_corrections
+from pipeline.settings import Settings
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.topic_writer import Raw, event, send
+from tests.warehouse import milliseconds, rows
+
+REPORTS: dict[str, dict[str, Any]] = {
+    "visitors": {"keys": ["page_url"], "measures": ["unique_users", "page_views"]},
+    "landings": {"keys": ["page_url"], "measures": ["sessions_begun"], "session_gap": "5s"},
+    "site": {"measures": ["unique_users", "sessions_begun"], "session_gap": "5s"},
+}
+TIME = {"bound": "0s", "allowed_lateness": "15s", "idle_timeout": "1h", "max_future_skew": "1h"}
+Cells = dict[tuple[Any, ...], tuple[int, ...]]
+
+
+@pytest.fixture(params=[100, 1], ids=["as_it_is", "compacted_after_each_batch"])
+def settings(
+    broker: Cluster,
+    make_topic: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> Settings:
+    """Windows of 10 s; the watermark comes to 24, 24, 90 s."""
+    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", request.param)
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)
+    steps = [
+        # bob's session goes on over the border at 10 s; ann comes back after 6 s, and lands on /b.
+        [visit("ann", 1, "/a"), visit("bob", 8, "/a"), visit("bob", 12, "/b"), visit("cat", 12, "/a")],
+        [visit("ann", 7, "/b"), visit("eve", 24, "/a")],
+        # Allowed, though [0, 10) has fired: cat was there before, so the session at 12 s did not begin then.
+        [visit("cat", 9, "/b")],
+        [visit("eve", 90, "/a")],
+    ]
+    clock = Clock()
+    for half in (steps[:2], steps[2:]):
+        with open_service(settings, now=clock) as service:
+            for step in half:
+                send(broker.bootstrap_servers, topic, step)
+                service.drain()
+    return settings
+
+
+def visit(user: str, second: int, page: str) -> Raw:
+    return event(user, second * 1_000, page=page)
+
+
+def shown(settings: Settings, name: str) -> Cells:
+    """(page, start in seconds) -> the measures, in their order."""
+    keys = REPORTS[name].get("keys", [])
+    names = [one for one in ("page_views", "unique_users", "sessions_begun") if one in REPORTS[name]["measures"]]
+    found = rows(Path(settings.warehouse), name)
+    return {
+        (*(row[key] for key in keys), milliseconds(row["window_start"]) // 1_000): tuple(row[one] for one in names)
+        for row in found
+    }
+
+
+def test_each_report_tells_what_it_was_asked_for(settings: Settings) -> None:
+    assert shown(settings, "visitors") == {
+        ("/a", 0): (2, 2),
+        ("/b", 0): (2, 2),
+        ("/a", 10): (1, 1),
+        ("/b", 10): (1, 1),
+        ("/a", 20): (1, 1),
+    }
+    assert shown(settings, "landings") == {
+        ("/a", 0): (2,),
+        ("/b", 0): (2,),
+        ("/a", 10): (0,),
+        ("/b", 10): (0,),
+        ("/a", 20): (1,),
+    }
+    assert shown(settings, "site") == {(0,): (3, 4), (10,): (2, 0), (20,): (1, 1)}
+    assert {*rows(Path(settings.warehouse), "landings")[0]} == {
+        *("window_start", "window_end", "page_url", "sessions_begun", "late_events", "published_batch")
+    }
+
+
+def test_spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Settings) -> None:
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    sketches = spark.read.format("delta").load(f"{settings.warehouse}/visitors")
+    own = spark.createDataFrame([("ann",), ("bob",), ("cat",), ("fay",)], "user_id string").agg(
+        F.hll_sketch_agg("user_id").alias("users_sketch")
+    )
+    both = sketches.select("users_sketch").union(own)
+    told = [
+        some.agg(F.hll_sketch_estimate(F.hll_union_agg("users_sketch"))).collect()[0][0] for some in (sketches, both)
+    ]
+    assert told == [4, 5]
+
+
+def test_a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None:
+    topic = settings.kafka.topic
+    with open_service(settings, now=Clock()) as service:
+        send(broker.bootstrap_servers, topic, [visit("dan", 3, "/a"), visit("ann", 4, "/a"), visit("dan", 61, "/c")])
+        service.drain()
+    apply_corrections(settings, Chosen())
+    apply_corrections(settings, Chosen())
+    assert shown(settings, "visitors")["/a", 0] == (4, 3)
+    assert shown(settings, "visitors")["/c", 60] == (1, 1)
+    assert shown(settings, "site")[(0,)] == (4, 4)

@@ -1,0 +1,42 @@
+"""Sketches of users: as exact as they say, and the same however they were put together."""
+
+from math import sqrt
+
+import pytest
+
+from pipeline.sketches import estimate, merged, sketch_of
+
+STANDARD_ERROR = 1.04 / sqrt(2**12)
+"""Relative, of a merged sketch: what `pipeline/sketches.py` and the documents state."""
+
+
+def users(number: int, seed: int = 0) -> list[str]:
+    return [f"user-{seed}-{one}" for one in range(number)]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 30, 300])
+def test_few_users_are_counted_exactly(number: int) -> None:
+    assert estimate(sketch_of(users(number))) == number
+    assert estimate(merged([sketch_of(users(number)), sketch_of(users(number))])) == number
+
+
+def test_many_users_are_counted_to_the_stated_error() -> None:
+    errors = []
+    for seed in range(30):
+        everybody = users(20_000, seed)
+        parts = [sketch_of(everybody[part::10]) for part in range(10)]
+        errors.append(estimate(merged(parts)) / len(everybody) - 1)
+    root_mean_square = sqrt(sum(error**2 for error in errors) / len(errors))
+    assert root_mean_square < 1.3 * STANDARD_ERROR
+    assert max(map(abs, errors)) < 4 * STANDARD_ERROR
+    assert root_mean_square > STANDARD_ERROR / 3, "a test that takes exact counts for a sketch would show nothing"
+
+
+def test_it_does_not_matter_who_merges_what_first() -> None:
+    one, two, three = (sketch_of(users(2_000, seed)) for seed in range(3))
+    assert estimate(merged([merged([one, two]), three])) == estimate(merged([three, two, one, one]))
+
+
+def test_a_sketch_stays_small() -> None:
+    assert len(sketch_of(users(50_000))) < 5_000
+    assert len(sketch_of(users(1))) < 20
