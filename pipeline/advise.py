@@ -1,7 +1,6 @@
 """`tidemark advise`: how many events other bounds would have made too late, and how much later results would come."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from pipeline.errors import SetUpError
 from pipeline.history import read_history
 from pipeline.observe.picture import FORMATS, draw
 from pipeline.observe.tradeoff import render
+from pipeline.options import add_warehouse
 from pipeline.time.tradeoff import Outcome, outcome
 
 _PARTS: Final = (0, 0.25, 0.5, 1, 2, 3, 6)
@@ -23,8 +23,6 @@ _WHERE_IT_IS_ZERO: Final = (0, 1_000, 5_000, 10_000, 30_000, 60_000)
 def advise(arguments: Sequence[str], console: Console | None = None) -> int:
     """Runs the command. Raises SetUpError where there is nothing to go by."""
     own = _parser().parse_args(arguments)
-    if not own.warehouse:
-        raise SetUpError("--warehouse must be given: the folder or URI of the Delta tables")
     if own.picture and own.picture.suffix not in FORMATS:
         raise SetUpError(f"the picture {own.picture} must be named after its format: {', '.join(FORMATS)}")
     outcomes, now_ms = outcomes_of(own.warehouse, _bounds(own.bounds))
@@ -56,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--warehouse", default=os.environ.get("TIDEMARK_WAREHOUSE"), help="the folder or URI of the Delta tables")
+    add_warehouse(parser)
     add("--bounds", default="", metavar="0s,10s,1m", help="by default some around the bound of now")
     add("--picture", type=Path, metavar="FILE", help=f"draw it too ({', '.join(FORMATS)}); needs tidemark[picture]")
     return parser

@@ -1,13 +1,13 @@
 """`tidemark`: one thin command per verb."""
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from pipeline.errors import SetUpError, TidemarkError
+from pipeline.options import add_warehouse
 
 _SET_UP: Final = 2
 _FAILED: Final = 1
@@ -47,11 +47,11 @@ def _run_parser() -> argparse.ArgumentParser:
 
 def _status(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tidemark status", description="A warehouse at rest, without Spark.")
-    parser.add_argument("--warehouse", default=os.environ.get("TIDEMARK_WAREHOUSE"))
+    add_warehouse(parser)
     warehouse = parser.parse_args(arguments).warehouse
     from pipeline.status import print_status
 
-    print_status(_given(warehouse))
+    print_status(warehouse)
     return 0
 
 
@@ -66,20 +66,14 @@ def _live(arguments: Sequence[str]) -> int:
         prog="tidemark live",
         description="SQL of a view that adds a report's open windows so far to the published ones, with their state.",
     )
-    parser.add_argument("--warehouse", default=os.environ.get("TIDEMARK_WAREHOUSE"))
+    add_warehouse(parser)
     parser.add_argument("--report", default="page_views")
     parser.add_argument("--engine", choices=["spark", "duckdb", "delta-rs"], default="spark")
     own = parser.parse_args(arguments)
     from pipeline.live import print_view
 
-    print_view(_given(own.warehouse), own.report, own.engine)
+    print_view(own.warehouse, own.report, own.engine)
     return 0
-
-
-def _given(warehouse: str | None) -> str:
-    if not warehouse:
-        raise SetUpError("--warehouse must be given: the folder or URI of the Delta tables")
-    return warehouse
 
 
 def _advise(arguments: Sequence[str]) -> int:
