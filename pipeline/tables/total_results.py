@@ -40,8 +40,9 @@ SELECT user_id, to_timestamp_micros(min(first_time) * 1000) AS first_seen,
   sum(page_views) AS page_views, sum(clicks) AS clicks, max(batch) AS published_batch
 FROM kept GROUP BY user_id
 """
+# A start publishes again when the watermark passes the newest event.
 _PANES: Final = """
-SELECT max(batch) AS batch, '{report}' AS report, min(first_time) AS pane_start, user_id,
+SELECT max(batch) AS batch, '{report}' AS report, max(last_time) AS pane_start, user_id,
   sum(page_views) AS page_views, sum(clicks) AS clicks, 0 AS late_events, min(first_time) AS first_time,
   max(last_time) AS last_time, CASE WHEN is_settled THEN sum(sessions) END AS sessions
 FROM kept GROUP BY user_id, is_settled, CASE WHEN is_settled THEN 0 ELSE first_time END

@@ -1,6 +1,7 @@
 """Totals of a key over all time, with the number of its sessions."""
 
 from dataclasses import dataclass
+from math import gcd
 
 from pipeline.time.grid import Grid
 
@@ -14,8 +15,8 @@ class Totals:
 
     @property
     def pane_ms(self) -> int:
-        """Events of a key in a stretch of this length are always one session."""
-        return self.gap_ms
+        """Events of a key in a stretch of this length are always one session, and published at the same time."""
+        return gcd(self.gap_ms, self.every_ms)
 
     @property
     def shift_ms(self) -> int:

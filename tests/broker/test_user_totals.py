@@ -77,3 +77,22 @@ def test_totals_are_those_of_all_counted_events(
     assert {user: found[user] for user in told} == told
     settled = [row for row in rows(tmp_path, "panes") if row["report"] == "user_totals" and row["sessions"]]
     assert settled, "compaction keeps what is settled as a number"
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_gap(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restart: bool
+) -> None:
+    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    topic, steps = make_topic(1, **ANY_TIMESTAMP), [[event("ann", time)] for time in (5_000, 15_000, 25_000)]
+    sessions = {"keys": ["user_id"], "window": {"gap": "30s"}}
+    settings = settings_of(
+        broker, topic, tmp_path, time={**TIME, "bound": "0s"}, reports={"sessions": sessions}, totals={"every": "10s"}
+    )
+    for life in [[step] for step in steps] if restart else [steps]:
+        with open_service(settings, now=Clock()) as service:
+            for step in life:
+                send(broker.bootstrap_servers, topic, step)
+                service.drain()
+    (row,) = rows(tmp_path, "user_totals")
+    assert (milliseconds(row["last_seen"]), row["page_views"]) == (25_000, 3)
