@@ -35,11 +35,12 @@ def _as_table(rows: Iterable[Row], *, dry_run: bool) -> Table:
     )
     cells: dict[tuple[Any, ...], list[int]] = {}
     for row in rows:
-        cell = cells.setdefault((row[c.REPORT], row["window_start_ms"], row["window_end_ms"]), [0, 0])
+        window = row["window_start_ms"], row["window_end_ms"]
+        cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0])
         cell[0] += row[c.PAGE_VIEWS]
         cell[1] += row[c.CLICKS]
-    for (report, start, end), (views, clicks) in sorted(cells.items()):
-        table.add_row(report, f"[{_shown(start)}, {_shown(end)})", str(views), str(clicks))
+    for (report, window), (views, clicks) in sorted(cells.items()):
+        table.add_row(report, f"[{', '.join(map(_shown, window))})" if window else "all time", str(views), str(clicks))
     return table
 
 

@@ -1,4 +1,4 @@
-"""Too-late events and the closed windows that they belong to, to which they may be added, each once."""
+"""Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,11 @@ from pipeline.tables.layout import check_made_as
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.results import last_published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from pipeline.time import rules
 from pipeline.time.lives import reached_by
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
 from schemas import load_schemas
 
 REASONS = ("too_late", "partly_late")
@@ -38,8 +40,9 @@ class Chosen:
 def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> list[Row]:
     """Adds the chosen events to the closed windows they belong to; returns a row for each event and window.
 
-    Doing it again adds nothing; a run that was killed is finished by the next. Raises SetUpError where the warehouse is
-    not what the settings say.
+    Totals are the service's to write: it adds what is decided here when it publishes them next. Doing it again adds
+    nothing; a run that was killed is finished by the next. Raises SetUpError where the warehouse is not what the
+    settings say.
     """
     policy = settings.policy()
     require_warehouse(settings.warehouse)
@@ -90,15 +93,22 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
 def _horizons(warehouse: str, reports: Sequence[Report]) -> dict[str, int]:
     """By report: windows that end no later are closed, and the service has published them for the last time."""
     watermarks = Ledger(warehouse).watermarks()
-    published = {report.name: last_published(warehouse, report) or 0 for report in reports}
-    return {one.name: reached_by(published[one.name], watermarks) - one.allowed_lateness_ms for one in reports}
+    return {one.name: reached_by(_final(warehouse, one), watermarks) - one.allowed_lateness_ms for one in reports}
+
+
+def _final(warehouse: str, report: Report) -> int:
+    """The batch up to which what a report shows is final. Totals never are: for them any batch will do."""
+    return rules.NEVER if isinstance(report.windows, Totals) else last_published(warehouse, report) or 0
 
 
 def _added(event: Row, report: Report, horizon: int) -> list[Row]:
     """What an event adds to a report: nothing if it counted there, or if a window of it is still to close."""
-    late = event[c.REASON] != "partly_late" or event[c.TIME] < report.cutoff(event[c.WATERMARK])
     windows = list(_windows(event[c.TIME], report))
-    if not late or not event[f"{BELONGS}{report.name}"] or any(end > horizon for _, end in windows):
+    if (
+        not _was_missed(event, report)
+        or not event[f"{BELONGS}{report.name}"]
+        or any(end > horizon for _, end in windows)
+    ):
         return []
     click = event[c.EVENT_TYPE] == "click"
     keys = {key: event[key] for key in {*report.grouped_by}}
@@ -108,11 +118,21 @@ def _added(event: Row, report: Report, horizon: int) -> list[Row]:
     return [{**fixed, "window_start_ms": start, "window_end_ms": end} for start, end in windows]
 
 
+def _was_missed(event: Row, report: Report) -> bool:
+    """Whether a report did not count an event when it came."""
+    if event[c.REASON] != "partly_late":
+        return True
+    # Totals take what any other report takes.
+    return not isinstance(report.windows, Totals) and event[c.TIME] < report.cutoff(event[c.WATERMARK])
+
+
 def _windows(time: int, report: Report) -> Iterator[tuple[int, int]]:
-    """The windows that an event belongs to; of a session the event's own part."""
+    """The windows that an event belongs to; of a session the event's own part, of totals nothing but its time."""
     windows = report.windows
     if isinstance(windows, Periodic):
         for end in windows.ends(windows.pane_start(time)):
             yield windows.begin(end), end
     if isinstance(windows, Sessions):
         yield time, time + windows.gap_ms
+    if isinstance(windows, Totals):
+        yield time, time

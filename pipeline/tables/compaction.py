@@ -39,6 +39,7 @@ class Compaction:
     """One writer's view of `panes`; what it rewrites is refused once a newer service has begun."""
 
     def __init__(self, warehouse: str, reports: Sequence[Report]) -> None:
+        self._warehouse = warehouse
         self._table = DeltaTable(PANES.uri(warehouse))
         self._reports = reports
 
@@ -67,7 +68,8 @@ class Compaction:
             return CountResults(report, report.windows).waiting(last_batches, self._table)
         if isinstance(report.windows, Totals):
             settled, _ = cutoffs(self._reports, watermark)
-            return TotalResults(report, report.windows).compacted(last_batches, self._table, settled)
+            totals = TotalResults(self._warehouse, report, report.windows)
+            return totals.compacted(last_batches, self._table, settled)
         if isinstance(report.windows, Sessions):
             return _live(SessionResults(report, report.windows), report, last_batches, self._table, watermark)
         # Whether a session began in a window is told by the panes before it.

@@ -20,6 +20,7 @@ from pipeline.tables.schemas import CORRECTIONS, open_table, result_of
 from pipeline.tables.swap import swap
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
 
 APP: Final = "tidemark-corrections"
 _SUMS: Final = (c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)
@@ -46,7 +47,9 @@ class Corrections:
         return swap(self._table, pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=CORRECTIONS.schema))
 
     def apply(self, report: Report) -> None:
-        """Adds to a report's table every correction that it does not have yet."""
+        """Adds to a report's table every correction that it does not have yet; totals the service alone writes."""
+        if isinstance(report.windows, Totals):
+            return
         self._table.update_incremental()
         table = DeltaTable(result_of(report).uri(self._warehouse))
         while True:

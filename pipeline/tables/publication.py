@@ -69,7 +69,7 @@ class Publication:
     def __init__(self, warehouse: str, reports: Iterable[Report]) -> None:
         self._panes = DeltaTable(PANES.uri(warehouse))
         self._results = {report.name: Results(warehouse, report) for report in reports}
-        self._kinds = {report.name: _kind(report) for report in reports}
+        self._kinds = {report.name: _kind(warehouse, report) for report in reports}
 
     def publish(self, dues: Mapping[str, Due], last_batches: Mapping[int, int], batch: int) -> None:
         """Publishes each report's windows in one commit, a pure function of panes: doing it twice is harmless.
@@ -136,12 +136,12 @@ class WindowResults:
         return " ".join(sql for measure, sql in further.items() if measure in self._report.measures)
 
 
-def _kind(report: Report) -> Parted:
+def _kind(warehouse: str, report: Report) -> Parted:
     windows = report.windows
     if isinstance(windows, Periodic):
         return WindowResults(report, windows)
     if isinstance(windows, Totals):
-        return TotalResults(report, windows)
+        return TotalResults(warehouse, report, windows)
     return CountResults(report, windows) if isinstance(windows, Counts) else SessionResults(report, windows)
 
 

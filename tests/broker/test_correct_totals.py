@@ -1,0 +1,128 @@
+"""Too-late events come to `user_totals` through the service, each once; count windows have none to come."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from pipeline import upkeep
+from pipeline.app import open_service
+from pipeline.late import Chosen, apply_corrections
+from pipeline.settings import Settings
+from tests.crash.store_faults import Refusal, refusing
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.topic_writer import Raw, event, send
+from tests.warehouse import milliseconds, rows
+
+TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "10s"}
+REPORTS: dict[str, dict[str, Any]] = {
+    "page_views": {"keys": ["user_id"], "window": {"size": "10s"}},
+    "site_traffic": {"window": {"size": "20s"}},
+}
+STEPS = [
+    [event("ann", 12_000), event("ann", 31_000, "click")],
+    [event("bob", 50_000)],
+    # Too late; from a user of whom nothing else came; too late for page_views only; and from the future.
+    [
+        event("ann", 5_000),
+        event("cat", 33_000, "click"),
+        event("bob", 47_000),
+        event("eve", 99_000, timestamp_ms=1_000),
+    ],
+]
+COUNTED = {
+    "ann": (12_000, 31_000, 2, 1, 1),
+    "bob": (47_000, 70_000, 2, 3, 0),
+}
+CORRECTED = {
+    "ann": (5_000, 31_000, 2, 2, 1),
+    "bob": (47_000, 70_000, 2, 3, 0),
+    "cat": (33_000, 33_000, 1, 0, 1),
+}
+
+
+@pytest.fixture
+def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Three events came too late; panes are compacted after every batch."""
+    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    totals = {"gap": "5s", "every": "10s"}
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    settings = settings_of(broker, topic, tmp_path, time=TIME, reports=REPORTS, totals=totals)
+    play(settings, STEPS)
+    return settings
+
+
+def play(settings: Settings, steps: Sequence[Sequence[Raw]]) -> None:
+    with open_service(settings, now=Clock()) as service:
+        for step in steps:
+            send(settings.kafka.bootstrap_servers, settings.kafka.topic, step)
+            service.drain()
+
+
+def totals(settings: Settings) -> dict[str, tuple[int, int, int, int, int]]:
+    """User -> first seen, last seen, sessions, page views, clicks."""
+    found = rows(Path(settings.warehouse), "user_totals")
+    assert len({row["user_id"] for row in found}) == len(found)
+    return {
+        row["user_id"]: (
+            milliseconds(row["first_seen"]),
+            milliseconds(row["last_seen"]),
+            row["sessions"],
+            row["page_views"],
+            row["clicks"],
+        )
+        for row in found
+    }
+
+
+def test_the_service_shows_them_when_it_publishes_next_and_each_once(late: Settings) -> None:
+    table = DeltaTable(f"{late.warehouse}/user_totals")
+    apply_corrections(late, Chosen(), dry_run=True)
+    play(late, [[event("bob", 70_000)]])
+    assert totals(late) == COUNTED, "a dry run changes nothing"
+    table.update_incremental()
+    before = table.version()
+    assert apply_corrections(late, Chosen())
+    assert apply_corrections(late, Chosen()) == []
+    table.update_incremental()
+    assert table.version() == before, "the service alone writes it"
+    for number in (1, 2):
+        play(late, [[event("dan", 70_000 + number * 10_000)]])
+        found = totals(late)
+        assert found.pop("dan")
+        assert found == CORRECTED
+
+
+def test_a_run_that_was_killed_has_decided_once(late: Settings) -> None:
+    refusal = Refusal("page_views", "late_events = 0")
+    with refusing(Path(late.warehouse), [refusal]), pytest.raises(DeltaError, match="failed validation check"):
+        apply_corrections(late, Chosen())
+    apply_corrections(late, Chosen())
+    play(late, [[event("bob", 70_000)]])
+    assert totals(late) == CORRECTED
+
+
+def test_an_event_from_the_future_waits_until_its_time_has_come(late: Settings) -> None:
+    reasons = ("too_late", "partly_late", "future")
+    apply_corrections(late, Chosen(reasons=reasons))
+    play(late, [[event("bob", 70_000)], [event("dan", 99_000)]])
+    assert "eve" not in totals(late)
+    apply_corrections(late, Chosen(reasons=reasons))
+    play(late, [[event("dan", 120_000)]])
+    assert totals(late)["eve"] == (99_000, 99_000, 1, 1, 0)
+
+
+def test_nothing_is_too_late_for_count_windows(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> None:
+    reports = {**REPORTS, "pairs": {"keys": ["user_id"], "window": {"count": 2}}}
+    settings = settings_of(broker, make_topic(1, **ANY_TIMESTAMP), tmp_path, time=TIME, reports=reports)
+    play(settings, [*STEPS, [event("bob", 120_000)]])
+    before = rows(tmp_path, "pairs")
+    added = apply_corrections(settings, Chosen(reasons=("too_late", "partly_late", "future")))
+    assert {row["report"] for row in added} == set(REPORTS)
+    assert rows(tmp_path, "pairs") == before
+    full = {(row["user_id"], row["page_views"], row["clicks"]) for row in before}
+    assert full == {("ann", 1, 1), ("bob", 2, 0)}, "the events that were late for others are in their windows"
