@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.flink.results import Played
-from tests.flink.told import OLDER_API, ONE_READER, told
-from tests.transcripts.transcript import Step, Transcript
+from tests.flink.told import OLDER_API, told
+from tests.transcripts.told import told_rows
+from tests.transcripts.transcript import Report, Step, Transcript
 
 Key = tuple[str | int, ...]
 """The values of a report's keys, then window start and end."""
-Rows = Mapping[Key, tuple[int, int]]
-"""Page views and clicks."""
+Rows = Mapping[Key, tuple[int, ...]]
+"""What is measured, by default page views and clicks."""
 
 
 @dataclass(frozen=True)
@@ -50,26 +51,21 @@ def flinks(played: Played, transcript: Transcript, run: str) -> Iterator[Outcome
 
 def tidemarks(transcript: Transcript) -> Iterator[Outcome]:
     """The outcomes that a transcript tells of."""
-    names = [report["name"] for report in told(transcript, ONE_READER)["reports"]]
+    names = [report.name for report in transcript.reports]
     for step in transcript.steps:
         gone = step.tells.get("gone", {})
         yield Outcome(
             watermark=step.tells["watermark"],
-            changed={name: _told(step, name) for name in names},
+            changed={report.name: _told(step, report) for report in transcript.reports},
             gone={name: {tuple(key) for key in gone.get(name, [])} for name in names},
             late=_rejected(step, "dead"),
             partly=_rejected(step, "partly"),
         )
 
 
-def _told(step: Step, name: str) -> Rows:
+def _told(step: Step, report: Report) -> Rows:
     """The new or changed rows of a report, without how many events were late, which Flink does not count."""
-    rows = {tuple(row[:-3]): (row[-3], row[-2]) for row in step.tells.get("tables", {}).get(name, [])}
-    if name == "page_views":
-        clicks = {tuple(row[:3]): row[3] for row in step.tells.get("clicks", [])}
-        published = [tuple(row) for row in step.tells.get("published", [])]
-        rows |= {row[:3]: (row[3], clicks.get(row[:3], 0)) for row in published}
-    return rows
+    return {key: values[:-1] for key, values in told_rows(step.tells, report.name, report.columns).items()}
 
 
 def _rejected(step: Step, word: str) -> list[tuple[str, int]]:
@@ -90,12 +86,13 @@ def _after(before: Rows, fired: list[list[Any]], report: Mapping[str, Any], wate
     One that was closed became part of nothing, so a new one may overlap it. The watermark is that from before the step.
     """
     rows = dict(before)
-    for *cell, page_views, clicks in fired:
-        new = tuple(cell)
+    width = len(report["keys"]) + 2
+    for cell in fired:
+        new = tuple(cell[:width])
         if report["window"]["kind"] == "session":
             closed = -math.inf if watermark is None else watermark - report["allowedLateness"]
             rows = {key: row for key, row in rows.items() if int(key[-1]) <= closed or not _overlap(key, new)}
-        rows[new] = (page_views, clicks)
+        rows[new] = tuple(cell[width:])
     return rows
 
 

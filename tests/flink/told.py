@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tests.transcripts.transcript import Report, Sent, Transcript, milliseconds
+from tests.transcripts.transcript import Report, Sent, Transcript
 
 AHEAD_OF_UTC_MS = {"Asia/Kolkata": 19_800_000}
 """Zones whose clocks are never changed, so that an offset does. Flink has no windows by the clocks of a zone."""
@@ -45,12 +45,11 @@ def _report(report: Report) -> dict[str, Any]:
     }
 
 
-def _window(window: Mapping[str, str]) -> dict[str, Any]:
+def _window(window: Mapping[str, Any]) -> dict[str, Any]:
     if "gap" in window:
-        return {"kind": "session", "size": milliseconds(window["gap"]), "slide": 0, "offset": 0}
-    size = milliseconds(window["size"])
-    slide = milliseconds(window.get("slide", window["size"]))
-    offset = -AHEAD_OF_UTC_MS[window["zone"]] if "zone" in window else milliseconds(window.get("offset", "0s"))
+        return {"kind": "session", "size": window["gap"], "slide": 0, "offset": 0}
+    size, slide = window["size"], window.get("slide", window["size"])
+    offset = -AHEAD_OF_UTC_MS[window["zone"]] if "zone" in window else window.get("offset", 0)
     # Flink refuses an offset of a slide or more; the remainder makes the same windows.
     kind = "sliding" if "slide" in window else "tumbling"
     return {"kind": kind, "size": size, "slide": slide, "offset": offset % slide}

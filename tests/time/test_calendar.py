@@ -37,7 +37,7 @@ def test_around_a_change_of_clocks_windows_are_those_of_the_model(
 ) -> None:
     calendar, time = Calendar(milliseconds(size), zone), _milliseconds(change) + seconds * 1000
     [end] = calendar.ends(calendar.pane_start(time))
-    assert [(calendar.begin(end), end)] == windows_of(time, {"size": size, "zone": zone})
+    assert [(calendar.begin(end), end)] == windows_of(time, {"size": milliseconds(size), "zone": zone})
 
 
 def test_the_changes_are_where_clocks_change() -> None:

@@ -3,17 +3,15 @@
 It shares no code with the pipeline, so that one mistake cannot be in both.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from zoneinfo import ZoneInfo
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from tests.transcripts.transcript import EPOCH, Report, Row, RowKey, Seen, Sent, Step, Transcript, milliseconds
+from tests.transcripts.transcript import EPOCH, Counted, Report, Row, RowKey, Seen, Sent, Step, Totals, Transcript
+from tests.transcripts.zones import part_around
 
-QUARTER = milliseconds("15m")
-DAY = milliseconds("1d")
+NONE = -(10**18)  # before every time: the watermark while there is none, the newest event where there was none
 
 
 @dataclass
@@ -21,47 +19,60 @@ class Partition:
     """What is known of a partition; `unread` is true while it has records that no batch has read."""
 
     heard_at: int
-    newest: int | None = None
+    newest: int = NONE
     unread: bool = False
 
 
 @dataclass
 class Window:
-    """A window of a key, published or not; `batch` is the last that brought it an event."""
+    """A window of a key, published or not."""
 
+    report: Report
     start: int
     end: int
-    page_views: int = 0
-    clicks: int = 0
+    events: list[Counted]
     late_events: int = 0
-    batch: int = 0
+
+    def has_fired(self, watermark: int) -> bool:
+        """Whether the watermark has come to its end; a count window knows no time."""
+        return "count" not in self.report.window and watermark >= self.end
+
+    def has_closed(self, watermark: int) -> bool:
+        """Whether nothing that comes then changes it any more."""
+        return self.has_fired(watermark - self.report.allowed_lateness_ms)
+
+    def is_full(self) -> bool:
+        """Whether it has its count of events."""
+        return len(self.events) == self.report.window.get("count")
+
+    def takes(self, new: "Window") -> bool:
+        """Whether it is one with that of a new event: the same, an open session that touches it, a count not full."""
+        if "gap" in self.report.window:
+            touches = self.start <= new.end and new.start <= self.end
+            return touches and not self.has_closed(new.events[0].watermark)
+        return not self.is_full() if "count" in self.report.window else (self.start, self.end) == (new.start, new.end)
 
     def join(self, other: "Window") -> None:
         """Two sessions become one, or an event comes to the window that it belongs to."""
         self.start, self.end = min(self.start, other.start), max(self.end, other.end)
-        self.page_views, self.clicks = self.page_views + other.page_views, self.clicks + other.clicks
-        self.late_events += other.late_events
+        self.events, self.late_events = self.events + other.events, self.late_events + other.late_events
 
 
-@dataclass
 class Model:
     """Plays a transcript's steps; `clock` is the service's, in milliseconds."""
 
-    transcript: Transcript
-    clock: int = field(init=False)
-    watermark: int | None = None
-    batch: int = EPOCH
-    windows: dict[tuple[str, RowKey], list[Window]] = field(default_factory=lambda: defaultdict(list))
-    behind: list[tuple[Sent, int]] = field(default_factory=list)
-    """Events whose time the watermark had passed before their batch, and by how much."""
-    moved: list[tuple[int, int]] = field(default_factory=list)
-    """Every watermark, with the batch that reached it."""
-    unread: list[Sent] = field(default_factory=list)
-    partitions: list[Partition] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.clock = self.transcript.value("clock")
-        self.partitions = [Partition(self.clock) for _ in range(self.transcript.value("partitions"))]
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+        self.clock: int = transcript.value("clock")
+        self.partitions = [Partition(self.clock) for _ in range(transcript.value("partitions"))]
+        self.unread = list[Sent]()
+        self.batch = EPOCH
+        self.watermark = NONE
+        self.moved = list[tuple[int, int]]()  # every watermark, with the batch that reached it
+        self.counted = defaultdict[str, list[Counted]](list)  # by report
+        self.users = defaultdict[str, list[Counted]](list)  # by user, what counts in some report
+        self.windows = defaultdict[tuple[str, RowKey], list[Window]](list)  # by report and key
+        self.totals = dict[RowKey, Row]()
 
     def play(self, step: Step) -> Seen:
         """One batch, or a tick if nothing was sent or nothing is to be read."""
@@ -72,23 +83,24 @@ class Model:
         self.unread += step.send
         for event in step.send:
             self.partitions[event.partition].unread = True
-        dead = self._read() if step.send and not step.unread else []
-        before = self.watermark
-        # It never goes back, whatever moves it.
-        self.watermark = max((time for time in (before, self._reached()) if time is not None), default=None)
-        if self.watermark is not None and self.watermark != before:
-            self.batch += not step.send or step.unread
+        dead = self._read() if step.reads else []
+        before, self.watermark = self.watermark, max(self.watermark, self._reached())  # it never goes back
+        if self.watermark != before:
+            self.batch += not step.reads
             self.moved.append((self.watermark, self.batch))
-        return Seen(self.watermark, {one.name: self._published(one) for one in self.transcript.reports}, sorted(dead))
+        tables = {report.name: self._published(report) for report in self.transcript.reports}
+        if totals := self.transcript.totals:
+            self.totals = tables[totals.name] = self._written(totals, before)
+        return Seen(None if self.watermark == NONE else self.watermark, tables, sorted(dead))
 
     def is_idle(self, partition: Partition) -> bool:
         """Whether a partition was silent for long and has nothing to read."""
         return not partition.unread and self.clock - partition.heard_at >= self.transcript.milliseconds("idle_timeout")
 
     def _read(self) -> list[tuple[str, int, str]]:
-        """One batch of all that is there: what it rejects, and why."""
+        """One batch of all that is there, by partition and offset: what it rejects, and why."""
         self.batch += 1
-        events, self.unread = self.unread, []
+        events, self.unread = sorted(self.unread, key=lambda event: event.partition), []
         return [(event.user, event.event_time, reason) for event in events if (reason := self._take(event))]
 
     def _take(self, event: Sent) -> str:
@@ -96,104 +108,91 @@ class Model:
         partition = self.partitions[event.partition]
         partition.heard_at, partition.unread = self.clock, False
         time_of = self.transcript.value("of")
-        time = {"event": event.event_time, "ingestion": event.stamp, "processing": self.clock}[time_of]
+        time = event.time(time_of, self.clock)
         if time_of == "event" and time > event.stamp + self.transcript.milliseconds("max_future_skew"):
             return "future"
-        if holds(self.transcript.value("marker"), event):
-            partition.newest = max(partition.newest or 0, time)
-        if self.watermark is not None and time <= self.watermark:
-            self.behind.append((event, self.watermark - time))
-        late = [self._is_too_late(report, event, time) for report in self.transcript.reports]
+        if event.meets(self.transcript.value("marker")):
+            partition.newest = max(partition.newest, time)
+        one = Counted(event, time, self.batch, self.watermark)
+        late = [self._is_too_late(one, report) for report in self.transcript.reports]
+        if not all(late):
+            self.users[event.user].append(one)
         return "too_late" if all(late) else "partly_late" if any(late) else ""
 
-    def _is_too_late(self, report: Report, event: Sent, time: int) -> bool:
+    def _is_too_late(self, one: Counted, report: Report) -> bool:
         """Whether a report has closed all windows of an event; if not, and the event is one of its own, it counts."""
-        windows = [window for window in windows_of(time, report.window) if not self._has_closed(window[1], report)]
-        for start, end in windows if holds(report.where, event) else []:
-            visits = int(event.act == "visit")
-            fired = self.watermark is not None and self.watermark >= end
-            self._count(report, event, Window(start, end, visits, 1 - visits, int(fired), self.batch))
-        return not windows
+        alone = [Window(report, start, end, [one]) for start, end in windows_of(one.time, report.window)]
+        open_ones = [window for window in alone if not window.has_closed(one.watermark)]
+        if open_ones and one.event.meets(report.where):
+            self.counted[report.name].append(one)
+            windows = self.windows[report.name, report.key_of(one.event)]
+            for new in open_ones:
+                new.late_events = int(new.has_fired(one.watermark))
+                for old in [window for window in windows if window.takes(new)]:
+                    windows.remove(old)
+                    new.join(old)
+                windows.append(new)
+        return not open_ones
 
-    def _count(self, report: Report, event: Sent, new: Window) -> None:
-        """An event joins its window, or whichever open sessions it meets: those that touch are one too."""
-        windows = self.windows[report.name, tuple(event.value(key) for key in report.keys)]
-        for old in list(windows):
-            same = (old.start, old.end) == (new.start, new.end)
-            meets = old.start <= new.end and new.start <= old.end if "gap" in report.window else same
-            if meets and not self._has_closed(old.end, report):
-                windows.remove(old)
-                new.join(old)
-        windows.append(new)
-
-    def _has_closed(self, end: int, report: Report) -> bool:
-        """By the watermark from before the batch."""
-        return self.watermark is not None and self.watermark >= end + report.allowed_lateness_ms
-
-    def _reached(self) -> int | None:
-        """The lowest of the active partitions, unless one of them has had no event; or what the clock says."""
+    def _reached(self) -> int:
+        """The lowest of the active partitions, one of which may have had no event; or what the clock says."""
         strategy, bound = self.transcript.value("strategy"), self.transcript.milliseconds("bound")
         if strategy == "time_lag":
             return self.clock - self.transcript.milliseconds("lag")
         active = [partition.newest for partition in self.partitions if not self.is_idle(partition)]
-        if not active and self.transcript.value("all_idle") == "advance" and self.watermark is not None:
+        if not active and self.transcript.value("all_idle") == "advance" and self.watermark != NONE:
             return self.clock - bound
-        newest = [time for time in active if time is not None]
-        return min(newest) - bound * (strategy == "bounded") if newest and len(newest) == len(active) else None
+        return min(active, default=NONE) - bound * int(strategy == "bounded")
 
     def _published(self, report: Report) -> dict[RowKey, Row]:
-        """Every window that the watermark has passed."""
-        return {
-            (*key, one.start, one.end): Row(one.page_views, one.clicks, one.late_events, self._published_by(one))
+        """Every window that has fired, or is full."""
+        return report.table(
+            ((*key, one.start, one.end), self._row(one, key))
             for (name, key), windows in self.windows.items()
             for one in windows
-            if name == report.name and self.watermark is not None and self.watermark >= one.end
+            if name == report.name and (one.has_fired(self.watermark) or one.is_full())
+        )
+
+    def _row(self, window: Window, key: RowKey) -> Row:
+        """What is told of a window; its batch is the one that fired it, or changed it since, or filled it."""
+        fired = [batch for watermark, batch in self.moved if window.has_fired(watermark)][:1]
+        begun = self._sessions_begun(window, key) if "sessions_begun" in window.report.measures else 0
+        return Row.of(window.events, window.report.columns, fired, late_events=window.late_events, sessions_begun=begun)
+
+    def _sessions_begun(self, window: Window, key: RowKey) -> int:
+        """How many sessions begin in a window with its key, if events count that came before it closed."""
+        report = window.report
+        events = [one for one in self.counted[report.name] if not window.has_closed(one.watermark)]
+        begun = sessions_of(events, report.session_gap_ms, report.keys)
+        return sum(window.start <= one.time < window.end and report.key_of(one.event) == key for one in begun)
+
+    def _written(self, totals: Totals, before: int) -> dict[RowKey, Row]:
+        """Totals are written anew when the watermark comes to the end of a stretch with an event."""
+        ends = {(one.time // totals.every_ms + 1) * totals.every_ms for events in self.users.values() for one in events}
+        if not any(before < end <= self.watermark for end in ends):
+            return self.totals
+        return {
+            (user,): Row.of(events, totals.columns, sessions=len(sessions_of(events, totals.gap_ms)))
+            for user, events in self.users.items()
         }
 
-    def _published_by(self, window: Window) -> int:
-        """The batch that fired a window, or changed it since."""
-        return max(window.batch, next(batch for watermark, batch in self.moved if watermark >= window.end))
+
+def sessions_of(events: Sequence[Counted], gap_ms: int, keys: Sequence[str] = ()) -> list[Counted]:
+    """With which events users' sessions begin; of several at one time with that of the lowest keys."""
+    begun, latest = list[Counted](), defaultdict[str, int](lambda: NONE)
+    for one in sorted(events, key=lambda one: (one.time, [one.event.value(key) for key in sorted(keys)])):
+        if one.time > latest[one.event.user] + gap_ms:
+            begun.append(one)
+        latest[one.event.user] = one.time
+    return begun
 
 
-def holds(condition: str, event: Sent) -> bool:
-    """Whether a condition such as `user_id = 'a'` or `page_url <> '/'` holds, or there is none."""
-    if not condition:
-        return True
-    found = re.fullmatch(r"(\w+) (=|<>) '(.*)'", condition)
-    assert found, f"the model does not understand {condition!r}"
-    return (event.value(found[1]) == found[3]) is (found[2] == "=")
-
-
-def windows_of(time: int, told: Mapping[str, str]) -> list[tuple[int, int]]:
-    """Start and end of every window that a time belongs to; of a session what it would be with this event alone."""
-    if "gap" in told:
-        return [(time, time + milliseconds(told["gap"]))]
-    size = milliseconds(told["size"])
+def windows_of(time: int, told: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Start and end of every window that a time belongs to; of a session or count what it is with this event alone."""
+    if "gap" in told or "count" in told:
+        return [(time, time + told.get("gap", 1))]
+    size, slide, offset = told["size"], told.get("slide", told["size"]), told.get("offset", 0)
     if "zone" in told:
-        return [_by_calendar(time, size, told["zone"])]
-    slide, offset = milliseconds(told.get("slide", told["size"])), milliseconds(told.get("offset", "0s"))
+        return [part_around(time, size, told["zone"])]
     last = (time - offset) // slide * slide + offset
     return [(start, start + size) for start in range(last, time - size, -slide)]
-
-
-def _by_calendar(time: int, size: int, zone: str) -> tuple[int, int]:
-    """The window around a time, found by looking at the clock of the zone every quarter of an hour."""
-    start = time // QUARTER * QUARTER
-    while not _begins(start, size, zone):
-        start -= QUARTER
-    end = start + QUARTER
-    while not _begins(end, size, zone):
-        end += QUARTER
-    return start, end
-
-
-def _begins(at: int, size: int, zone: str) -> bool:
-    """Where the clock comes to the next part of the calendar, or shows the begin of one again."""
-    (part, rest), (before, _) = (_part(at - ago, size, zone) for ago in (0, QUARTER))
-    return part > before or (size < DAY and rest == 0)
-
-
-def _part(at: int, size: int, zone: str) -> tuple[int, int]:
-    """The number of the part since the first Monday of the calendar, and how long ago the clock showed its begin."""
-    local = datetime.fromtimestamp(at / 1000, ZoneInfo(zone))
-    return divmod((local.toordinal() - 1) * DAY + (local.hour * 60 + local.minute) * 60_000, size)

@@ -1,25 +1,47 @@
-"""The same transcript in larger batches, and what may differ by that: the verdicts of late records only.
+"""The same transcript in larger batches, and what may differ by that: the verdicts of late records, and what they do.
 
 A record is late for a report if the watermark had passed its time by the allowed lateness when its batch began: then
 windows that it belongs to, or sessions that it meets, may have closed. A larger batch judges it by an older watermark,
 so it may still be counted, never the other way round. The watermark in the end is the same, and so are all rows of keys
-that had no late record, but for `late_events` and `published_batch`, which tell of batches.
+that had no late record, but for `late_events` and `published_batch`, which tell of batches. Beyond that:
+
+- `sessions_begun`: a late record may take the begin of a session from any row that its user is in.
+- Count windows: no record is late for them, but those of several partitions come in another order. A key whose records
+  all came on one partition has the same rows, any other as many.
+- `user_totals` is written no less often, so each user's row tells of no fewer records.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from tests.transcripts.model import Model, holds
+from tests.transcripts.model import Model
 from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Transcript
+
+_Rows = Mapping[RowKey, Row]
+
+
+class Watchful(Model):
+    """A model that remembers which records the watermark had passed before their batch, and by how much."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript)
+        self.behind = list[tuple[Sent, int]]()
+
+    def _take(self, event: Sent) -> str:
+        behind_ms = self.watermark - event.time(self.transcript.value("of"), self.clock)
+        reason = super()._take(event)
+        if behind_ms >= 0 and reason != "future":
+            self.behind.append((event, behind_ms))
+        return reason
 
 
 @dataclass(frozen=True)
 class Played:
     """A whole transcript as the model sees it."""
 
-    model: Model
+    model: Watchful
     seen: Sequence[Seen]
 
     @property
@@ -30,7 +52,7 @@ class Played:
 
 def played(transcript: Transcript) -> Played:
     """A transcript from begin to end."""
-    model = Model(transcript)
+    model = Watchful(transcript)
     return Played(model, [model.play(step) for step in transcript.steps])
 
 
@@ -43,7 +65,7 @@ def rebatched(transcript: Transcript, at_most: int) -> Transcript:
     model, groups = Model(transcript), list[list[Step]]()
     for step in transcript.steps:
         still = _only_sends(step) and not _returns(step, model)
-        if still and groups and len(groups[-1]) < at_most and _reads(groups[-1][0]):
+        if still and groups and len(groups[-1]) < at_most and groups[-1][0].reads:
             groups[-1].append(step)
         else:
             groups.append([step])
@@ -56,21 +78,22 @@ def check(transcript: Transcript, small: Played, large: Played) -> None:
     assert large.seen[-1].watermark == small.seen[-1].watermark
     _check_verdicts(small.dead, large.dead)
     for report in transcript.reports:
-        less, more = (counts(one.seen[-1].tables, report.name) for one in (small, large))
-        late = _late_keys(report, small.model)
-        assert _without(late, less) == _without(late, more), report.name
-        # A late record may hold a session open or join two; other windows it can only fill.
-        if "gap" not in report.window:
-            assert all(more.get(key, (0, 0)) >= row for key, row in less.items()), report.name
+        less, more = (one.seen[-1].tables[report.name] for one in (small, large))
+        if "count" in report.window:
+            _check_counts(report, _sent(transcript), less, more)
+        else:
+            _check_windows(report, _late_keys(report, _sent(transcript), small.model.behind), less, more)
+    if told := transcript.totals:
+        _check_totals(*(one.seen[-1].tables[told.name] for one in (small, large)))
 
 
-def counts(tables: Tables, name: str) -> dict[RowKey, tuple[int, int]]:
-    """Page views and clicks: what does not depend on how the records were cut into batches."""
+def counts(tables: Tables, name: str) -> dict[RowKey, dict[str, int]]:
+    """What does not depend on how the records were cut into batches."""
     return {key: _counts(row) for key, row in tables[name].items()}
 
 
-def _counts(row: Row) -> tuple[int, int]:
-    return row.page_views, row.clicks
+def _counts(row: Row) -> dict[str, int]:
+    return {column: value for column, value in row.values.items() if column != "late_events"}
 
 
 def _check_verdicts(small: Sequence[tuple[str, int, str]], large: Sequence[tuple[str, int, str]]) -> None:
@@ -80,21 +103,59 @@ def _check_verdicts(small: Sequence[tuple[str, int, str]], large: Sequence[tuple
         assert Counter(of_large) <= Counter(of_small), reasons
 
 
-def _late_keys(report: Report, model: Model) -> set[RowKey]:
-    late = [event for event, behind_ms in model.behind if behind_ms >= report.allowed_lateness_ms]
-    return {tuple(event.value(key) for key in report.keys) for event in late if holds(report.where, event)}
+def _check_windows(report: Report, late: set[RowKey], less: _Rows, more: _Rows) -> None:
+    in_time = [
+        {key: _counts(row) for key, row in rows.items() if _of(key, report) not in late} for rows in (less, more)
+    ]
+    assert in_time[0] == in_time[1], report.name
+    # A late record may hold a session open or join two; other windows it can only fill.
+    if "gap" not in report.window:
+        fillable = set(report.measures) - {"sessions_begun"}
+        assert all(more[key].values[name] >= row.values[name] for key, row in less.items() for name in fillable)
 
 
-def _without(keys: set[RowKey], rows: dict[RowKey, tuple[int, int]]) -> dict[RowKey, tuple[int, int]]:
-    return {key: row for key, row in rows.items() if key[:-2] not in keys}
+def _late_keys(report: Report, sent: Iterable[Sent], behind: Iterable[tuple[Sent, int]]) -> set[RowKey]:
+    """The keys whose rows may differ."""
+    late = [event for event, behind_ms in behind if behind_ms >= report.allowed_lateness_ms]
+    mine = [event for event in late if event.meets(report.where)]
+    if "sessions_begun" in report.measures:
+        users = {event.user for event in mine}
+        mine = [event for event in sent if event.user in users and event.meets(report.where)]
+    return {report.key_of(event) for event in mine}
 
 
-def _reads(step: Step) -> bool:
-    return bool(step.send) and not step.unread
+def _check_counts(report: Report, sent: Iterable[Sent], less: _Rows, more: _Rows) -> None:
+    places = {(report.key_of(event), event.partition) for event in sent if event.meets(report.where)}
+    ordered = {key for key, partitions in Counter(key for key, _ in places).items() if partitions == 1}
+    small, large = (_full(report, rows) for rows in (less, more))
+    assert [row for row in small if row[0] in ordered] == [row for row in large if row[0] in ordered], report.name
+    assert Counter(key for key, *_ in small) == Counter(key for key, *_ in large), report.name
+
+
+def _full(report: Report, rows: _Rows) -> list[tuple[RowKey, RowKey, list[int]]]:
+    """Count windows without their batches: the report's keys, start and end, and what they count."""
+    size = len(report.keys)
+    return sorted((key[:size], key[size : size + 2], list(_counts(row).values())) for key, row in rows.items())
+
+
+def _check_totals(less: _Rows, more: _Rows) -> None:
+    for user, row in less.items():
+        old, new = row.values, more[user].values
+        assert new["first_seen"] <= old["first_seen"] <= old["last_seen"] <= new["last_seen"], user
+        assert all(new[name] >= old[name] for name in ("page_views", "clicks")), user
+
+
+def _sent(transcript: Transcript) -> list[Sent]:
+    return [event for step in transcript.steps for event in step.send]
+
+
+def _of(key: RowKey, report: Report) -> RowKey:
+    """The values of the report's keys in that of a row."""
+    return key[: len(report.keys)]
 
 
 def _only_sends(step: Step) -> bool:
-    return _reads(step) and not step.wait_ms and not step.restart
+    return step.reads and not step.wait_ms and not step.restart
 
 
 def _returns(step: Step, model: Model) -> bool:

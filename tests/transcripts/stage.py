@@ -1,6 +1,8 @@
 """Where a transcript is played for real: a topic on a broker, a warehouse, and a service that may be restarted."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +12,7 @@ from tests import warehouse as tables
 from tests.kafka_cluster import Cluster
 from tests.services import Clock, settings_of
 from tests.topic_writer import event, send
-from tests.transcripts.transcript import Report, Row, RowKey, Seen, Step, Transcript
+from tests.transcripts.transcript import Report, Row, RowKey, Seen, Step, Totals, Transcript
 
 _TIME = ["bound", "allowed_lateness", "idle_timeout", "max_future_skew", "of", "strategy", "marker", "lag", "all_idle"]
 
@@ -43,7 +45,7 @@ class Stage:
         before = tables.latest_batch(self._warehouse)[0]["batch"]
         events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in step.send]
         send(self._broker.bootstrap_servers, self._topic, events)
-        if step.send and not step.unread:
+        if step.reads:
             self._service.drain()
         else:
             self._service.tick()
@@ -56,18 +58,25 @@ class Stage:
 
     def _seen(self, before: int) -> Seen:
         dead = [row for row in tables.rows(self._warehouse, "dead_letters") if row["batch"] > before]
+        told = self._transcript.totals
         return Seen(
             watermark=tables.latest_batch(self._warehouse)[0]["watermark"],
-            tables={report.name: self._published(report) for report in self._transcript.reports},
+            tables={report.name: self._published(report) for report in self._transcript.reports}
+            | ({told.name: self._totals(told)} if told else {}),
             dead=sorted((row["user_id"], row["event_time"], row["reason"]) for row in dead),
         )
 
     def _published(self, report: Report) -> dict[RowKey, Row]:
         """The whole of a report."""
-        found = tables.rows(self._warehouse, report.name)
-        rows = {_key(row, report): _row(row) for row in found}
-        assert len(rows) == len(found), "a row is there twice"
-        return rows
+        rows = tables.rows(self._warehouse, report.name)
+        key = [*report.keys, "window_start", "window_end"]
+        return report.table((tuple(_value(row[name]) for name in key), _row(row, report.columns)) for row in rows)
+
+    def _totals(self, told: Totals) -> dict[RowKey, Row]:
+        """The whole of the totals."""
+        rows = tables.rows(self._warehouse, told.name)
+        assert len({row["user_id"] for row in rows}) == len(rows), "a user is there twice"
+        return {(row["user_id"],): _row(row, told.columns) for row in rows}
 
 
 def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> Settings:
@@ -77,15 +86,17 @@ def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse:
         "window": transcript.window,
         "reports": transcript.value("reports"),
     }
+    if totals := transcript.value("totals"):
+        sections["totals"] = totals
     if at_most := transcript.value("max_records"):
         sections["batch"] = {"max_records": at_most}
     return settings_of(broker, topic, warehouse, **sections)
 
 
-def _key(row: dict[str, Any], report: Report) -> RowKey:
-    keys = [row[name] for name in report.keys]
-    return (*keys, tables.milliseconds(row["window_start"]), tables.milliseconds(row["window_end"]))
+def _row(row: dict[str, Any], columns: Sequence[str]) -> Row:
+    return Row({column: _value(row[column]) for column in columns}, row["published_batch"])
 
 
-def _row(row: dict[str, Any]) -> Row:
-    return Row(row["page_views"], row["clicks"], row["late_events"], row["published_batch"])
+def _value(cell: Any) -> Any:
+    """A cell of a table; moments are milliseconds."""
+    return tables.milliseconds(cell) if isinstance(cell, datetime) else cell

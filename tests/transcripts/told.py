@@ -11,9 +11,9 @@ import yaml
 from tests.transcripts.transcript import DEFAULTS, EPOCH, RowKey, Seen, Sent, Step, Tables, Transcript, milliseconds
 
 HERE = Path(__file__).parent
+_REPORT = {"keys", "where", "window", "allowed_lateness", "measures", "session_gap"}
 _INPUTS = {"send", "wait", "restart", "unread"}
 _TOLD = {"watermark", "published", "clicks", "tables", "gone", "dead", "future", "partly", "batches"}
-_Counts = Mapping[RowKey, tuple[int, ...]]
 
 
 @cache
@@ -25,11 +25,11 @@ def transcripts() -> list[Transcript]:
 def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> None:
     """Hold what was seen against what a step tells; `before` are the tables before the step."""
     assert seen.watermark == step.tells["watermark"]
-    for name in transcript.value("reports"):
+    for name, columns in transcript.tables.items():
         old, new = before.get(name, {}), seen.tables[name]
         changed = {key: row for key, row in new.items() if old.get(key) != row}
-        counts = {key: (row.page_views, row.clicks, row.late_events) for key, row in changed.items()}
-        assert counts == _told_counts(step.tells, name), name
+        values = {key: tuple(row.values[column] for column in columns) for key, row in changed.items()}
+        assert values == told_rows(step.tells, name, columns), name
         assert old.keys() - new.keys() == {tuple(key) for key in step.tells.get("gone", {}).get(name, [])}, name
         for *key, batch in _batches(step.tells).get(name, []):
             assert new[tuple(key)].batch % EPOCH == batch, name
@@ -38,9 +38,9 @@ def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> Non
         assert [(user, at) for user, at, why in seen.dead if why == reason] == told, reason
 
 
-def _told_counts(tells: Mapping[str, Any], name: str) -> _Counts:
-    """Page views, clicks and late events of the rows that must be new or changed."""
-    rows = {tuple(row[:-3]): tuple(row[-3:]) for row in tells.get("tables", {}).get(name, [])}
+def told_rows(tells: Mapping[str, Any], name: str, columns: Sequence[str]) -> Mapping[RowKey, tuple[int, ...]]:
+    """The rows of a table that must be new or changed: the values of its columns by key."""
+    rows = {tuple(row[: -len(columns)]): tuple(row[-len(columns) :]) for row in tells.get("tables", {}).get(name, [])}
     if name == "page_views":
         clicks = {tuple(row[:3]): row[3] for row in tells.get("clicks", [])}
         assert clicks.keys() <= {tuple(row[:3]) for row in tells.get("published", [])}
@@ -58,6 +58,7 @@ def _transcript(told: Mapping[str, Any]) -> Transcript:
     # A word that nobody knows would be a wish that nobody checks.
     assert told.keys() == {"name", "settings", "steps"}
     assert told["settings"].keys() <= DEFAULTS.keys(), told["name"]
+    assert all(report.keys() <= _REPORT for report in told["settings"].get("reports", {}).values()), told["name"]
     return Transcript(told["name"], told["settings"], tuple(_step(step) for step in told["steps"]))
 
 

@@ -1,9 +1,10 @@
 """Transcripts: event time as data, one topic from its first record, every step with what must come of it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import count
+from typing import Any, Self
 
 EPOCH = 10**9
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -24,10 +25,11 @@ DEFAULTS: Mapping[str, Any] = {
     "clock": 1_000_000,
     "max_records": 0,
     "reports": {"page_views": {"keys": ["user_id"]}},
+    "totals": None,
 }
 
 RowKey = tuple[str | int, ...]
-"""The values of a report's keys, then window start and end."""
+"""The values of a report's keys, then window start and end; of totals the user."""
 
 
 @dataclass(frozen=True)
@@ -46,28 +48,63 @@ class Sent:
         """The Kafka timestamp in milliseconds."""
         return self.kafka_timestamp or self.event_time
 
+    def time(self, of: str, now: int) -> int:
+        """The one of its times that a setting names; processing time is that of the clock."""
+        return {"event": self.event_time, "ingestion": self.stamp, "processing": now}[of]
+
     def value(self, name: str) -> str:
         """A field by its name in the schema."""
         return {"user_id": self.user, "page_url": self.page, "event_type": self.act}[name]
 
+    def meets(self, condition: str) -> bool:
+        """Whether a condition such as `user_id = 'a'` or `page_url <> '/'` holds, or there is none."""
+        if not condition:
+            return True
+        found = re.fullmatch(r"(\w+) (=|<>) '(.*)'", condition)
+        assert found, f"{condition!r} is not a condition"
+        return (self.value(found[1]) == found[3]) is (found[2] == "=")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An event that counts, its time, its batch, and the watermark from before that batch."""
+
+    event: Sent
+    time: int
+    batch: int
+    watermark: int
+
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a report; `batch` is the id of the batch that fired or changed it."""
+    """A row of a table; `values` by column, `batch` is the id of the batch that fired or changed it."""
 
-    page_views: int
-    clicks: int
-    late_events: int
+    values: Mapping[str, int]
     batch: int
+
+    @classmethod
+    def of(cls, counted: Sequence[Counted], columns: Sequence[str], fired: Sequence[int] = (), **more: int) -> Self:
+        """What is told of some events; `more` are columns that only a rule of event time can tell."""
+        visits = sum(one.event.act == "visit" for one in counted)
+        times = [one.time for one in counted]
+        values = {
+            "page_views": visits,
+            "clicks": len(counted) - visits,
+            "unique_users": len({one.event.user for one in counted}),
+            "first_seen": min(times),
+            "last_seen": max(times),
+            **more,
+        }
+        return cls({column: values[column] for column in columns}, max([*fired, *(one.batch for one in counted)]))
 
 
 Tables = Mapping[str, Mapping[RowKey, Row]]
-"""The rows of every report, by its name."""
+"""The rows of every report by its name, and those of totals."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a step led to: the watermark, the whole of every report, and what the step rejected."""
+    """What a step led to: the watermark, the whole of every table, and what the step rejected."""
 
     watermark: int | None
     tables: Tables
@@ -88,21 +125,58 @@ class Step:
     restart: bool = False
     unread: bool = False
 
+    @property
+    def reads(self) -> bool:
+        """Whether it is a batch, and not a tick."""
+        return bool(self.send) and not self.unread
+
 
 @dataclass(frozen=True)
 class Report:
-    """A report as the settings give it; `window` has durations by name."""
+    """A report as the settings give it; `window` has milliseconds by name, a zone, or a count."""
 
     name: str
     keys: tuple[str, ...]
     where: str
-    window: Mapping[str, str]
+    window: Mapping[str, Any]
     allowed_lateness_ms: int
+    measures: tuple[str, ...]
+    session_gap_ms: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of its table between the key and the batch."""
+        return (*self.measures, "late_events")
+
+    def key_of(self, event: Sent) -> tuple[str, ...]:
+        """The values of its keys."""
+        return tuple(event.value(key) for key in self.keys)
+
+    def table(self, rows: Iterable[tuple[RowKey, Row]]) -> dict[RowKey, Row]:
+        """Rows by their keys. Count windows may have the same: then the second has a 2 behind its key, and so on.
+
+        They are in the order of their batches, and in one batch in that of their values.
+        """
+        found = dict[RowKey, Row]()
+        for key, row in sorted(rows, key=lambda one: (one[1].batch, *one[1].values.values())):
+            numbers = ((*key, number) for number in count(2))
+            found[key if key not in found else next(key for key in numbers if key not in found)] = row
+        return found
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The setting `totals`."""
+
+    gap_ms: int
+    every_ms: int
+    name: str = "user_totals"
+    columns: tuple[str, ...] = ("first_seen", "last_seen", "sessions", "page_views", "clicks")
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """Settings are durations by name, the number of partitions, and the reports."""
+    """Settings are durations by name, the number of partitions, the reports, and totals."""
 
     name: str
     settings: Mapping[str, Any]
@@ -118,7 +192,7 @@ class Transcript:
 
     @property
     def window(self) -> Mapping[str, str]:
-        """The windows of a report that has none of its own."""
+        """The windows of a report that has none of its own, as the settings give them."""
         told = {"size": self.value("window"), "slide": self.value("slide"), "offset": self.value("offset")}
         return {name: text for name, text in told.items() if text}
 
@@ -131,11 +205,28 @@ class Transcript:
                 name,
                 tuple(told.get("keys", ())),
                 told.get("where", ""),
-                told.get("window", self.window),
+                _in_milliseconds(told.get("window", self.window)),
                 milliseconds(told.get("allowed_lateness", lateness)),
+                tuple(told.get("measures", ("page_views", "clicks"))),
+                milliseconds(told.get("session_gap", "30m")),
             )
             for name, told in self.value("reports").items()
         ]
+
+    @property
+    def totals(self) -> Totals | None:
+        """Whether totals per user are kept, and how."""
+        told = self.value("totals")
+        return told and Totals(milliseconds(told["gap"]), milliseconds(told["every"]))
+
+    @property
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """Every table by its name, with its columns between the key and the batch."""
+        return {table.name: table.columns for table in (*self.reports, self.totals) if table}
+
+
+def _in_milliseconds(window: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: told if name in ("zone", "count") else milliseconds(told) for name, told in window.items()}
 
 
 def milliseconds(text: str) -> int:
