@@ -33,10 +33,13 @@ class Lives:
         if isinstance(report.windows, Sessions):
             self._lives[name] = SessionLife.restored(lateness, published, watermarks)
             return
-        windows = report.windows.grid if isinstance(report.windows, Totals) else report.windows
-        ends = {end for pane in panes for end in windows.ends(windows.pane_start(pane))}
-        known = {end for end in ends if not rules.has_closed(end, published, lateness)}
-        self._lives[name] = Windows.restored(windows, lateness, known, watermarks)
+        if isinstance(report.windows, Totals):
+            # None of them is over: a start writes totals anew, with what has come late since they were last written.
+            grid = report.windows.grid
+            self._lives[name] = Windows.restored(grid, lateness, _ends(panes, grid), watermarks)
+            return
+        known = {end for end in _ends(panes, report.windows) if not rules.has_closed(end, published, lateness)}
+        self._lives[name] = Windows.restored(report.windows, lateness, known, watermarks)
 
     def after_batch(self, panes: Collection[int], before: int | None, after: int | None, batch: int) -> Dues:
         """What a batch makes due that counted events in `panes` and moved the watermark."""

@@ -15,7 +15,7 @@ class Totals:
 
     @property
     def pane_ms(self) -> int:
-        """Events of a key in a stretch of this length are always one session, and published at the same time."""
+        """Events of a key in a stretch of this length are always one session, and of one stretch of `every_ms`."""
         return gcd(self.gap_ms, self.every_ms)
 
     @property

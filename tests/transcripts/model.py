@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.transcripts.transcript import EPOCH, Counted, Report, Row, RowKey, Seen, Sent, Step, Totals, Transcript
+from tests.transcripts.transcript import EPOCH, Counted, Report, Row, RowKey, Seen, Sent, Step, Transcript
 from tests.transcripts.zones import part_around
 
 NONE = -(10**18)  # before every time: the watermark while there is none, the newest event where there was none
@@ -72,13 +72,14 @@ class Model:
         self.counted = defaultdict[str, list[Counted]](list)  # by report
         self.users = defaultdict[str, list[Counted]](list)  # by user, what counts in some report
         self.windows = defaultdict[tuple[str, RowKey], list[Window]](list)  # by report and key
-        self.totals = dict[RowKey, Row]()
+        self.totals: dict[str, dict[RowKey, Row]] = {transcript.totals.name: {}} if transcript.totals else {}
 
     def play(self, step: Step) -> Seen:
         """One batch, or a tick if nothing was sent or nothing is to be read."""
         if step.restart:
             self.batch = (self.batch // EPOCH + 1) * EPOCH
             self.partitions = [replace(partition, heard_at=self.clock) for partition in self.partitions]
+            self._write_totals(NONE)
         self.clock += step.wait_ms
         self.unread += step.send
         for event in step.send:
@@ -88,9 +89,8 @@ class Model:
         if self.watermark != before:
             self.batch += not step.reads
             self.moved.append((self.watermark, self.batch))
-        tables = {report.name: self._published(report) for report in self.transcript.reports}
-        if totals := self.transcript.totals:
-            self.totals = tables[totals.name] = self._written(totals, before)
+        self._write_totals(before)
+        tables = {report.name: self._published(report) for report in self.transcript.reports} | self.totals
         return Seen(None if self.watermark == NONE else self.watermark, tables, sorted(dead))
 
     def is_idle(self, partition: Partition) -> bool:
@@ -166,15 +166,16 @@ class Model:
         begun = sessions_of(events, report.session_gap_ms, report.keys)
         return sum(window.start <= one.time < window.end and report.key_of(one.event) == key for one in begun)
 
-    def _written(self, totals: Totals, before: int) -> dict[RowKey, Row]:
-        """Totals are written anew when the watermark comes to the end of a stretch with an event."""
-        ends = {(one.time // totals.every_ms + 1) * totals.every_ms for events in self.users.values() for one in events}
-        if not any(before < end <= self.watermark for end in ends):
-            return self.totals
-        return {
-            (user,): Row.of(events, totals.columns, sessions=len(sessions_of(events, totals.gap_ms)))
-            for user, events in self.users.items()
-        }
+    def _write_totals(self, before: int) -> None:
+        """Anew, if the watermark has come from there to the end of a stretch with an event."""
+        if not (told := self.transcript.totals):
+            return
+        ends = [one.time - one.time % told.every_ms + told.every_ms for users in self.users.values() for one in users]
+        if any(before < end <= self.watermark for end in ends):
+            self.totals[told.name] = {
+                (user,): Row.of(events, told.columns, sessions=len(sessions_of(events, told.gap_ms)))
+                for user, events in self.users.items()
+            }
 
 
 def sessions_of(events: Sequence[Counted], gap_ms: int, keys: Sequence[str] = ()) -> list[Counted]:
