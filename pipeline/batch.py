@@ -20,7 +20,7 @@ class Tally:
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     partly_late: int = 0
-    """Of those counted: too late for some reports."""
+    """Of those counted: too late for some of their windows."""
     panes: Counter[int] = field(default_factory=Counter)
     """Those counted, by pane."""
     max_event_time: int | None = None

@@ -8,15 +8,13 @@ from deltalake import DeltaTable, QueryBuilder
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.frames.groupings import groupings
-from pipeline.tables.ledger import EPOCH, require_warehouse
-from pipeline.tables.policies import from_text
+from pipeline.tables.ledger import EPOCH, Ledger, require_warehouse
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time.report import Periodic, too_late_at
 from pipeline.time.sessions import Sessions
 from pipeline.time.tradeoff import Ahead, History, Step
 from pipeline.time.verdicts import Policy, Strategy, TimeOf, Verdict
 
-_POLICIES: Final = "SELECT DISTINCT epoch, policy FROM ledger WHERE policy IS NOT NULL ORDER BY epoch"
 _EVENTS: Final = "SELECT epoch, sum(counted + too_late) AS events FROM ledger GROUP BY epoch"
 _STEPS: Final = (
     "SELECT epoch, batch, max(watermark) AS watermark, max(committed_at) AS committed_at FROM ledger "
@@ -36,7 +34,7 @@ def read_history(warehouse: str) -> History:
     Raises SetUpError where there is no warehouse, where it has no events yet, or where no bound moves its watermark.
     """
     ledger = _Warehouse(warehouse)
-    told = {row["epoch"]: from_text(row["policy"]) for row in ledger.ask(_POLICIES)}
+    told = Ledger(warehouse).policies()
     events = {row["epoch"]: row["events"] for row in ledger.ask(_EVENTS)}
     policies = {epoch: policy for epoch, policy in told.items() if policy.strategy is Strategy.BOUNDED}
     newest = told[max(told)] if told else None

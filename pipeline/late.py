@@ -12,7 +12,7 @@ from pipeline.session import spark_session
 from pipeline.settings import Settings
 from pipeline.tables.corrections import Corrections, Row
 from pipeline.tables.layout import check_made_as
-from pipeline.tables.ledger import Ledger, require_warehouse
+from pipeline.tables.ledger import EPOCH, Ledger, require_warehouse
 from pipeline.tables.results import last_published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time import rules
@@ -65,12 +65,13 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     ledger = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
     dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(ledger, c.BATCH, "left_semi")
     events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
-    horizons = _horizons(settings.warehouse, policy.reports)
+    horizons, judges = _horizons(settings.warehouse, policy.reports), Ledger(settings.warehouse).policies()
     return [
         row
         for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
-        for report in policy.reports
-        if (report.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
+        # As they were when it came: a report that came later has nothing from before, and lateness may have changed.
+        for report in judges[event[c.BATCH] // EPOCH].reports
+        if report.name in horizons and (report.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
         for row in _added(event, report, horizons[report.name])
     ]
 
@@ -102,13 +103,9 @@ def _final(warehouse: str, report: Report) -> int:
 
 
 def _added(event: Row, report: Report, horizon: int) -> list[Row]:
-    """What an event adds to a report: nothing if it counted there, or if a window of it is still to close."""
-    windows = list(_windows(event[c.TIME], report))
-    if (
-        not _was_missed(event, report)
-        or not event[f"{BELONGS}{report.name}"]
-        or any(end > horizon for _, end in windows)
-    ):
+    """What an event adds to a report: a row for each window that it missed; none if one of them is still to close."""
+    windows = list(_missed(event, report))
+    if not event[f"{BELONGS}{report.name}"] or any(end > horizon for _, end in windows):
         return []
     click = event[c.EVENT_TYPE] == "click"
     keys = {key: event[key] for key in {*report.grouped_by}}
@@ -118,12 +115,15 @@ def _added(event: Row, report: Report, horizon: int) -> list[Row]:
     return [{**fixed, "window_start_ms": start, "window_end_ms": end} for start, end in windows]
 
 
-def _was_missed(event: Row, report: Report) -> bool:
-    """Whether a report did not count an event when it came."""
-    if event[c.REASON] != "partly_late":
-        return True
-    # Totals take what any other report takes.
-    return not isinstance(report.windows, Totals) and event[c.TIME] < report.cutoff(event[c.WATERMARK])
+def _missed(event: Row, report: Report) -> Iterator[tuple[int, int]]:
+    """The windows of a report in which an event did not count when it came."""
+    for start, end in _windows(event[c.TIME], report):
+        # Totals take what any other report takes.
+        counted = isinstance(report.windows, Totals) or not rules.has_closed(
+            end, event[c.WATERMARK], report.allowed_lateness_ms
+        )
+        if event[c.REASON] != "partly_late" or not counted:
+            yield start, end
 
 
 def _windows(time: int, report: Report) -> Iterator[tuple[int, int]]:

@@ -24,7 +24,7 @@ class Check(IntEnum):
 
 DETAILS: Final[dict[Check, str]] = {
     Check.PASSED: "",
-    Check.PARTLY_LATE: "the windows of some reports had closed before its batch began; it counts in the others",
+    Check.PARTLY_LATE: "some windows it belongs to had closed before its batch began; it counts in the others",
     Check.TOO_LATE: "every window it belongs to had closed before its batch began",
     Check.FUTURE: "event_time is further ahead of the Kafka timestamp than max_future_skew",
     Check.EMPTY_VALUE: "the value is empty (a tombstone)",

@@ -17,9 +17,11 @@ BELONGS = "belongs_to_"
 
 
 def late_events(dead_letters: DataFrame, schemas: Mapping[int, str], policy: Policy) -> DataFrame:
-    """Per dead letter: its place on the topic, the watermark that judged it, its time, its keys, and its reports."""
+    """Per dead letter: its place on the topic, what judged it (batch and watermark), its time, keys and reports."""
     told = " ".join([*KEYS, *(report.where for report in policy.reports)])
-    place = [F.col(name) for name in (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.KAFKA_TIMESTAMP)]
+    place = [
+        F.col(name) for name in (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP)
+    ]
     read = dead_letters.select(*place, decoded(schemas, told).alias("event")).select(*place, F.col("event.*"))
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
     return read.select(*place, *KEYS, time.alias(c.TIME), *_reports(policy.reports))

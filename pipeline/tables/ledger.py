@@ -14,8 +14,10 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError
 
 from pipeline.errors import Replaced, SetUpError
+from pipeline.tables.policies import from_text
 from pipeline.tables.schemas import LEDGER, open_table
 from pipeline.tables.swap import ONCE, swap
+from pipeline.time.verdicts import Policy
 
 EPOCH: Final = 10**9
 """Batch id = epoch * EPOCH + number; number 0 is the row that opens the epoch."""
@@ -88,6 +90,11 @@ class Ledger:
         """Each watermark and the first batch that reached it, in order."""
         rows = self._ask("SELECT watermark, min(batch) AS first FROM ledger GROUP BY watermark ORDER BY watermark")
         return [(row["watermark"], row["first"]) for row in rows if row["watermark"] is not None]
+
+    def policies(self) -> dict[int, Policy]:
+        """The rules that each epoch went by."""
+        rows = self._ask("SELECT DISTINCT epoch, policy FROM ledger WHERE policy IS NOT NULL")
+        return {row["epoch"]: from_text(row["policy"]) for row in rows}
 
     def commit(self, rows: Sequence[LedgerRow]) -> None:
         """Appends one batch's rows. Raises Replaced if a newer epoch was opened; mere maintenance does not matter."""

@@ -52,10 +52,21 @@ class Report:
         """Length of its panes: part of a window, and where sessions are counted of a single session of a user."""
         return gcd(self.windows.pane_ms, self.session_gap_ms)
 
+    @property
+    def has_overlap(self) -> bool:
+        """Whether an event may belong to several of its windows."""
+        return isinstance(self.windows, Grid) and self.windows.slide_ms < self.windows.size_ms
+
     def cutoff(self, watermark: int | None) -> int:
         """Events before this time are too late: every window they would belong to has closed."""
         frontier = rules.NO_WATERMARK if watermark is None else watermark
         return self.windows.earliest_after(frontier - self.allowed_lateness_ms)
+
+    def whole_from(self, watermark: int | None) -> int:
+        """Events from this time on are in time for every window of theirs; only where windows overlap is it another."""
+        if watermark is None or not isinstance(self.windows, Grid):
+            return self.cutoff(watermark)
+        return self.windows.reached(watermark - self.allowed_lateness_ms)
 
     def too_late_at(self, time: int) -> int:
         """The watermark at which an event becomes too late: then the last window that it would belong to closes."""
@@ -68,9 +79,9 @@ def too_late_at(reports: Sequence[Report], time: int) -> int:
 
 
 def cutoffs(reports: Sequence[Report], watermark: int | None) -> tuple[int, int]:
-    """Events before the first are too late for every report, those before the second for some.
+    """Events before the first are too late for every window of every report, those before the second for some.
 
     Totals take what any other report takes.
     """
-    found = [report.cutoff(watermark) for report in reports if not isinstance(report.windows, Totals)]
-    return min(found), max(found)
+    others = [report for report in reports if not isinstance(report.windows, Totals)]
+    return min(report.cutoff(watermark) for report in others), max(report.whole_from(watermark) for report in others)

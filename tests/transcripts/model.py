@@ -114,13 +114,13 @@ class Model:
         if event.meets(self.transcript.value("marker")):
             partition.newest = max(partition.newest, time)
         one = Counted(event, time, self.batch, self.watermark)
-        late = [self._is_too_late(one, report) for report in self.transcript.reports]
-        if not all(late):
+        in_time = [kept for report in self.transcript.reports for kept in self._count(one, report)]
+        if any(in_time):
             self.users[event.user].append(one)
-        return "too_late" if all(late) else "partly_late" if any(late) else ""
+        return "" if all(in_time) else "partly_late" if any(in_time) else "too_late"
 
-    def _is_too_late(self, one: Counted, report: Report) -> bool:
-        """Whether a report has closed all windows of an event; if not, and the event is one of its own, it counts."""
+    def _count(self, one: Counted, report: Report) -> list[bool]:
+        """Of each window of an event whether it is open; an event that is one of the report's own counts there."""
         alone = [Window(report, start, end, [one]) for start, end in windows_of(one.time, report.window)]
         open_ones = [window for window in alone if not window.has_closed(one.watermark)]
         if open_ones and one.event.meets(report.where):
@@ -132,7 +132,7 @@ class Model:
                     windows.remove(old)
                     new.join(old)
                 windows.append(new)
-        return not open_ones
+        return [window in open_ones for window in alone]
 
     def _reached(self) -> int:
         """The lowest of the active partitions, one of which may have had no event; or what the clock says."""
