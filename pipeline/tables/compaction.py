@@ -12,6 +12,7 @@ from deltalake import DeltaTable, QueryBuilder, Transaction
 from pipeline.frames import columns as c
 from pipeline.sketches import merged
 from pipeline.tables.count_results import CountResults
+from pipeline.tables.islands import panes_of
 from pipeline.tables.ledger import EPOCH
 from pipeline.tables.results import committed, values
 from pipeline.tables.schemas import PANES, WRITER_APP
@@ -104,7 +105,4 @@ def _live(
     """A row for each session that is not closed."""
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     live = results.sessions(last_batches, panes, after=frontier - report.allowed_lateness_ms)
-    fixed = {c.REPORT: report.name}
-    rows = [{**dict.fromkeys(PANES.schema.names), **one, c.PANE_START: one[c.FIRST_TIME], **fixed} for one in live]
-    kept = [{name: row[name] for name in PANES.schema.names} for row in rows]
-    return pa.Table.from_pylist(kept, schema=PANES.schema)
+    return panes_of(live, report.name)

@@ -4,17 +4,19 @@ Publication replaces every session that was not closed when it last ran, so two 
 one row, and the rows that it supersedes go.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.results import committed, moment, utc
+from pipeline.tables.islands import Flags, Islands, Numbers, moments
+from pipeline.tables.results import committed, utc
 from pipeline.tables.schemas import PANES
 from pipeline.time import rules
 from pipeline.time.report import Report
@@ -22,31 +24,13 @@ from pipeline.time.sessions import Sessions
 from pipeline.time.windows import Due
 
 Row = dict[str, Any]
-_PARTS: Final = """
-WITH parts AS ({parts}), placed AS (
-  SELECT *, max(last_time) OVER (
-    {by} ORDER BY first_time, last_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-  ) + {gap_ms} AS reach FROM parts
-), numbered AS (
-  SELECT *,
-    reach + {allowed_lateness_ms} <= watermark AND first_time <= reach AS doubtful,
-    sum(CASE WHEN first_time <= reach THEN 0 ELSE 1 END) OVER (
-      {by} ORDER BY first_time, last_time ROWS UNBOUNDED PRECEDING
-    ) AS session
-  FROM placed
-)
-"""
-_SUMS: Final = """
-SELECT {keys} min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
+# Whoever is not late meets no session that was closed when it came, so with all of its kind in a pane it is one row.
+_SQL: Final = """
+SELECT {keys}min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
   sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark
-FROM numbered GROUP BY {keys} session
-HAVING NOT bool_or(coalesce(doubtful, false)) AND max(last_time) + {gap_ms} > {after}
-  AND max(last_time) + {gap_ms} <= {until}
-"""
-_DOUBTFUL: Final = """
-SELECT numbered.* FROM numbered JOIN (
-  SELECT {keys} session FROM numbered GROUP BY {keys} session HAVING bool_or(coalesce(doubtful, false))
-) AS found USING ({keys} session)
+FROM ({parts}) AS parts
+GROUP BY {keys}pane_start, CASE WHEN watermark < first_time + {allowed_lateness_ms} THEN {never} ELSE watermark END
+ORDER BY {keys}first_time, last_time
 """
 
 
@@ -61,33 +45,50 @@ class SessionResults:
         """Rows of the result, and which they replace."""
         assert due.span is not None  # noqa: S101 - what is due of sessions has a span
         after, until = due.span
-        steps = sorted(due.fired_by.items())
-        found = [self._result(session, steps) for session in self.sessions(last_batches, panes, after, until)]
-        names = [c.WINDOW_START, c.WINDOW_END, *self._report.keys, c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS]
-        table = pa.table({name: [row[name] for row in found] for name in (*names, c.PUBLISHED_BATCH)})
+        found = self.sessions(last_batches, panes, after, until)
+        ends = pc.add(found[c.LAST_TIME], self._gap_ms)
+        fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(due.fired_by.items())))
+        times = {c.WINDOW_START: moments(found[c.FIRST_TIME]), c.WINDOW_END: moments(ends)}
+        same = {name: found[name] for name in (*self._report.keys, c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)}
+        table = pa.table({**times, **same, c.PUBLISHED_BATCH: pc.max_element_wise(found[c.BATCH], fired_by)})
         return table, f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
 
     def sessions(
         self, last_batches: Mapping[int, int], panes: DeltaTable, after: int, until: int = rules.NEVER
-    ) -> Iterator[Row]:
-        """The sessions that committed panes tell of, also those that go on, which end after and not after two times."""
-        keys = "".join(f"{key}, " for key in self._report.keys)
-        parts = _PARTS.format(
+    ) -> pa.Table:
+        """The sessions that committed panes tell of, also those that go on, which end after and not after two times.
+
+        Columns: the report's keys, `first_time`, `last_time`, the counts, the last `batch` and the first `watermark`.
+        """
+        islands = Islands(self._parts(last_batches, panes), self._report.keys, self._gap_ms)
+        sessions = islands.joined()
+        ends = sessions[c.LAST_TIME].to_numpy() + self._gap_ms
+        in_doubt = islands.any_of(self._in_doubt(islands))
+        clear = sessions.filter((after < ends) & (ends <= until) & ~in_doubt)
+        in_turn = self._in_turn(islands.rows_of(in_doubt & (after < ends)).to_pylist())
+        others = [one for one in in_turn if after < self._end(one) <= until]
+        return pa.concat_tables([clear, pa.Table.from_pylist(others, schema=clear.schema)])
+
+    def _parts(self, last_batches: Mapping[int, int], panes: DeltaTable) -> pa.Table:
+        sql = _SQL.format(
+            keys="".join(f"{key}, " for key in self._report.keys),
             parts=committed(self._report, last_batches),
-            by=f"PARTITION BY {keys[:-2]}" if keys else "",
-            gap_ms=self._gap_ms,
             allowed_lateness_ms=self._report.allowed_lateness_ms,
+            never=rules.NO_WATERMARK,
         )
-        query = QueryBuilder().register(PANES.name, panes)
-        sums = _SUMS.format(keys=keys, gap_ms=self._gap_ms, after=after, until=until)
-        yield from pa.table(query.execute(parts + sums)).to_pylist()
-        doubtful = pa.table(query.execute(parts + _DOUBTFUL.format(keys=keys))).to_pylist()
-        yield from (one for one in self._in_turn(doubtful) if after < self._end(one) <= until)
+        found = pa.table(QueryBuilder().register(PANES.name, panes).execute(sql))
+        return found.cast(pa.schema([PANES.schema.field(name) for name in found.column_names]))
+
+    def _in_doubt(self, islands: Islands) -> Flags:
+        """Of each row, whether the session that it meets may have been closed when it came."""
+        lateness = self._report.allowed_lateness_ms
+        meets: Flags = islands.rows[c.FIRST_TIME].to_numpy() <= islands.reach
+        has_closed: Flags = rules.has_closed(islands.reach, islands.rows[c.WATERMARK].to_numpy(), lateness)
+        return meets & has_closed
 
     def _in_turn(self, rows: Sequence[Row]) -> Iterator[Row]:
         """Sessions of which one may have been closed when the next came that meets it: one after the other."""
-        of_key = _by(rows, [*self._report.keys, "session"])
-        for parts in of_key:
+        for parts in _by(rows, self._report.keys):
             live: list[Row] = []
             for arrived in _by(parts, [c.WATERMARK]):
                 closed = [one for one in live if self._has_closed(one, arrived[0][c.WATERMARK])]
@@ -108,15 +109,11 @@ class SessionResults:
         end: int = session[c.LAST_TIME] + self._gap_ms
         return end
 
-    def _result(self, session: Row, steps: Sequence[tuple[int, int]]) -> Row:
-        end = self._end(session)
-        fired_by = steps[bisect_left(steps, (end, 0))][1]
-        return {
-            **session,
-            c.WINDOW_START: moment(session[c.FIRST_TIME]),
-            c.WINDOW_END: moment(end),
-            c.PUBLISHED_BATCH: max(session[c.BATCH], fired_by),
-        }
+
+def _first_to_reach(ends: Numbers, steps: Sequence[tuple[int, int]]) -> Numbers:
+    """The batch whose watermark first reached each end, given (watermark, batch) in order."""
+    watermarks, batches = np.array(steps, dtype=np.int64).reshape(-1, 2).T
+    return batches[np.searchsorted(watermarks, ends)]
 
 
 def _by(rows: Iterable[Row], names: Sequence[str]) -> list[list[Row]]:

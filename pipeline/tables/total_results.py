@@ -8,54 +8,35 @@ from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
+from pipeline.tables.islands import Islands, moments, panes_of
 from pipeline.tables.results import committed
 from pipeline.tables.schemas import CORRECTIONS, PANES
 from pipeline.time.report import Report
 from pipeline.time.totals import Totals
 from pipeline.time.windows import Due
 
-_NUMBERED: Final = """
-WITH parts AS ({parts}), placed AS (
-  SELECT *, max(last_time) OVER (
-    PARTITION BY user_id ORDER BY first_time, last_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-  ) + {gap_ms} AS reach FROM parts WHERE sessions IS NULL
-), numbered AS (
-  SELECT *, sum(CASE WHEN first_time <= reach THEN 0 ELSE 1 END) OVER (
-    PARTITION BY user_id ORDER BY first_time, last_time ROWS UNBOUNDED PRECEDING
-  ) AS number FROM placed
-), kept AS (
-  SELECT user_id, min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
-    sum(clicks) AS clicks, max(batch) AS batch, 1 AS sessions, max(last_time) + {gap_ms} < {settled} AS is_settled
-  FROM numbered GROUP BY user_id, number
-  UNION ALL
-  SELECT user_id, first_time, last_time, page_views, clicks, batch, sessions, true FROM parts
-  WHERE sessions IS NOT NULL
-)
-"""
-_TOTALS: Final = """
-, summed AS (
-  SELECT user_id, first_time, last_time, sessions, page_views, clicks, batch FROM kept {corrected}
-)
-SELECT user_id, to_timestamp_micros(min(first_time) * 1000) AS first_seen,
-  to_timestamp_micros(max(last_time) * 1000) AS last_seen, greatest(sum(sessions), 1) AS sessions,
-  sum(page_views) AS page_views, sum(clicks) AS clicks, max(batch) AS published_batch
-FROM summed GROUP BY user_id
+# What a pane has of a user is one session, or settled ones, with which nothing meets any more.
+_SQL: Final = """
+SELECT user_id, min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
+  sum(clicks) AS clicks, max(batch) AS batch, sum(sessions) AS sessions
+FROM ({parts}) AS parts GROUP BY user_id, pane_start ORDER BY user_id, first_time, last_time
 """
 _CORRECTED: Final = """
-  UNION ALL
-  SELECT user_id, event_time AS first_time, event_time AS last_time, 0, page_views, clicks, 0 FROM corrections
-  WHERE report = '{report}'
+SELECT user_id, event_time AS first_time, event_time AS last_time, page_views, clicks, 0 AS batch, 0 AS sessions
+FROM corrections WHERE report = '{report}'
 """
-# A start publishes again when the watermark passes the newest event.
-_PANES: Final = """
-SELECT max(batch) AS batch, '{report}' AS report, max(last_time) AS pane_start, user_id,
-  sum(page_views) AS page_views, sum(clicks) AS clicks, 0 AS late_events, min(first_time) AS first_time,
-  max(last_time) AS last_time, CASE WHEN is_settled THEN sum(sessions) END AS sessions
-FROM kept GROUP BY user_id, is_settled, CASE WHEN is_settled THEN 0 ELSE first_time END
-"""
+_ADDS_UP: Final = {
+    c.FIRST_TIME: "min",
+    c.LAST_TIME: "max",
+    c.PAGE_VIEWS: "sum",
+    c.CLICKS: "sum",
+    c.BATCH: "max",
+    c.SESSIONS: "sum",
+}
 
 
 class TotalResults:
@@ -68,25 +49,43 @@ class TotalResults:
 
     def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
-        query, corrected = QueryBuilder().register(PANES.name, panes), ""
-        if DeltaTable.is_deltatable(self._corrections):
-            query = query.register(CORRECTIONS.name, DeltaTable(self._corrections))
-            corrected = _CORRECTED.format(report=self._report.name)
-        found = self._ask(_TOTALS.format(corrected=corrected), last_batches, query, settled=0)
-        return found, f"{c.USER_ID} IS NOT NULL"
+        found = _of_users(pa.concat_tables([*self._sessions(last_batches, panes, settled=0), self._corrected()]))
+        seen = {"first_seen": moments(found[c.FIRST_TIME]), "last_seen": moments(found[c.LAST_TIME])}
+        same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
+        # A user who is known from corrections alone was there once.
+        sessions = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1)}
+        rows = pa.table({**same, **seen, **sessions, c.PUBLISHED_BATCH: found[c.BATCH]})
+        return rows, f"{c.USER_ID} IS NOT NULL"
 
     def compacted(self, last_batches: Mapping[int, int], panes: DeltaTable, settled: int) -> pa.Table:
         """Rows of `panes`: one per user for what is settled, that is, ended before `settled`; one per other session."""
-        query = QueryBuilder().register(PANES.name, panes)
-        found = self._ask(_PANES.format(report=self._report.name), last_batches, query, settled)
-        nothing = {name: pa.nulls(len(found)) for name in PANES.schema.names if name not in found.column_names}
-        whole = pa.table({**{name: found[name] for name in found.column_names}, **nothing})
-        return whole.select(PANES.schema.names).cast(PANES.schema)
+        done, others = self._sessions(last_batches, panes, settled)
+        name = self._report.name
+        return pa.concat_tables([panes_of(_of_users(done), name), panes_of(others.drop_columns(c.SESSIONS), name)])
 
-    def _ask(self, select: str, last_batches: Mapping[int, int], query: QueryBuilder, settled: int) -> pa.Table:
-        kept = _NUMBERED.format(
-            parts=committed(self._report, last_batches),
-            gap_ms=self._gap_ms,
-            settled=settled,
-        )
-        return pa.table(query.execute(kept + select))
+    def _sessions(self, last_batches: Mapping[int, int], panes: DeltaTable, settled: int) -> tuple[pa.Table, pa.Table]:
+        """The sessions that ended before `settled`, of which some are counted already, and the others."""
+        sql = _SQL.format(parts=committed(self._report, last_batches))
+        rows = _typed(pa.table(QueryBuilder().register(PANES.name, panes).execute(sql)))
+        counted, parts = rows.filter(pc.is_valid(rows[c.SESSIONS])), rows.filter(pc.is_null(rows[c.SESSIONS]))
+        found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._gap_ms).joined()
+        found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
+        done = pc.less(pc.add(found[c.LAST_TIME], self._gap_ms), settled)
+        return pa.concat_tables([counted, found.filter(done)]), found.filter(pc.invert(done))
+
+    def _corrected(self) -> pa.Table:
+        """What was corrected, as parts of sessions that are counted."""
+        if not DeltaTable.is_deltatable(self._corrections):
+            return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
+        query = QueryBuilder().register(CORRECTIONS.name, DeltaTable(self._corrections))
+        return _typed(pa.table(query.execute(_CORRECTED.format(report=self._report.name))))
+
+
+def _typed(rows: pa.Table) -> pa.Table:
+    fields = [PANES.schema.field(name) for name in (c.USER_ID, *_ADDS_UP)]
+    return rows.select([one.name for one in fields]).cast(pa.schema(fields))
+
+
+def _of_users(sessions: pa.Table) -> pa.Table:
+    """A row for each user, with what its sessions add up to."""
+    return sessions.group_by(c.USER_ID).aggregate(list(_ADDS_UP.items())).rename_columns([c.USER_ID, *_ADDS_UP])

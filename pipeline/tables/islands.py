@@ -1,0 +1,93 @@
+"""Rows of a key that follow one another in time within a gap: an island of them is one session.
+
+In numpy, because a window function of the query engine costs microseconds for every key, and keys have few rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pipeline.frames import columns as c
+from pipeline.tables.schemas import PANES
+from pipeline.time import rules
+
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+_ADDS_UP: Final[Mapping[str, np.ufunc]] = {
+    c.FIRST_TIME: np.minimum,
+    c.LAST_TIME: np.maximum,
+    c.PAGE_VIEWS: np.add,
+    c.CLICKS: np.add,
+    c.LATE_EVENTS: np.add,
+    c.BATCH: np.maximum,
+    c.WATERMARK: np.minimum,
+}
+
+
+class Islands:
+    """The islands in rows that are in the order of their keys, `first_time` and `last_time`."""
+
+    def __init__(self, rows: pa.Table, keys: Sequence[str], gap_ms: int) -> None:
+        self.rows = rows
+        self.reach = _highest_before(rows[c.LAST_TIME].to_numpy(), _is_new(rows, keys)) + gap_ms
+        """Of each row, how far those of its key before it reach: it joins their island if it begins no later."""
+        self._starts = np.flatnonzero(rows[c.FIRST_TIME].to_numpy() > self.reach)
+
+    def any_of(self, flags: Flags) -> Flags:
+        """Of each island, whether the flag of one of its rows is set."""
+        return np.logical_or.reduceat(flags, self._starts)
+
+    def rows_of(self, chosen: Flags) -> pa.Table:
+        """The rows of the islands whose flags are set."""
+        return self.rows.filter(np.repeat(chosen, np.diff(self._starts, append=len(self.rows))))
+
+    def joined(self) -> pa.Table:
+        """A row for each island: what its rows add up to."""
+        firsts = self.rows.take(self._starts)
+        return pa.table(
+            {name: self._added_up(name) if name in _ADDS_UP else firsts[name] for name in firsts.column_names}
+        )
+
+    def _added_up(self, name: str) -> pa.Array:
+        return pa.array(_ADDS_UP[name].reduceat(self.rows[name].to_numpy(), self._starts))
+
+
+def panes_of(sessions: pa.Table, report: str) -> pa.Table:
+    """Sessions of a report as rows of `panes`, with nothing in the columns that are not told.
+
+    Each stands in a pane at its last event: whoever falls into that pane later meets it, and a start that reads the panes
+    knows how far their events reach.
+    """
+    told = {name: sessions[name] for name in sessions.column_names}
+    nothing = dict.fromkeys(PANES.schema.names, pa.nulls(len(sessions)))
+    name = pa.repeat(pa.scalar(report), len(sessions))
+    whole = {**nothing, **told, c.REPORT: name, c.PANE_START: sessions[c.LAST_TIME]}
+    return pa.table(whole).cast(PANES.schema)
+
+
+def moments(milliseconds: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as timestamps in UTC."""
+    return milliseconds.cast(pa.timestamp("ms", tz="UTC"))
+
+
+def _is_new(rows: pa.Table, keys: Sequence[str]) -> Flags:
+    """Of each row, whether its key is another than that of the row before."""
+    new: Flags = np.arange(len(rows)) == 0
+    for key in keys:
+        values = rows[key].combine_chunks()
+        new[1:] |= pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)
+    return new
+
+
+def _highest_before(values: Numbers, is_new: Flags) -> Numbers:
+    """The highest value among the rows before each one, back to the last whose key is new; no time if it is itself."""
+    number, in_order = len(values), np.argsort(values, kind="stable")
+    rank = np.empty(number, dtype=np.int64)
+    rank[in_order] = np.arange(number)
+    # With the number of the key before the rank one running maximum serves all keys: it never falls back to another's.
+    highest = np.maximum.accumulate(np.cumsum(is_new) * number + rank) % max(number, 1)
+    return np.where(is_new, rules.NO_WATERMARK, np.roll(values[in_order][highest], 1))

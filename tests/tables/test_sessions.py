@@ -1,0 +1,124 @@
+"""Sessions and totals are what their partial sessions add up to, with compaction in between, as the model has them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from pipeline.tables.compaction import Compaction
+from pipeline.tables.layout import create_tables
+from pipeline.tables.publication import Publication
+from pipeline.tables.schemas import PANES
+from pipeline.tables.write import Appender
+from pipeline.time import rules
+from pipeline.time.report import Report
+from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
+from pipeline.time.windows import Due, SessionLife
+from tests.transcripts.model import Model
+from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcript
+from tests.warehouse import milliseconds, rows
+
+GAP_MS, USERS, BATCHES = 7_000, 60, 9
+NEVER = BATCHES + 1
+
+
+def played(lateness_ms: int) -> Iterator[tuple[Model, int, list[Sent]]]:
+    """A model after each batch, the watermark from before it, and the events that counted; some are late."""
+    chance, visits = Random(lateness_ms), {"keys": ["user_id"], "window": {"gap": f"{GAP_MS}ms"}}
+    settings = {"bound": "3s", "allowed_lateness": f"{lateness_ms}ms", "reports": {"visits": visits}}
+    model = Model(Transcript("played", settings, ()))
+    for number in range(3, 3 + BATCHES):
+        before = rules.NO_WATERMARK if model.watermark is None else model.watermark
+        # Whole seconds, so that many are a gap apart.
+        seconds = [number * 8 + chance.randrange(8) - chance.choice([0, 0, 0, 9, 16]) for _ in range(150)]
+        sent = [Sent(0, f"user-{chance.randrange(USERS)}", second * 1_000) for second in seconds]
+        dead = {(user, time) for user, time, _ in model.play(Step(tuple(sent), 0, {})).dead}
+        yield model, before, [event for event in sent if (event.user, event.event_time) not in dead]
+
+
+def partial_sessions(report: Report, events: Iterable[Sent], batch: int, watermark: int) -> pa.Table:
+    """Rows of `panes` as a fold makes them: one for each user and stretch of a gap."""
+
+    def place(event: Sent) -> tuple[str, int]:
+        return event.user, event.event_time // GAP_MS * GAP_MS
+
+    found = []
+    for (user, start), among in groupby(sorted(events, key=place), key=place):
+        times = sorted(event.event_time for event in among)
+        late = sum(time + GAP_MS <= watermark for time in times)
+        counts = {"page_views": len(times), "clicks": 0, "late_events": late, "watermark": watermark, "batch": batch}
+        told = {"user_id": user, "pane_start": start, "first_time": times[0], "last_time": times[-1]}
+        found.append({"report": report.name, **told, **counts})
+    return pa.Table.from_pylist(found, schema=PANES.schema)
+
+
+class Tables:
+    """Tables of reports, published and compacted as a service does it."""
+
+    def __init__(self, warehouse: Path, reports: Sequence[Report], compact_every: int) -> None:
+        create_tables(str(warehouse), reports)
+        self._reports, self._panes = reports, Appender(PANES, str(warehouse))
+        self._publication = Publication(str(warehouse), reports)
+        self._compaction, self._compact_every = Compaction(str(warehouse), reports), compact_every
+
+    def take(self, events: Sequence[Sent], before: int, model: Model, dues: Mapping[str, Due]) -> None:
+        """A batch, with the watermark from before it and the model after it."""
+        for report in self._reports:
+            self._panes.append(partial_sessions(report, events, model.batch, before))
+        self._publication.publish(dues, {1: model.batch}, model.batch)
+        if model.batch % self._compact_every == 0:
+            self._compaction({1: model.batch}, model.batch, model.watermark)
+
+
+@pytest.mark.parametrize(("lateness_ms", "compact_every"), [(0, NEVER), (0, 3), (4_000, 3), (20_000, 2)])
+def test_sessions_are_those_of_the_model_after_every_batch(
+    lateness_ms: int, compact_every: int, tmp_path: Path
+) -> None:
+    tables = Tables(tmp_path, [Report("visits", Sessions(GAP_MS), lateness_ms)], compact_every)
+    life = SessionLife(lateness_ms)
+    for model, before, events in played(lateness_ms):
+        due = life.after_batch(before, model.watermark, model.batch, counted=True)
+        tables.take(events, before, model, {"visits": due})
+        assert shown(tmp_path) == sorted(model._published(model.transcript.reports[0]).items())
+    assert len(shown(tmp_path)) > 2 * USERS
+
+
+def shown(warehouse: Path) -> list[tuple[RowKey, Row]]:
+    """The published sessions."""
+    return sorted(
+        (
+            (row["user_id"], milliseconds(row["window_start"]), milliseconds(row["window_end"])),
+            Row(row["page_views"], row["clicks"], row["late_events"], row["published_batch"]),
+        )
+        for row in rows(warehouse, "visits")
+    )
+
+
+@pytest.mark.parametrize("compact_every", [NEVER, 2])
+def test_totals_are_those_of_all_counted_events(compact_every: int, tmp_path: Path) -> None:
+    visits, totals = Report("visits", Sessions(GAP_MS), 4_000), Report("totals", Totals(GAP_MS, 1_000), 0)
+    tables, times = Tables(tmp_path, [visits, totals], compact_every), defaultdict[str, list[int]](list)
+    for model, before, events in played(visits.allowed_lateness_ms):
+        for event in events:
+            times[event.user].append(event.event_time)
+        tables.take(events, before, model, {"totals": Due()} if model.batch % EPOCH == BATCHES else {})
+    found = {
+        row["user_id"]: (
+            milliseconds(row["first_seen"]),
+            milliseconds(row["last_seen"]),
+            row["sessions"],
+            row["page_views"],
+        )
+        for row in rows(tmp_path, "totals")
+    }
+    assert found == {user: (min(all_of), max(all_of), sessions(all_of), len(all_of)) for user, all_of in times.items()}
+
+
+def sessions(times: list[int]) -> int:
+    """How many there are."""
+    return 1 + sum(later - earlier > GAP_MS for earlier, later in pairwise(sorted(times)))
