@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import day, drain, drain_report, growth, results
+from benchmarks import day, drain, drain_report, growth, results, sessions
 from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
@@ -53,6 +53,9 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
     if "day" in options.only:
         parts["day"] = day.seconds_to_publish(options.day_batches, options.day_users, work)
         console.print(day.render(parts["day"]))
+    if "sessions" in options.only:
+        parts["sessions"] = sessions.seconds_to_publish(options.session_batches, options.session_rows, work)
+        console.print(sessions.render(parts["sessions"]))
     if "freshness" in options.only:
         load = freshness.Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
         console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")

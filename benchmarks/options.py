@@ -9,11 +9,12 @@ from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from producers.units import length_ms, whole
 
 T = TypeVar("T")
-PARTS: Final = ("drain", "freshness", "growth", "day")
+PARTS: Final = ("drain", "freshness", "growth", "day", "sessions")
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = ["--events", "600000", "--textbook-batches", "300000", "--duration", "1m", "--warm-up", "30s"]
-_QUICK_TOO: Final = ["--slice", "15s", "--rate", "10000", "--batches", "60", "--drains", "2", "--day-batches", "300"]
+_QUICK_TOO: Final = ["--slice", "15s", "--rate", "10000", "--batches", "60", "--drains", "2"]
+_QUICK_ALSO: Final = ["--day-batches", "300", "--session-batches", "20"]
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -26,9 +27,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", type=_of(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
     parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
-    for add in (_drain, _freshness, _growth, _day):
+    for add in (_drain, _freshness, _growth, _day, _sessions):
         add(parser)
-    quick = [*_QUICK, *_QUICK_TOO] if "--quick" in arguments else []
+    quick = [*_QUICK, *_QUICK_TOO, *_QUICK_ALSO] if "--quick" in arguments else []
     return parser.parse_args([*quick, *arguments])
 
 
@@ -60,6 +61,12 @@ def _day(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("day").add_argument
     add("--day-batches", type=_of(whole), default=10_000, help="before the window is published")
     add("--day-users", type=_of(whole), default=1000, help="rows of a batch, of ten times as many users in all")
+
+
+def _sessions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("sessions").add_argument
+    add("--session-batches", type=_of(whole), default=100, help="since a compaction, more than 10; as many before it")
+    add("--session-rows", type=_of(whole), default=20_000, help="partial sessions of a batch")
 
 
 def _part(text: str) -> tuple[str, ...]:

@@ -59,8 +59,8 @@ class Islands:
 def panes_of(sessions: pa.Table, report: str) -> pa.Table:
     """Sessions of a report as rows of `panes`, with nothing in the columns that are not told.
 
-    Each stands in a pane at its last event: whoever falls into that pane later meets it, and a start that reads the panes
-    knows how far their events reach.
+    Each stands in a pane at its last event: whoever falls into that pane later meets it, and a start that reads the
+    panes knows how far their events reach.
     """
     told = {name: sessions[name] for name in sessions.column_names}
     nothing = dict.fromkeys(PANES.schema.names, pa.nulls(len(sessions)))

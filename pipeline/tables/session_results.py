@@ -24,7 +24,8 @@ from pipeline.time.sessions import Sessions
 from pipeline.time.windows import Due
 
 Row = dict[str, Any]
-# Whoever is not late meets no session that was closed when it came, so with all of its kind in a pane it is one row.
+# Closed sessions end by the watermark less the allowed lateness. What begins after that meets none of them, and is one
+# row of its pane, whenever it came.
 _SQL: Final = """
 SELECT {keys}min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
   sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark

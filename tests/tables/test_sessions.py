@@ -24,6 +24,7 @@ from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcr
 from tests.warehouse import milliseconds, rows
 
 GAP_MS, USERS, BATCHES = 7_000, 60, 9
+COLUMNS = ("page_views", "clicks", "late_events")
 NEVER = BATCHES + 1
 
 
@@ -93,7 +94,7 @@ def shown(warehouse: Path) -> list[tuple[RowKey, Row]]:
     return sorted(
         (
             (row["user_id"], milliseconds(row["window_start"]), milliseconds(row["window_end"])),
-            Row(row["page_views"], row["clicks"], row["late_events"], row["published_batch"]),
+            Row({name: row[name] for name in COLUMNS}, row["published_batch"]),
         )
         for row in rows(warehouse, "visits")
     )
