@@ -14,7 +14,6 @@ from pipeline.tables.layout import create_tables
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
-from pipeline.time import rules
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
@@ -34,7 +33,7 @@ def played(lateness_ms: int) -> Iterator[tuple[Model, int, list[Sent]]]:
     settings = {"bound": "3s", "allowed_lateness": f"{lateness_ms}ms", "reports": {"visits": visits}}
     model = Model(Transcript("played", settings, ()))
     for number in range(3, 3 + BATCHES):
-        before = rules.NO_WATERMARK if model.watermark is None else model.watermark
+        before = model.watermark
         # Whole seconds, so that many are a gap apart.
         seconds = [number * 8 + chance.randrange(8) - chance.choice([0, 0, 0, 9, 16]) for _ in range(150)]
         sent = [Sent(0, f"user-{chance.randrange(USERS)}", second * 1_000) for second in seconds]
