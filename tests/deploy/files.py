@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tests.yaml_text import parsed
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
@@ -16,7 +16,7 @@ SERVICE = "tidemark:0.1.0"
 
 def compose() -> dict[str, Any]:
     """docker-compose.yml."""
-    found: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())
+    found: dict[str, Any] = parsed(COMPOSE.read_text())
     return found
 
 

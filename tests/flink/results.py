@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from tests.yaml_text import parsed
+
 HERE = Path(__file__).parent / "results"
 KEPT_BY = "# Written by `make flink`; not by hand. fired: [user, start, end, page views, clicks].\n"
 
@@ -16,9 +18,9 @@ Played = Mapping[str, Any]
 
 @cache
 def kept(run: str) -> dict[str, Played]:
-    """The entries of a run by name; read once, for a file takes a second."""
+    """The entries of a run by name; read once."""
     path = HERE / f"{run}.yaml"
-    return {entry["name"]: entry for entry in yaml.safe_load(path.read_text())} if path.exists() else {}
+    return {entry["name"]: entry for entry in parsed(path.read_text())} if path.exists() else {}
 
 
 def keep(run: str, played: Sequence[Played]) -> None:

@@ -1,6 +1,7 @@
 """The status of a warehouse, read from its tables without Spark."""
 
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -69,10 +70,10 @@ def shown(what: RenderableType) -> str:
     return console.file.getvalue()
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Two epochs on two partitions: 30 records in a life before, then 40 and 20 in batches two seconds apart."""
-    path, watermark = str(tmp_path), NOON_MS - 61_000
+    path, watermark = str(tmp_path_factory.mktemp("made")), NOON_MS - 61_000
     old, new = EPOCH + 1, 2 * EPOCH
     first = replace(row(old, 0, 30, NOON_MS - 90_000), counted=25, malformed=5)
     second = replace(row(new + 1, 1, 40, NOON_MS - 3000), counted=36, too_late=3, future=1)
@@ -86,6 +87,12 @@ def warehouse(tmp_path: Path) -> str:
         replace(row(new + 2, 0, 0, NOON_MS - 1000), from_offset=1030, to_offset=1030, watermark=watermark),
     )
     return path
+
+
+@pytest.fixture
+def warehouse(made: str, tmp_path: Path) -> str:
+    """A copy of it."""
+    return str(shutil.copytree(made, tmp_path / "warehouse"))
 
 
 def test_the_last_batch_and_the_totals_of_all_epochs_come_from_the_ledger(warehouse: str) -> None:
@@ -170,6 +177,6 @@ def test_print_status_prints_it(warehouse: str) -> None:
     assert "1,030" in console.file.getvalue()
 
 
-def test_the_status_needs_no_spark() -> None:
-    code = "import sys, pipeline.status; sys.exit('pyspark' in sys.modules)"
+def test_status_and_advice_need_no_spark() -> None:
+    code = "import sys, pipeline.status, pipeline.advise; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,12 +12,16 @@ from producers.simulate import Disorder, Site, simulate
 from schemas import load_schemas
 
 OPTIONAL = ("session_id", "referrer", "user_agent", "element_id")
-ALPHABET = "aZ0/ \x00\x7f\u00e9\u4e16\u0416\U0001f30a"
+_ALPHABET = "aZ0/ \x00\x7f\u00e9\u4e16\u0416\U0001f30a"
+
+
+TEXT = "".join(random.Random(0).choices(_ALPHABET, k=5_000))
 
 
 def random_event(draw: random.Random) -> dict[str, Any]:
     def text(longest: int) -> str:
-        return "".join(draw.choices(ALPHABET, k=draw.randrange(longest)))
+        begin = draw.randrange(len(TEXT))
+        return TEXT[begin : begin + draw.randrange(longest)]
 
     return {
         "event_id": text(40),

@@ -56,7 +56,7 @@ def ran(
     return sink
 
 
-@pytest.mark.parametrize(("rate", "seconds"), [(0.5, 60), (3, 60), (50, 5), (1_000, 5)])
+@pytest.mark.parametrize(("rate", "seconds"), [(0.5, 60), (3, 60), (50, 2), (1_000, 2)])
 def test_a_paced_run_sends_its_rate_for_its_duration(rate: float, seconds: int) -> None:
     sink = ran(Pace(rate, duration_ms=seconds * 1000))
     assert len(sink.sent) == pytest.approx(rate * seconds, abs=max(1, rate * 0.05))
@@ -70,8 +70,8 @@ def test_a_paced_run_bundles_its_events_instead_of_spinning_for_each_few() -> No
 
 
 def test_a_paced_run_is_even_over_its_seconds() -> None:
-    sink = ran(Pace(500, duration_ms=5_000))
-    for second in range(5):
+    sink = ran(Pace(500, duration_ms=3_000))
+    for second in range(3):
         begin = NOW + second * 1_000
         assert 450 < sum(begin <= at < begin + 1_000 for at, *_ in sink.sent) < 550
 

@@ -1,5 +1,6 @@
 """The simulated site: reproducible, and people behave as people do."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ START = 1_700_000_000_000
 UNRULY = Disorder(jitter_ms=5_000, late_share=0.02, future_share=0.01, malformed_share=0.05)
 
 
+@cache
 def batches(site: Site, disorder: Disorder = UNRULY, events: int = 4_000, **more: Any) -> list[Batch]:
     return list(simulate(site, disorder, events=events, start_ms=START, event_rate=50, **more))
 

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import Row, RowKey, Seen, Sent, Step, Transcript
+from tests.yaml_text import parsed
 
 PAGE = Path(__file__).parents[2] / "docs" / "event-time.md"
 _EVENT = re.compile(r"(?:(\d+): )?(\w+) (\d+)")
@@ -45,7 +45,7 @@ def _seconds(milliseconds: str | int) -> str:
 @pytest.mark.parametrize("title", tables())
 def test_what_the_page_shows_is_what_happens(title: str) -> None:
     settings, lines = tables()[title]
-    model, before = Model(Transcript(title, yaml.safe_load(settings), ())), None
+    model, before = Model(Transcript(title, parsed(settings), ())), None
     for events, watermark, published, dead in lines:
         sent = [Sent(int(place or 0), user, int(time) * 1000) for place, user, time in _EVENT.findall(events)]
         seen = model.play(Step(tuple(sent), 0, {}))

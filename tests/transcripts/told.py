@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.transcripts.transcript import DEFAULTS, EPOCH, RowKey, Seen, Sent, Step, Tables, Transcript, milliseconds
+from tests.yaml_text import parsed
 
 HERE = Path(__file__).parent
 _REPORT = {"keys", "where", "window", "allowed_lateness", "measures", "session_gap"}
@@ -19,7 +18,7 @@ _TOLD = {"watermark", "published", "clicks", "tables", "gone", "dead", "future",
 @cache
 def transcripts() -> list[Transcript]:
     """All of them, from every file."""
-    return [_transcript(told) for path in sorted(HERE.glob("*.yaml")) for told in yaml.safe_load(path.read_text())]
+    return [_transcript(told) for path in sorted(HERE.glob("*.yaml")) for told in parsed(path.read_text())]
 
 
 def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> None:
