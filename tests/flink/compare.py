@@ -9,7 +9,7 @@ from typing import Any
 from tests.flink.results import Played
 from tests.flink.told import OLDER_API, told
 from tests.transcripts.told import told_rows
-from tests.transcripts.transcript import Report, Step, Transcript
+from tests.transcripts.transcript import Report, Step, Transcript, vacant
 
 Key = tuple[str | int, ...]
 """The values of a report's keys, then window start and end."""
@@ -84,15 +84,15 @@ def _after(before: Rows, fired: list[list[Any]], report: Mapping[str, Any], wate
     """A table after what fired. A session that became part of another goes: Flink leaves that to its reader.
 
     One that was closed became part of nothing, so a new one may overlap it. The watermark is that from before the step.
+    A count window is always a new one, even at the times of another.
     """
-    rows = dict(before)
-    width = len(report["keys"]) + 2
-    for cell in fired:
-        new = tuple(cell[:width])
-        if report["window"]["kind"] == "session":
+    rows, width, kind = dict(before), len(report["keys"]) + 2, report["window"]["kind"]
+    for cell in sorted(fired, key=lambda cell: cell[width:]) if kind == "count" else fired:
+        new, values = tuple(cell[:width]), tuple(cell[width:])
+        if kind == "session":
             closed = -math.inf if watermark is None else watermark - report["allowedLateness"]
             rows = {key: row for key, row in rows.items() if int(key[-1]) <= closed or not _overlap(key, new)}
-        rows[new] = tuple(cell[width:])
+        rows[vacant(new, rows) if kind == "count" else new] = values
     return rows
 
 

@@ -50,13 +50,10 @@ def _steps(played: Sequence[dict[str, Any]], reports: Sequence[str]) -> Iterator
 
 def _report(step: dict[str, Any], name: str) -> dict[str, Any]:
     """Two tasks have the keys between them, so their order is chance; that of what was said of one key is not."""
-    fired = [
-        [*row["key"].split(), row["start"], row["end"], row["pageViews"], row["clicks"]]
-        for row in step["fired"]
-        if row["report"] == name
-    ]
+    rows = sorted((row for row in step["fired"] if row["report"] == name), key=lambda row: row["key"].split())
+    fired = [[*row["key"].split(), row["start"], row["end"], *row["measures"]] for row in rows]
     late = [(it["event"]["user"], it["event"]["eventTime"]) for it in step["late"] if it["report"] == name]
-    return {"fired": sorted(fired, key=lambda row: row[:-4]), "late": [list(event) for event in sorted(late)]}
+    return {"fired": fired, "late": [list(event) for event in sorted(late)]}
 
 
 def _compiler() -> Path:

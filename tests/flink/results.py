@@ -10,7 +10,7 @@ import yaml
 from tests.yaml_text import parsed
 
 HERE = Path(__file__).parent / "results"
-KEPT_BY = "# Written by `make flink`; not by hand. fired: [user, start, end, page views, clicks].\n"
+KEPT_BY = "# Written by `make flink`; not by hand. fired: [keys..., start, end, measures...].\n"
 
 Played = Mapping[str, Any]
 """`name`, `told` (the fingerprint of what Flink was told), and `steps`, each with `watermark`, `fired` and `late`."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from tests.transcripts.transcript import Report, Sent, Transcript
+from tests.transcripts.transcript import Report, Sent, Step, Transcript
 
 AHEAD_OF_UTC_MS = {"Asia/Kolkata": 19_800_000}
 """Zones whose clocks are never changed, so that an offset does. Flink has no windows by the clocks of a zone."""
@@ -26,8 +26,13 @@ def told(transcript: Transcript, run: str) -> dict[str, Any]:
         "clock": transcript.value("clock"),
         "time": _time(transcript, run),
         "reports": [_report(report) for report in transcript.reports],
-        "steps": [{"waitMs": step.wait_ms, "send": [_event(sent) for sent in step.send]} for step in transcript.steps],
+        "steps": [{"waitMs": step.wait_ms, "send": list(map(_event, _in_order(step)))} for step in transcript.steps],
     }
+
+
+def _in_order(step: Step) -> list[Sent]:
+    """By partition and then offset, which is Tidemark's order where one is asked for."""
+    return sorted(step.send, key=lambda sent: sent.partition)
 
 
 def fingerprint(job: Mapping[str, Any]) -> str:
@@ -42,12 +47,15 @@ def _report(report: Report) -> dict[str, Any]:
         "where": _condition(report.where),
         "window": _window(report.window),
         "allowedLateness": report.allowed_lateness_ms,
+        "measures": list(report.measures),
     }
 
 
 def _window(window: Mapping[str, Any]) -> dict[str, Any]:
     if "gap" in window:
         return {"kind": "session", "size": window["gap"], "slide": 0, "offset": 0}
+    if "count" in window:
+        return {"kind": "count", "size": window["count"], "slide": 0, "offset": 0}
     size, slide = window["size"], window.get("slide", window["size"])
     offset = -AHEAD_OF_UTC_MS[window["zone"]] if "zone" in window else window.get("offset", 0)
     # Flink refuses an offset of a slide or more; the remainder makes the same windows.

@@ -1,9 +1,9 @@
 """Transcripts: event time as data, one topic from its first record, every step with what must come of it."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import Any, Self
 
 EPOCH = 10**9
@@ -159,8 +159,7 @@ class Report:
         """
         found = dict[RowKey, Row]()
         for key, row in sorted(rows, key=lambda one: (one[1].batch, *one[1].values.values())):
-            numbers = ((*key, number) for number in count(2))
-            found[key if key not in found else next(key for key in numbers if key not in found)] = row
+            found[vacant(key, found)] = row
         return found
 
 
@@ -227,6 +226,11 @@ class Transcript:
 
 def _in_milliseconds(window: Mapping[str, Any]) -> dict[str, Any]:
     return {name: told if name in ("zone", "count") else milliseconds(told) for name, told in window.items()}
+
+
+def vacant(key: RowKey, rows: Container[RowKey]) -> RowKey:
+    """The key, or where there is a row of it already the key with the first free number from 2 on behind it."""
+    return next(one for one in chain([key], ((*key, number) for number in count(2))) if one not in rows)
 
 
 def milliseconds(text: str) -> int:

@@ -9,6 +9,7 @@ import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.PipelineOptions;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.KeyedStream;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.graph.StreamGraph;
@@ -16,6 +17,7 @@ import org.apache.flink.streaming.api.windowing.assigners.EventTimeSessionWindow
 import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.assigners.WindowAssigner;
+import org.apache.flink.streaming.api.windowing.windows.GlobalWindow;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.util.OutputTag;
 
@@ -50,14 +52,22 @@ final class Job {
         Told.Condition where = report.where();
         // A list that a lambda takes along must be one that Java can write as bytes.
         ArrayList<String> keys = new ArrayList<>(report.keys());
-        SingleOutputStreamOperator<Row> counts = topic
+        ArrayList<String> measures = new ArrayList<>(report.measures());
+        KeyedStream<Event, String> keyed = topic
                 .filter(where::holds)
                 .setParallelism(readers)
-                .keyBy(event -> key(event, keys))
+                .keyBy(event -> key(event, keys));
+        if (report.window().kind().equals("count")) {
+            keyed.countWindow(report.window().size())
+                    .process(new Counts<GlobalWindow>(name, measures))
+                    .sinkTo(new Kept<>(Stage::fired));
+            return;
+        }
+        SingleOutputStreamOperator<Row> counts = keyed
                 .window(windows(report.window()))
                 .allowedLateness(Duration.ofMillis(report.allowedLateness()))
                 .sideOutputLateData(LATE)
-                .process(new Counts(name));
+                .process(new Counts<TimeWindow>(name, measures));
         counts.sinkTo(new Kept<>(Stage::fired));
         counts.getSideOutput(LATE).sinkTo(new Kept<>((stage, event) -> stage.late(new Late(name, event))));
     }

@@ -12,8 +12,14 @@ public record Told(
             implements Serializable {
     }
 
-    /** Keys are fields of an event. */
-    public record Report(String name, List<String> keys, Condition where, Window window, long allowedLateness) {
+    /** Keys are fields of an event; measures are page_views, clicks and unique_users. */
+    public record Report(
+            String name,
+            List<String> keys,
+            Condition where,
+            Window window,
+            long allowedLateness,
+            List<String> measures) {
     }
 
     /** A field is a value, or is not; without a field it always holds. */
@@ -23,7 +29,7 @@ public record Told(
         }
     }
 
-    /** `kind` is tumbling, sliding or session; `size` is a session's gap. */
+    /** `kind` is tumbling, sliding, session or count; `size` is a session's gap, or the count. */
     public record Window(String kind, long size, long slide, long offset) {
     }
 
