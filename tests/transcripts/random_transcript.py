@@ -6,6 +6,9 @@ from typing import Any
 
 from tests.transcripts.transcript import Sent, Step, Transcript, milliseconds
 
+SEEDS = [34, 1524, 1632, 4854]
+"""Few, for the service takes seconds for each; together they meet everything, which a test holds them to."""
+
 _USERS = ["a", "b", "c", "d"]
 _PAGES = ["/", "/shop", "/help"]
 _KEYS = ["user_id", "page_url", "event_type"]
@@ -19,9 +22,11 @@ _WINDOWS: list[Mapping[str, str]] = [
     {"gap": "4s"},
     {"gap": "15s"},
 ]
+_COUNTS: list[Mapping[str, Any]] = [{"count": 2}, {"count": 3}, {"count": 7}]
 _OF_THE_CALENDAR: list[Mapping[str, str]] = [
     {"size": size, "zone": zone} for size in ("15m", "1h", "2h", "1d") for zone in ("Europe/Berlin", "Asia/Kolkata")
 ]
+_MEASURES = ["page_views", "clicks", "unique_users", "sessions_begun"]
 _BEGINS = [100_000_000, 1_774_742_400_000, 1_792_886_400_000]
 """The last two are an hour before the clocks of Berlin go forward and back."""
 
@@ -48,17 +53,26 @@ def _settings(chance: Random, pace: int) -> dict[str, Any]:
         "max_future_skew": f"{60 * pace}s",
         "partitions": chance.randint(1, 3),
         "reports": {f"report_{number}": _report(chance, pace) for number in range(chance.randint(1, 4))},
+        "totals": chance.choice([None, None, _totals(chance, pace)]),
     }
 
 
 def _report(chance: Random, pace: int) -> dict[str, Any]:
     windows = [_at_pace(window, pace) for window in _WINDOWS]
+    window = chance.choice([*windows, *windows, *_OF_THE_CALENDAR, *_COUNTS])
+    measures = _MEASURES[:2] if window.keys() & {"gap", "count"} else _MEASURES
     return {
         "keys": chance.sample(_KEYS, chance.randint(0, 3)),
         "where": chance.choice(_WHERE),
-        "window": chance.choice([*windows, *windows, *_OF_THE_CALENDAR]),
+        "window": window,
         "allowed_lateness": f"{chance.choice([0, 0, 5, 15]) * pace}s",
+        "measures": chance.sample(measures, chance.randint(1, len(measures))),
+        "session_gap": f"{chance.choice([2, 5, 20]) * pace}s",
     }
+
+
+def _totals(chance: Random, pace: int) -> dict[str, str]:
+    return {"gap": f"{chance.choice([2, 5, 20]) * pace}s", "every": f"{chance.choice([4, 10, 30]) * pace}s"}
 
 
 def _at_pace(window: Mapping[str, str], pace: int) -> dict[str, str]:

@@ -10,7 +10,7 @@ from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP
 from tests.transcripts import told
 from tests.transcripts.model import Model
-from tests.transcripts.random_transcript import random_transcript
+from tests.transcripts.random_transcript import SEEDS, random_transcript
 from tests.transcripts.rebatched import counts, rebatched
 from tests.transcripts.stage import Stage
 from tests.transcripts.told import transcripts
@@ -22,6 +22,9 @@ REBATCHED = {
     "an_event_may_be_too_late_for_one_window_and_in_time_for_the_next",
     "two_sessions_that_a_late_event_joins_become_one",
     "an_event_may_be_too_late_for_one_report_and_in_time_for_another",
+    "windows_fill_by_partition_and_then_offset_whatever_came_first",
+    "a_late_event_joins_two_sessions_of_a_user",
+    "a_late_event_joins_two_sessions_and_takes_a_begin_from_the_next_window",
 }
 ALL_AT_ONCE = 1_000
 
@@ -44,7 +47,7 @@ def test_the_service_agrees_with_the_model_in_larger_batches(
     play(rebatched(transcript, at_most), broker, topic, tmp_path)
 
 
-@pytest.mark.parametrize("seed", [0, 34, 43])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_service_agrees_with_the_model_on_transcripts_that_nobody_wrote(
     seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

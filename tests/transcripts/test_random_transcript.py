@@ -1,0 +1,69 @@
+"""The random transcripts that the service plays, few as they are, meet everything together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from tests.transcripts.model import Model, Window
+from tests.transcripts.random_transcript import SEEDS, random_transcript
+from tests.transcripts.transcript import EPOCH, Row, RowKey, Seen, Transcript
+
+EVERYTHING = {
+    *("size", "slide", "offset", "zone", "gap", "count"),
+    *("page_views", "clicks", "unique_users", "sessions_begun", "late_events", "first_seen"),
+    *("bounded", "punctuated", "time_lag"),
+    *("event", "ingestion", "processing"),
+    *("too_late", "partly_late", "future"),
+    *("restart", "unread", "event time, bounded, on several partitions"),
+    *("a late event takes the begin of a session", "a late event joins sessions of totals"),
+    *("a count from two lives", "a count from two partitions", "sessions_begun in two lives", "sessions in two lives"),
+}
+
+
+def test_the_service_meets_everything() -> None:
+    met = {what for seed in SEEDS for what in _met(random_transcript(seed))}
+    assert met >= EVERYTHING, EVERYTHING - met
+
+
+def _met(transcript: Transcript) -> Iterator[str]:
+    """Words of settings and of tables that have rows, and what happens to the rows."""
+    model = Model(transcript)
+    seen = [model.play(step) for step in transcript.steps]
+    yield from (transcript.value("strategy"), transcript.value("of"))
+    yield from (reason for one in seen for _, _, reason in one.dead)
+    yield from (word for step in transcript.steps for word in ("restart", "unread") if getattr(step, word))
+    if (transcript.value("of"), transcript.value("strategy")) == ("event", "bounded") and len(model.partitions) > 1:
+        yield "event time, bounded, on several partitions"
+    for report in transcript.reports:
+        yield from report.window if seen[-1].tables[report.name] else ()
+    for rows in seen[-1].tables.values():
+        yield from _columns(rows)
+    for before, after in pairwise(seen):
+        yield from _lost(before, after)
+    for windows in model.windows.values():
+        yield from _counted([window for window in windows if window.is_full()])
+
+
+def _columns(rows: Mapping[RowKey, Row]) -> Iterator[str]:
+    """Those that count something, and whether rows from before and after a restart do."""
+    for name in {name for row in rows.values() for name in row.values}:
+        lives = {row.batch // EPOCH for row in rows.values() if row.values[name]}
+        yield from [name] * (len(lives) > 0)
+        yield from [f"{name} in two lives"] * (len(lives) > 1)
+
+
+def _counted(full: Sequence[Window]) -> Iterator[str]:
+    """Where the events of a count came from."""
+    for window in full:
+        yield from ["a count from two lives"] * (len({one.batch // EPOCH for one in window.events}) > 1)
+        yield from ["a count from two partitions"] * (len({one.event.partition for one in window.events}) > 1)
+
+
+def _lost(before: Seen, after: Seen) -> Iterator[str]:
+    """What only a late event can bring about."""
+    for name, rows in before.tables.items():
+        for key, row in rows.items():
+            new = after.tables[name].get(key, row)
+            if new.values.get("sessions_begun", 0) < row.values.get("sessions_begun", 0):
+                yield "a late event takes the begin of a session"
+            if new.values.get("sessions", 0) < row.values.get("sessions", 0):
+                yield "a late event joins sessions of totals"
