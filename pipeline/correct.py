@@ -35,7 +35,7 @@ def _as_table(rows: Iterable[Row], *, dry_run: bool) -> Table:
     )
     cells: dict[tuple[Any, ...], list[int]] = {}
     for row in rows:
-        window = row["window_start_ms"], row["window_end_ms"]
+        window = row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]
         cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0])
         cell[0] += row[c.PAGE_VIEWS]
         cell[1] += row[c.CLICKS]

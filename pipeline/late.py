@@ -112,7 +112,7 @@ def _added(event: Row, report: Report, horizon: int) -> list[Row]:
     told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
     added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, "closed_until": horizon}
     fixed = {c.REPORT: report.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}
-    return [{**fixed, "window_start_ms": start, "window_end_ms": end} for start, end in windows]
+    return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in windows]
 
 
 def _missed(event: Row, report: Report) -> Iterator[tuple[int, int]]:

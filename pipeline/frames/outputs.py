@@ -13,6 +13,7 @@ from pipeline.frames.checks import DETAILS, Check, reason_of
 from pipeline.frames.groupings import KEYS, Groupings
 from pipeline.sketches import sketch_of
 from pipeline.time import rules
+from pipeline.time.calendar import Calendar
 from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
 
@@ -20,7 +21,7 @@ _PASSED: Final = int(Check.PASSED)
 _TIMES: Final = (c.FIRST_TIME, c.LAST_TIME)
 _KEPT_BY_SOME: Final = {
     **dict.fromkeys(KEYS, pa.string()),
-    **dict.fromkeys((*_TIMES, c.PLACE, c.SESSIONS), pa.int64()),
+    **dict.fromkeys((*_TIMES, c.PLACE, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     c.USERS: pa.binary(),
 }
 """Columns of `panes` that are null where a report does not need them."""
@@ -53,7 +54,8 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     fixed = {c.BATCH: _same(batch, rows), c.REPORT: _same(report.name, rows), c.WATERMARK: _same(frontier, rows)}
     nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
-    return pa.table({**nothing, **fixed, **{name: rows[name] for name in rows.column_names}})
+    windows = _windows(rows[c.PANE_START], report.windows) if isinstance(report.windows, Calendar) else {}
+    return pa.table({**nothing, **fixed, **windows, **{name: rows[name] for name in rows.column_names}})
 
 
 def _counts(rows: pa.Table, report: Report, groups: Groupings) -> pa.Table:
@@ -93,6 +95,17 @@ def _pane_of(starts: pa.ChunkedArray, report: Report) -> pa.ChunkedArray:
     shift_ms, pane_ms = report.windows.shift_ms, report.pane_ms
     number = pc.divide(pc.add(starts, shift_ms), pane_ms)
     return pc.subtract(pc.multiply(number, pane_ms), shift_ms)
+
+
+def _windows(panes: pa.ChunkedArray, calendar: Calendar) -> dict[str, pa.Array]:
+    """The window of each pane, so that a reader of panes needs no time zones."""
+    known = panes.combine_chunks().dictionary_encode()
+    found = [calendar.window(pane) for pane in known.dictionary.to_pylist()]
+
+    def bound(number: int) -> pa.Array:
+        return pc.take(pa.array([window[number] for window in found], pa.int64()), known.indices)
+
+    return {c.WINDOW_START_MS: bound(0), c.WINDOW_END_MS: bound(1)}
 
 
 def _belongs(report: Report, groups: Groupings, watermark: int | None) -> pc.Expression:

@@ -67,7 +67,7 @@ class Corrections:
 
 def _apply(table: DeltaTable, report: Report, rows: Sequence[Row]) -> bool:
     """Replaces the closed windows in the time that the corrections span; False if somebody else wrote meanwhile."""
-    first, last = min(row["window_start_ms"] for row in rows), max(row["window_end_ms"] for row in rows)
+    first, last = min(row[c.WINDOW_START_MS] for row in rows), max(row[c.WINDOW_END_MS] for row in rows)
     until = max(row["closed_until"] for row in rows)
     closed = (
         f"{c.WINDOW_END} >= '{utc(first)}' AND {c.WINDOW_START} <= '{utc(last)}' AND {c.WINDOW_END} <= '{utc(until)}'"
@@ -84,7 +84,7 @@ def _into_windows(shown: Iterable[Row], rows: Iterable[Row], report: Report) -> 
     names = (c.WINDOW_START, c.WINDOW_END, *report.keys)
     cells = {tuple(row[name] for name in names): row for row in shown}
     for row in rows:
-        start, end = moment(row["window_start_ms"]), moment(row["window_end_ms"])
+        start, end = moment(row[c.WINDOW_START_MS]), moment(row[c.WINDOW_END_MS])
         new = {c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}}
         key = tuple(new.values())
         cells[key] = _added(cells.get(key, _nothing(new, report)), row)
@@ -97,7 +97,7 @@ def _into_sessions(shown: Iterable[Row], rows: Iterable[Row], report: Report) ->
     for row in shown:
         of_key[tuple(row[key] for key in report.keys)].append(row)
     for row in rows:
-        start, end = moment(row["window_start_ms"]), moment(row["window_end_ms"])
+        start, end = moment(row[c.WINDOW_START_MS]), moment(row[c.WINDOW_END_MS])
         sessions = of_key[tuple(row[key] for key in report.keys)]
         meets = [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]
         new = _nothing({c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}}, report)

@@ -81,6 +81,7 @@ PANES: Final = TableSpec(
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
             *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
             pa.field(c.USERS, pa.binary()),
+            *_longs(c.WINDOW_START_MS, c.WINDOW_END_MS),
         ]
     ),
     # Publication looks panes up by batch, report and time: statistics of further columns would only cost.
@@ -112,7 +113,7 @@ CORRECTIONS: Final = TableSpec(
             *_longs("correction", "corrected_at"),
             *_texts(c.REPORT, c.TOPIC),
             pa.field(c.PARTITION, pa.int32()),
-            *_longs(c.OFFSET, c.EVENT_TIME, "window_start_ms", "window_end_ms", "closed_until"),
+            *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, "closed_until"),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
             *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
         ]

@@ -42,26 +42,26 @@ class Calendar:
 
     def ends(self, pane_start: int) -> range:
         """The end of the one window that a pane is part of."""
-        end = self._window(pane_start)[1]
+        end = self.window(pane_start)[1]
         return range(end, end + 1)
 
     def begin(self, end: int) -> int:
         """Start of the window with this end."""
-        return self._window(end - 1)[0]
+        return self.window(end - 1)[0]
 
     def latest_end(self, time: int) -> int:
         """End of the window that a time belongs to."""
-        return self._window(time)[1]
+        return self.window(time)[1]
 
     def reached(self, watermark: int) -> int:
         """The latest end of a window that a watermark has reached."""
-        return self._window(watermark)[0]
+        return self.window(watermark)[0]
 
     def earliest_after(self, horizon: int) -> int:
         """The earliest time whose window ends after `horizon`."""
-        return self._window(horizon)[0]
+        return self.window(horizon)[0]
 
-    def _window(self, time: int) -> tuple[int, int]:
+    def window(self, time: int) -> tuple[int, int]:
         """Start and end of the window that a time belongs to."""
         if time not in _CALENDAR:
             start = time - time % self.size_ms
