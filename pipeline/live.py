@@ -2,7 +2,8 @@
 
 from deltalake import DeltaTable
 
-from pipeline.tables.live import Engine, live_sql, view_name
+from pipeline.tables.engines import Engine
+from pipeline.tables.live import live_sql, view_name
 from pipeline.tables.schemas import CORRECTIONS
 
 

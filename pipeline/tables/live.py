@@ -4,107 +4,97 @@ Every row says in `state` what it is: `open` (it goes on), `fired` (a late event
 final), `corrected` (too-late events were added since).
 """
 
-from collections.abc import Callable
-from enum import StrEnum
 from typing import Final
 
-from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
+from pipeline.tables.engines import Engine
 from pipeline.tables.layout import made_as
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, TableSpec, result_of
+from pipeline.tables.live_windows import placed
+from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
 from pipeline.time import rules
-from pipeline.time.grid import Grid
+from pipeline.time.counts import Counts
 from pipeline.time.report import Report
+from pipeline.time.sessions import Sessions
 
-
-class Engine(StrEnum):
-    """Whose SQL it is."""
-
-    SPARK = "spark"
-    DUCKDB = "duckdb"
-    DELTA_RS = "delta-rs"
-    """Of `deltalake.QueryBuilder`, where the tables are registered by their names."""
-
-
-_TIME: Final[dict[Engine, str]] = {
-    Engine.SPARK: "timestamp_millis({})",
-    Engine.DUCKDB: "make_timestamptz(({}) * 1000)",
-    Engine.DELTA_RS: "arrow_cast(({}) * 1000, 'Timestamp(Microsecond, Some(\"UTC\"))')",
-}
-_TABLE: Final[dict[Engine, Callable[[TableSpec, str], str]]] = {
-    Engine.SPARK: lambda spec, warehouse: f"delta.`{spec.uri(warehouse)}`",
-    Engine.DUCKDB: lambda spec, warehouse: f"delta_scan('{spec.uri(warehouse)}')",
-    Engine.DELTA_RS: lambda spec, _: spec.name,
-}
 _SQL: Final = """
 WITH now AS (
   SELECT coalesce(max(watermark), {no_watermark}) AS watermark FROM {ledger}
 ), parts AS (
-  SELECT panes.*,
-    pane_start - (pane_start - {offset_ms}) % {slide_ms} + {size_ms} - back.n * {slide_ms} AS window_end_ms,
-    now.watermark AS frontier
-  FROM {panes} AS panes CROSS JOIN (VALUES {backs}) AS back (n) CROSS JOIN now
+  SELECT panes.*, now.watermark AS frontier FROM {panes} AS panes CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
-)
-SELECT window_start, window_end, {keys}{measures}late_events, published_batch,
-  CASE WHEN {is_corrected} THEN 'corrected' WHEN window_end <= {closed} THEN 'closed' ELSE 'fired' END AS state
+), {windowed}
+SELECT window_start, window_end, {keys}{measures}late_events, published_batch, {state} AS state
 FROM {result} AS shown CROSS JOIN now {corrections}
 UNION ALL
-SELECT {start} AS window_start, {end} AS window_end, {keys}{measures_so_far}
-  sum(0), max(batch), 'open'
-FROM parts WHERE window_end_ms > pane_start AND window_end_ms > frontier
-GROUP BY {keys}window_end_ms
+SELECT {start} AS window_start, {end} AS window_end, {keys}{so_far}
+  CAST(sum(late_events) AS BIGINT), max(batch), 'open'
+FROM windowed WHERE {is_open}
+GROUP BY {keys}start_ms, end_ms
 """
-_SO_FAR: Final = {
-    c.PAGE_VIEWS: "sum(page_views)",
-    c.CLICKS: "sum(clicks)",
-    c.UNIQUE_USERS: "NULL",
-    c.SESSIONS_BEGUN: "NULL",
-}
 _CORRECTED: Final = """LEFT JOIN (
-  SELECT DISTINCT {start} AS done_start, {end} AS done_end{done_keys} FROM {table} WHERE report = '{report}'
-) AS done ON done_start = window_start AND done_end = window_end{same_keys}"""
+  SELECT DISTINCT it.window_start AS done_start, it.window_end AS done_end{done_keys}
+  FROM {result} AS it JOIN {corrections} AS done ON done.report = '{report}'{same_keys}
+    AND it.window_start {begins} {start} AND it.window_end {ends} {end}
+) AS done ON done_start = window_start AND done_end = window_end{equal_keys}"""
 
 
 def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> str:
     """The query. `corrected`: whether the warehouse has corrections.
 
-    Raises SetUpError where the report does not exist or its windows are not of a fixed length.
+    Raises SetUpError where the report does not exist or has no windows.
     """
     report = made_as(name, warehouse)
-    grid = report.windows
-    if not isinstance(grid, Grid):
-        raise SetUpError(f"the windows of report {name} have no fixed length: there is a live view of those that have")
-    time, table = _TIME[engine], _TABLE[engine]
+    windowed, is_open = placed(report)
     return _SQL.format(
         no_watermark=rules.NO_WATERMARK,
-        ledger=table(LEDGER, warehouse),
-        panes=table(PANES, warehouse),
-        result=table(result_of(report), warehouse),
-        size_ms=grid.size_ms,
-        slide_ms=grid.slide_ms,
-        offset_ms=grid.offset_ms,
-        backs=", ".join(f"({number})" for number in range(-(-grid.size_ms // grid.slide_ms))),
+        ledger=engine.table(LEDGER, warehouse),
+        panes=engine.table(PANES, warehouse),
+        result=engine.table(result_of(report), warehouse),
         report=name,
+        windowed=windowed,
+        is_open=is_open,
         keys="".join(f"{key}, " for key in report.keys),
         measures="".join(f"{measure}, " for measure in report.measures),
-        measures_so_far="".join(f"{_SO_FAR[measure]}, " for measure in report.measures),
-        closed=time.format(f"now.watermark - {report.allowed_lateness_ms}"),
-        start=time.format(f"window_end_ms - {grid.size_ms}"),
-        end=time.format("window_end_ms"),
-        is_corrected="done_start IS NOT NULL" if corrected else "false",
-        corrections=_corrections(report, table(CORRECTIONS, warehouse), time) if corrected else "",
+        so_far="".join(f"{_so_far(measure, report, engine)}, " for measure in report.measures),
+        start=engine.time("start_ms"),
+        end=engine.time("end_ms"),
+        state=_state(report, engine, corrected=corrected),
+        corrections=_corrections(report, warehouse, engine) if corrected else "",
     )
 
 
-def _corrections(report: Report, table: str, time: str) -> str:
+def _so_far(measure: str, report: Report, engine: Engine) -> str:
+    """A measure of a window that is open; NULL where the panes or the engine cannot tell it."""
+    if measure == c.UNIQUE_USERS and c.USER_ID in report.kept_by:
+        return "count(DISTINCT user_id)"
+    if measure == c.UNIQUE_USERS and engine == Engine.SPARK:
+        return "hll_sketch_estimate(hll_union_agg(users))"
+    # As the result has it: DuckDB adds up to numbers of twice the size.
+    return f"CAST(sum({measure}) AS BIGINT)" if measure in (c.PAGE_VIEWS, c.CLICKS) else "NULL"
+
+
+def _state(report: Report, engine: Engine, *, corrected: bool) -> str:
+    if isinstance(report.windows, Counts):
+        return "'closed'"
+    is_corrected = "done_start IS NOT NULL" if corrected else "false"
+    closed = engine.time(f"now.watermark - {report.allowed_lateness_ms}")
+    return f"CASE WHEN {is_corrected} THEN 'corrected' WHEN window_end <= {closed} THEN 'closed' ELSE 'fired' END"
+
+
+def _corrections(report: Report, warehouse: str, engine: Engine) -> str:
+    """The windows that corrections were added to; of a session they tell only the event's own part."""
+    begins, ends = ("<=", ">=") if isinstance(report.windows, Sessions) else ("=", "=")
     return _CORRECTED.format(
-        table=table,
+        result=engine.table(result_of(report), warehouse),
+        corrections=engine.table(CORRECTIONS, warehouse),
         report=report.name,
-        start=time.format("window_start_ms"),
-        end=time.format("window_end_ms"),
-        done_keys="".join(f", {key} AS done_{key}" for key in report.keys),
-        same_keys="".join(f" AND done_{key} = {key}" for key in report.keys),
+        begins=begins,
+        ends=ends,
+        start=engine.time(c.WINDOW_START_MS),
+        end=engine.time(c.WINDOW_END_MS),
+        done_keys="".join(f", it.{key} AS done_{key}" for key in report.keys),
+        same_keys="".join(f" AND it.{key} = done.{key}" for key in report.keys),
+        equal_keys="".join(f" AND done_{key} = {key}" for key in report.keys),
     )
 
 
