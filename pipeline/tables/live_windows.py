@@ -3,7 +3,6 @@
 from typing import Final
 
 from pipeline.errors import SetUpError
-from pipeline.tables.session_results import numbered
 from pipeline.time.calendar import Calendar
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
@@ -17,13 +16,26 @@ _GRID: Final = """windowed AS (
 _CALENDAR: Final = """windowed AS (
   SELECT parts.*, window_start_ms AS start_ms, window_end_ms AS end_ms FROM parts
 )"""
-_SESSIONS: Final = """{numbered}, windowed AS (
+# In order of time: `reach` is the end of all parts before this one. A part joined what ended at its `first_time` or
+# later, for these meet, and had not closed by the watermark that it came at. So a session begins where neither this
+# part nor one after it joined what is before. (All that came after a session had closed lies after its last event.)
+_SESSIONS: Final = """placed AS (
+  SELECT parts.*, max(last_time) OVER ({in_order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + {gap_ms} AS reach,
+    min(greatest(first_time - 1, watermark - {allowed_lateness_ms})) OVER (
+      {in_order} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+    ) AS joins_after
+  FROM parts
+), numbered AS (
+  SELECT placed.*,
+    sum(CASE WHEN reach > joins_after THEN 0 ELSE 1 END) OVER ({in_order} ROWS UNBOUNDED PRECEDING) AS number
+  FROM placed
+), windowed AS (
   SELECT numbered.*, min(first_time) OVER ({session}) AS start_ms, max(last_time) OVER ({session}) + {gap_ms} AS end_ms
   FROM numbered
 )"""
 # The number of a window is that of its first event, for engines divide in different ways.
 _COUNTS: Final = """numbered AS (
-  SELECT parts.*, row_number() OVER ({by}ORDER BY batch, place) - 1 AS place_of_key FROM parts
+  SELECT parts.*, row_number() OVER ({by} ORDER BY batch, place) - 1 AS place_of_key FROM parts
 ), windowed AS (
   SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
     count(*) OVER ({window}) AS events
@@ -41,15 +53,10 @@ def placed(report: Report) -> tuple[str, str]:
         return _grid(windows), "end_ms > pane_start AND end_ms > frontier"
     if isinstance(windows, Calendar):
         return _CALENDAR, "end_ms > frontier"
-    keys = "".join(f"{key}, " for key in report.keys)
     if isinstance(windows, Sessions):
-        session = f"PARTITION BY {keys}number"
-        told = _SESSIONS.format(numbered=numbered(report, windows).strip(), session=session, gap_ms=windows.gap_ms)
-        return told, "end_ms > frontier"
+        return _sessions(report, windows), "end_ms > frontier"
     if isinstance(windows, Counts):
-        by = f"PARTITION BY {keys[:-2]} " if keys else ""
-        window = f"PARTITION BY {keys}place_of_key - place_of_key % {windows.size}"
-        return _COUNTS.format(by=by, window=window), f"events < {windows.size}"
+        return _counts(report, windows), f"events < {windows.size}"
     raise SetUpError(f"report {report.name} has no windows that could be open: its table has all there is to see")
 
 
@@ -57,3 +64,21 @@ def _grid(grid: Grid) -> str:
     last = f"pane_start - (pane_start - {grid.offset_ms}) % {grid.slide_ms}"
     backs = ", ".join(f"({number})" for number in range(-(-grid.size_ms // grid.slide_ms)))
     return _GRID.format(last=last, slide_ms=grid.slide_ms, size_ms=grid.size_ms, backs=backs)
+
+
+def _sessions(report: Report, sessions: Sessions) -> str:
+    return _SESSIONS.format(
+        in_order=f"{_partition(*report.keys)} ORDER BY first_time, last_time, watermark",
+        session=_partition(*report.keys, "number"),
+        gap_ms=sessions.gap_ms,
+        allowed_lateness_ms=report.allowed_lateness_ms,
+    )
+
+
+def _counts(report: Report, counts: Counts) -> str:
+    first = f"place_of_key - place_of_key % {counts.size}"
+    return _COUNTS.format(by=_partition(*report.keys), window=_partition(*report.keys, first))
+
+
+def _partition(*by: str) -> str:
+    return f"PARTITION BY {', '.join(by)}" if by else ""
