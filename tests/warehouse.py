@@ -36,6 +36,23 @@ def page_views(warehouse: Path) -> dict[tuple[str, int, int], tuple[int, int, in
     return cells
 
 
+def user_totals(warehouse: Path, name: str = "user_totals") -> dict[str, tuple[int, int, int, int, int]]:
+    """User -> first seen, last seen, sessions, page views, clicks; fails if a user is there twice."""
+    found = rows(warehouse, name)
+    totals = {
+        row["user_id"]: (
+            milliseconds(row["first_seen"]),
+            milliseconds(row["last_seen"]),
+            row["sessions"],
+            row["page_views"],
+            row["clicks"],
+        )
+        for row in found
+    }
+    assert len(totals) == len(found)
+    return totals
+
+
 def milliseconds(moment: datetime) -> int:
     """A timestamp of a table as integer milliseconds since the epoch."""
     return round(moment.timestamp() * 1000)

@@ -16,7 +16,7 @@ from tests.crash.store_faults import Refusal, refusing
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.topic_writer import Raw, event, send
-from tests.warehouse import milliseconds, rows
+from tests.warehouse import rows, user_totals
 
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "10s"}
 REPORTS: dict[str, dict[str, Any]] = {
@@ -65,18 +65,7 @@ def play(settings: Settings, steps: Sequence[Sequence[Raw]]) -> None:
 
 def totals(settings: Settings) -> dict[str, tuple[int, int, int, int, int]]:
     """User -> first seen, last seen, sessions, page views, clicks."""
-    found = rows(Path(settings.warehouse), "user_totals")
-    assert len({row["user_id"] for row in found}) == len(found)
-    return {
-        row["user_id"]: (
-            milliseconds(row["first_seen"]),
-            milliseconds(row["last_seen"]),
-            row["sessions"],
-            row["page_views"],
-            row["clicks"],
-        )
-        for row in found
-    }
+    return user_totals(Path(settings.warehouse))
 
 
 def test_the_service_shows_them_when_it_publishes_next_and_each_once(late: Settings) -> None:

@@ -12,7 +12,7 @@ from pipeline.app import open_service
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.topic_writer import event, send
-from tests.warehouse import milliseconds, rows
+from tests.warehouse import milliseconds, rows, user_totals
 
 TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
 GAP_MS = 7_000
@@ -62,16 +62,7 @@ def test_totals_are_those_of_all_counted_events(
                 service.drain()
     dead = {(row["user_id"], row["event_time"]) for row in rows(tmp_path, "dead_letters")}
     counted = [one for step in steps for one in step if one[:2] not in dead]
-    found = {
-        row["user_id"]: (
-            milliseconds(row["first_seen"]),
-            milliseconds(row["last_seen"]),
-            row["sessions"],
-            row["page_views"],
-            row["clicks"],
-        )
-        for row in rows(tmp_path, "user_totals")
-    }
+    found = user_totals(tmp_path)
     told = expected(counted)
     del told["z"]  # its window has not fired
     assert {user: found[user] for user in told} == told

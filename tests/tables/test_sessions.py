@@ -20,7 +20,7 @@ from pipeline.time.totals import Totals
 from pipeline.time.windows import Due, SessionLife
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcript
-from tests.warehouse import milliseconds, rows
+from tests.warehouse import milliseconds, rows, user_totals
 
 GAP_MS, USERS, BATCHES = 7_000, 60, 6
 COLUMNS = ("page_views", "clicks", "late_events")
@@ -107,16 +107,9 @@ def test_totals_are_those_of_all_counted_events(compact_every: int, tmp_path: Pa
         for event in events:
             times[event.user].append(event.event_time)
         tables.take(events, before, model, {"totals": Due()} if model.batch % EPOCH == BATCHES else {})
-    found = {
-        row["user_id"]: (
-            milliseconds(row["first_seen"]),
-            milliseconds(row["last_seen"]),
-            row["sessions"],
-            row["page_views"],
-        )
-        for row in rows(tmp_path, "totals")
+    assert user_totals(tmp_path, "totals") == {
+        user: (min(all_of), max(all_of), sessions(all_of), len(all_of), 0) for user, all_of in times.items()
     }
-    assert found == {user: (min(all_of), max(all_of), sessions(all_of), len(all_of)) for user, all_of in times.items()}
 
 
 def sessions(times: list[int]) -> int:
