@@ -31,29 +31,25 @@ _ADDS_UP: Final[Mapping[str, np.ufunc]] = {
 class Islands:
     """The islands in rows that are in the order of their keys, `first_time` and `last_time`."""
 
-    def __init__(self, rows: pa.Table, keys: Sequence[str], gap_ms: int) -> None:
-        self.rows = rows
-        self.reach = _highest_before(rows[c.LAST_TIME].to_numpy(), _is_new(rows, keys)) + gap_ms
-        """Of each row, how far those of its key before it reach: it joins their island if it begins no later."""
-        self._starts = np.flatnonzero(rows[c.FIRST_TIME].to_numpy() > self.reach)
-
-    def any_of(self, flags: Flags) -> Flags:
-        """Of each island, whether the flag of one of its rows is set."""
-        return np.logical_or.reduceat(flags, self._starts)
-
-    def rows_of(self, chosen: Flags) -> pa.Table:
-        """The rows of the islands whose flags are set."""
-        return self.rows.filter(np.repeat(chosen, np.diff(self._starts, append=len(self.rows))))
+    def __init__(self, rows: pa.Table, keys: Sequence[str], gap_ms: int, closed: Numbers | None = None) -> None:
+        """`closed` tells of each row up to which end islands were closed when it came: it joined none of these."""
+        self._rows = rows
+        is_new, first = _is_new(rows, keys), rows[c.FIRST_TIME].to_numpy()
+        reach = _highest_before(rows[c.LAST_TIME].to_numpy(), is_new) + gap_ms
+        # What begins an island joins nothing before it, and neither does any row after it; all rows that came after an
+        # island had closed lie after its last event.
+        apart = first - 1 if closed is None else _lowest_from(np.maximum(first - 1, closed), is_new)
+        self._starts = np.flatnonzero(reach <= apart)
 
     def joined(self) -> pa.Table:
         """A row for each island: what its rows add up to."""
-        firsts = self.rows.take(self._starts)
+        firsts = self._rows.take(self._starts)
         return pa.table(
             {name: self._added_up(name) if name in _ADDS_UP else firsts[name] for name in firsts.column_names}
         )
 
     def _added_up(self, name: str) -> pa.Array:
-        return pa.array(_ADDS_UP[name].reduceat(self.rows[name].to_numpy(), self._starts))
+        return pa.array(_ADDS_UP[name].reduceat(self._rows[name].to_numpy(), self._starts))
 
 
 def panes_of(sessions: pa.Table, report: str) -> pa.Table:
@@ -91,3 +87,10 @@ def _highest_before(values: Numbers, is_new: Flags) -> Numbers:
     # With the number of the key before the rank one running maximum serves all keys: it never falls back to another's.
     highest = np.maximum.accumulate(np.cumsum(is_new) * number + rank) % max(number, 1)
     return np.where(is_new, rules.NO_WATERMARK, np.roll(values[in_order][highest], 1))
+
+
+def _lowest_from(values: Numbers, is_new: Flags) -> Numbers:
+    """The lowest value among each row and those after it, up to the last of its key."""
+    is_last = np.roll(is_new, -1)
+    lowest_after = -_highest_before(-values[::-1], is_last[::-1])[::-1]
+    return np.minimum(values, lowest_after)
