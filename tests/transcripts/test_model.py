@@ -39,5 +39,5 @@ def test_so_it_is_with_transcripts_that_nobody_wrote(at_most: int) -> None:
 
 def test_there_are_transcripts_and_each_has_a_name_of_its_own() -> None:
     names = [transcript.name for transcript in transcripts()]
-    assert len(names) >= 45
+    assert len(names) >= 75
     assert len(set(names)) == len(names)

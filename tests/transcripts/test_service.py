@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import upkeep
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP
@@ -49,9 +50,10 @@ def test_the_service_agrees_with_the_model_in_larger_batches(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_service_agrees_with_the_model_on_transcripts_that_nobody_wrote(
-    seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+    seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Settings, reports, events, partitions, cuts, pauses and restarts by chance."""
+    """Settings, reports, events, partitions, cuts, pauses and restarts by chance; upkeep after every second batch."""
+    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 2)
     transcript = random_transcript(seed)
     play(transcript, broker, make_topic(transcript.value("partitions"), **ANY_TIMESTAMP), tmp_path)
 
