@@ -39,7 +39,7 @@ def test_every_table_is_the_same_with_and_without(
         assert len(shown(plain, name)) > 1 or name == "days"
     days = [row for row in rows(compacted, "panes") if row["report"] == "days"]
     assert len(days) == len({row["pane_start"] for row in days})
-    assert len(rows(compacted, "panes")) < len(rows(plain, "panes")) / 4
+    assert len(rows(compacted, "panes")) < len(rows(plain, "panes")) / 2
 
 
 def played(broker: Cluster, topic: str, warehouse: Path, *, restart: bool) -> Path:
