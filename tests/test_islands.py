@@ -55,3 +55,11 @@ def test_an_island_is_joined_as_long_as_it_is_not_closed(came: list[Arrived]) ->
     found = Islands(rows, ["user_id"], GAP, closed).joined().to_pylist()
     told = {(row["user_id"], row["first_time"], row["last_time"], row["page_views"]) for row in found}
     assert told == one_after_the_other(came)
+
+
+def test_a_key_that_events_do_not_have_is_a_key_of_its_own() -> None:
+    keys, times = ["a", "a", None, None], [1, 2, 1, 2]
+    counts = dict.fromkeys(("page_views", "clicks", "late_events", "batch", "watermark"), [1] * 4)
+    rows = pa.table({"page_url": keys, "first_time": times, "last_time": times, **counts})
+    found = Islands(rows, ["page_url"], GAP).joined().to_pylist()
+    assert [(row["page_url"], row["page_views"]) for row in found] == [("a", 2), (None, 2)]

@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.frames import columns as c
@@ -74,8 +73,9 @@ def _is_new(rows: pa.Table, keys: Sequence[str]) -> Flags:
     """Of each row, whether its key is another than that of the row before."""
     new: Flags = np.arange(len(rows)) == 0
     for key in keys:
-        values = rows[key].combine_chunks()
-        new[1:] |= pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)
+        # Encoded, because of a key that an event does not have null is a value like any other.
+        values = rows[key].combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+        new[1:] |= values[1:] != values[:-1]
     return new
 
 
