@@ -9,6 +9,7 @@ done, and a step done again is the same step.
     step 4:  [9, 12) gets events                      W = 19 s: all are closed
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +78,23 @@ def outcome(warehouse: Path) -> dict[str, list[Row]]:
     panes = [row for row in rows(warehouse, "panes") if row["batch"] in committed]
     return {
         "ledger": _sorted(ledger, "batch", "epoch", "committed_at", "topic"),
-        "panes": _sorted(panes, "batch"),
+        "panes": _sorted(_added_up(panes)),
         "dead_letters": _sorted(rows(warehouse, "dead_letters"), "batch", "topic"),
         **{
             name: _sorted(rows(warehouse, name), "published_batch")
             for name in ("page_views", "page_traffic", "site_traffic")
         },
     }
+
+
+def _added_up(panes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each batch, report, pane and key, but for the batch's id: a batch may be written in several pieces."""
+    sums = dict[tuple[Any, ...], Counter[str]]()
+    for row in panes:
+        counts = Counter({name: row[name] for name in ("page_views", "clicks", "late_events")})
+        place = tuple(row[name] for name in ("batch", "report", "pane_start", "user_id", "page_url", "watermark"))
+        sums.setdefault(place, Counter()).update(counts)
+    return [{"place": place[1:], **sums[place]} for place in sums]
 
 
 def _sorted(found: list[dict[str, Any]], *without: str) -> list[Row]:
