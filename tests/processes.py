@@ -1,5 +1,6 @@
 """The commands as processes of their own, each with a process group, so that a test can kill what belongs together."""
 
+import json
 import os
 import signal
 import subprocess
@@ -13,8 +14,12 @@ from typing import Self
 from demo.tether import tethered
 
 STOP_S = 90
+BRIEF_JVM = "-XX:TieredStopAtLevel=1"
+"""For a life of seconds: compiling it well costs more than it gives."""
 # A test machine runs a broker, producers and other tests beside it.
-SMALL_DRIVER = {"TIDEMARK_SPARK__CONF": '{"spark.driver.memory": "1g"}'}
+SMALL_DRIVER = {
+    "TIDEMARK_SPARK__CONF": json.dumps({"spark.driver.memory": "1g", "spark.driver.defaultJavaOptions": BRIEF_JVM})
+}
 
 
 class Process:

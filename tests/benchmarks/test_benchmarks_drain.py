@@ -11,6 +11,7 @@ from benchmarks.drain import Result
 from benchmarks.drain_report import ratios, render
 from benchmarks.options import parse
 from benchmarks.task import Drain
+from tests.processes import SMALL_DRIVER
 
 
 def result(job: Job, *seconds: float, batch: int | None = None) -> Result:
@@ -53,7 +54,9 @@ def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.jvm
 @pytest.mark.broker
-def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path) -> None:
+def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SMALL_DRIVER.items():
+        monkeypatch.setenv(name, value)
     options = ["--only", "drain", "--jobs", "ours", "--events", "5000", "--drains", "1"]
     assert main(options, tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())

@@ -13,7 +13,7 @@ from typing import Any
 import pyspark
 
 from pipeline.java import find_java
-from tests.processes import Process
+from tests.processes import BRIEF_JVM, Process
 from tests.waiting import wait_for
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -72,6 +72,7 @@ def _without_python(folder: Path) -> dict[str, str]:
         "JAVA_HOME": str(find_java()),
         "SPARK_HOME": str(SPARK_HOME),
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": BRIEF_JVM,
         "SPARK_LOCAL_IP": HOST,
         "SPARK_NO_DAEMONIZE": "1",
         **dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), nowhere),

@@ -12,7 +12,7 @@ from producers.truth import Truth
 from tests.against_truth import assert_tells_the_truth, ledger_version
 from tests.cluster.standalone import HOST, standalone_cluster
 from tests.kafka_cluster import Cluster as Kafka
-from tests.processes import Process
+from tests.processes import BRIEF_JVM, Process
 from tests.waiting import wait_for
 from tests.warehouse import rows
 
@@ -52,7 +52,8 @@ def submitted(log: Path, master: str, *where: str) -> Process:
     """The job, by the script that users are given."""
     environment = {"MASTER": master, "PYTHON": sys.executable, "CORES": "2", "SPARK_LOCAL_IP": HOST}
     spark = ("--driver-memory", "1g", "--executor-memory", "600m", "--conf", f"spark.driver.host={HOST}")
-    return Process([str(SUBMIT), *spark, "--", "run", *where, *RULES], log, environment)
+    brief = [f"--conf=spark.{each}.defaultJavaOptions={BRIEF_JVM}" for each in ("driver", "executor")]
+    return Process([str(SUBMIT), *spark, *brief, "--", "run", *where, *RULES], log, environment)
 
 
 def read(warehouse: Path) -> int:
