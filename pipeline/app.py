@@ -95,7 +95,7 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
         publication=Publication(settings.warehouse, policy.reports),
         compaction=Compaction(settings.warehouse, policy.reports),
         mirror=mirror,
-        observer=Observer(topic.log_ends, settings.metrics, policy.bound_ms, now),
+        observer=Observer(topic.log_ends, settings.metrics, policy, now),
         now=now,
     )
 

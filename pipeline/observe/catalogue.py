@@ -92,7 +92,7 @@ PARTITION_LOG_END: Final = _gauge(
 PARTITION_WATERMARK: Final = _gauge(
     "partition_watermark_timestamp_seconds",
     "seconds",
-    "Highest event time of the partition less the bound; absent before its first event.",
+    "Where the partition alone would have the watermark; absent before there is anything that tells.",
     "partition",
 )
 RECORDS: Final = _counter("records_total", "records", "Records committed, by verdict.", "verdict")
@@ -108,7 +108,7 @@ WATERMARK: Final = _gauge(
     "watermark_timestamp_seconds", "seconds", "The committed watermark; absent before there is one."
 )
 WINDOWS: Final = _counter(
-    "windows_total", "windows", "Windows by what happened; a start publishes fired ones again.", "event"
+    "windows_total", "windows", "Windows by what happened; a start publishes fired ones again.", "report", "event"
 )
 
 CATALOGUE: Final = (

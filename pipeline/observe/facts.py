@@ -19,6 +19,8 @@ class CommittedRow(Protocol):
     @property
     def counted(self) -> int: ...  # noqa: D102
     @property
+    def partly_late(self) -> int: ...  # noqa: D102
+    @property
     def too_late(self) -> int: ...  # noqa: D102
     @property
     def future(self) -> int: ...  # noqa: D102

@@ -15,6 +15,8 @@ from pipeline.observe.readings import Heard, Readings, read
 from pipeline.observe.totals import Totals
 from pipeline.settings import MetricsSettings
 from pipeline.time.lives import Dues
+from pipeline.time.report import Periodic
+from pipeline.time.verdicts import Policy
 from pipeline.time.watermark import Frontier
 
 # Well below the ten seconds that Prometheus waits for a page, and the one second of a Kubernetes probe.
@@ -31,17 +33,17 @@ class Observer:
         self,
         log_ends: Callable[[], Mapping[int, int]],
         settings: MetricsSettings,
-        bound_ms: int,
+        policy: Policy,
         now: Callable[[], int],
         patience_s: float = _PATIENCE_S,
     ) -> None:
         self.registry = CollectorRegistry()
         self._max_age_ms = milliseconds(settings.max_age)
-        self._bound_ms = bound_ms
+        self._policy = policy
         self._now = now
         self._log_ends = LogEnds(log_ends, self._hear, now, patience_s)
         self._lock = Lock()
-        self._totals = Totals()
+        self._totals = Totals([report.name for report in policy.reports if isinstance(report.windows, Periodic)])
         self._heard = Heard()
         self._goal: Mapping[int, int] | None = None
         self._caught_up = False
@@ -97,7 +99,7 @@ class Observer:
     def _read(self) -> Readings:
         self._log_ends.refresh()
         with self._lock:
-            return read(self._totals, self._heard, self._bound_ms, self._now())
+            return read(self._totals, self._heard, self._policy, self._now())
 
     def _hear(self, log_ends: Mapping[int, int]) -> None:
         with self._lock:

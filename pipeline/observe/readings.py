@@ -7,7 +7,7 @@ from pipeline.observe import catalogue as m
 from pipeline.observe.health import Backlog
 from pipeline.observe.histogram import Distribution
 from pipeline.observe.totals import Totals
-from pipeline.time.verdicts import Verdict
+from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import PartitionState
 
 Labels = tuple[str, ...]
@@ -32,7 +32,7 @@ class Heard:
     backlog: Backlog = field(default_factory=Backlog)
 
 
-def read(totals: Totals, heard: Heard, bound_ms: int, now: int) -> Readings:
+def read(totals: Totals, heard: Heard, policy: Policy, now: int) -> Readings:
     """All metrics at once."""
     age_ms = heard.backlog.oldest_age_ms(totals.positions, now)
     values: Values = {
@@ -44,7 +44,7 @@ def read(totals: Totals, heard: Heard, bound_ms: int, now: int) -> Readings:
         m.WATERMARK: _seconds(totals.watermark),
         m.WATERMARK_LAG: _seconds(None if totals.watermark is None else now - totals.watermark),
     }
-    values |= _counts(totals) | _partitions(totals, heard.log_ends, bound_ms)
+    values |= _counts(totals) | _partitions(totals, heard.log_ends, policy, now)
     return Readings(values, _distributions(totals))
 
 
@@ -61,8 +61,13 @@ def _counts(totals: Totals) -> Values:
     rejected = [verdict for verdict in Verdict if verdict is not Verdict.COUNTED]
     return {
         m.RECORDS: {(verdict.value,): totals.verdicts[verdict] for verdict in Verdict},
-        m.DEAD_LETTERS: {(verdict.value,): totals.verdicts[verdict] for verdict in rejected},
-        m.WINDOWS: {(event.value,): totals.windows[event] for event in m.WindowEvent},
+        m.DEAD_LETTERS: {
+            ("partly_late",): totals.partly_late,
+            **{(verdict.value,): totals.verdicts[verdict] for verdict in rejected},
+        },
+        m.WINDOWS: {
+            (report, event.value): totals.windows[report, event] for report in totals.reports for event in m.WindowEvent
+        },
     }
 
 
@@ -73,9 +78,9 @@ def _distributions(totals: Totals) -> Distributions:
     }
 
 
-def _partitions(totals: Totals, log_ends: Mapping[int, int], bound_ms: int) -> Values:
+def _partitions(totals: Totals, log_ends: Mapping[int, int], policy: Policy, now: int) -> Values:
     states: dict[Labels, PartitionState] = {(str(number),): state for number, state in totals.partitions.items()}
-    newest = {labels: state.max_event_time for labels, state in states.items()}
+    watermarks = {labels: state.watermark(policy, now) for labels, state in states.items()}
     known: dict[Labels, float] = {
         (str(number),): end for number, end in log_ends.items() if number in totals.partitions
     }
@@ -85,6 +90,6 @@ def _partitions(totals: Totals, log_ends: Mapping[int, int], bound_ms: int) -> V
         m.PARTITION_LAG: {labels: max(0, end - states[labels].position) for labels, end in known.items()},
         m.PARTITION_LOG_END: known,
         m.PARTITION_WATERMARK: {
-            labels: (time - bound_ms) / 1000 for labels, time in newest.items() if time is not None
+            labels: watermark / 1000 for labels, watermark in watermarks.items() if watermark is not None
         },
     }

@@ -1,6 +1,7 @@
 """The numbers since the start, as committed batches and publications change them."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from pipeline.observe.catalogue import BATCH_DURATION, FRESHNESS, Step, WindowEvent
@@ -19,13 +20,16 @@ def _per_step() -> dict[Step, Histogram]:
 class Totals:
     """Plain state; who shares it between threads holds a lock. Times in milliseconds."""
 
+    reports: Collection[str]
+    """Those whose windows are counted."""
     epoch: int | None = None
     watermark: int | None = None
     partitions: dict[int, PartitionState] = field(default_factory=dict)
     batches: int = 0
     unaccounted: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
-    windows: Counter[WindowEvent] = field(default_factory=Counter)
+    partly_late: int = 0
+    windows: Counter[tuple[str, WindowEvent]] = field(default_factory=Counter)
     freshness: Histogram = field(default_factory=lambda: Histogram(FRESHNESS.buckets))
     steps: dict[Step, Histogram] = field(default_factory=_per_step)
 
@@ -52,20 +56,22 @@ class Totals:
         for row in batch.ledger_rows(committed_at):
             self._account(row)
         # Counted here and not at publication, which a batch that only closes windows does not have.
-        self.windows[WindowEvent.CLOSED] += sum(len(due.closed) for due in batch.dues.values())
+        for name, due in batch.dues.items():
+            self.windows[name, WindowEvent.CLOSED] += len(due.closed)
         for age_ms, records in batch.tallies.ages_ms.items():
             # A producer's clock may be ahead of ours; a sum must never go back.
             self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
 
     def publish(self, dues: Dues) -> None:
         """Windows whose results have become visible."""
-        for due in dues.values():
-            self.windows[WindowEvent.FIRED] += len(due.fired)
-            self.windows[WindowEvent.REFIRED] += len(due.again)
+        for name, due in dues.items():
+            self.windows[name, WindowEvent.FIRED] += len(due.fired)
+            self.windows[name, WindowEvent.REFIRED] += len(due.again)
 
     def _account(self, row: CommittedRow) -> None:
         self.verdicts[Verdict.COUNTED] += row.counted
         self.verdicts[Verdict.TOO_LATE] += row.too_late
         self.verdicts[Verdict.FUTURE] += row.future
         self.verdicts[Verdict.MALFORMED] += row.malformed
+        self.partly_late += row.partly_late
         self.unaccounted += imbalance(row)

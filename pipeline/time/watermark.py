@@ -33,6 +33,14 @@ class PartitionState:
         silent = now - self.last_record_at >= idle_timeout_ms
         return replace(self, idle=silent and self.position >= log_end)
 
+    def watermark(self, policy: Policy, now: int) -> int | None:
+        """Where the partition alone would have the watermark; None before there is anything that tells."""
+        if policy.strategy is Strategy.TIME_LAG:
+            return now - policy.lag_ms
+        if self.max_event_time is None:
+            return None
+        return self.max_event_time - (policy.bound_ms if policy.strategy is Strategy.BOUNDED else 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
@@ -53,18 +61,16 @@ class Frontier:
 
     def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
         """What the strategy says, None where it says nothing."""
-        if policy.strategy is Strategy.TIME_LAG:
-            return now - policy.lag_ms
-        active = [state.max_event_time for state in partitions.values() if not state.idle]
-        bound = policy.bound_ms if policy.strategy is Strategy.BOUNDED else 0
+        by_clock = policy.strategy is Strategy.TIME_LAG
+        active = [state.watermark(policy, now) for state in partitions.values() if by_clock or not state.idle]
         if active:
-            return _lowest(active, bound)
+            return _lowest(active)
         # Before the first event there is no window that waits, and old events may be yet to come.
         advances = policy.all_idle is AllIdle.ADVANCE and self.watermark is not None
         return now - policy.bound_ms if advances else None
 
 
-def _lowest(newest: Collection[int | None], bound_ms: int) -> int | None:
+def _lowest(active: Collection[int | None]) -> int | None:
     """The minimum over the active partitions; one that never had an event holds the watermark where it is."""
-    known = [time for time in newest if time is not None]
-    return min(known) - bound_ms if len(known) == len(newest) else None
+    known = [time for time in active if time is not None]
+    return min(known) if len(known) == len(active) else None

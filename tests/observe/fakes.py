@@ -10,12 +10,12 @@ from pipeline.batch import Batch, Tallies, Tally
 from pipeline.errors import TransientError
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings, Settings
-from pipeline.time.verdicts import Verdict
+from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.time.windows import Due
 
 START = 1_700_000_000_000
-BOUND_MS = 10_000
+POLICY = Settings().policy()
 NOTHING_DUE = Due()
 
 
@@ -35,9 +35,9 @@ class World:
             raise TransientError("no broker answers")
         return dict(self.log_ends)
 
-    def observer(self, settings: MetricsSettings | None = None) -> Observer:
+    def observer(self, settings: MetricsSettings | None = None, policy: Policy = POLICY) -> Observer:
         """An observer of this world; patient, because the fake broker answers at once on however busy a machine."""
-        return Observer(self.ask, settings or MetricsSettings(), BOUND_MS, lambda: self.now, patience_s=30)
+        return Observer(self.ask, settings or MetricsSettings(), policy, lambda: self.now, patience_s=30)
 
 
 def frontier(positions: Mapping[int, int], watermark: int | None = None, newest: int | None = None) -> Frontier:
@@ -51,7 +51,7 @@ def batch(before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verd
     partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
     ages = Counter({1000: sum(tally.records for tally in partitions.values())})
     tallies = Tallies(partitions, set(), ages)
-    return Batch(1_000_000_001, "clicks", before, after, tallies, {"page_views": due}, START, Settings().policy())
+    return Batch(1_000_000_001, "clicks", before, after, tallies, {"page_views": due}, START, POLICY)
 
 
 def samples(observer: Observer) -> dict[str, float]:

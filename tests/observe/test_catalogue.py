@@ -79,5 +79,6 @@ def test_promtool_finds_nothing_to_say_about_the_page(observer: Observer) -> Non
 
 def test_the_document_has_a_row_for_every_metric_and_no_other() -> None:
     rows = re.findall(r"^\| `(tidemark_\w+)` \| (\w+) \| (\w*) ?\| (.*?) ?\|", DOCUMENT.read_text(), re.MULTILINE)
-    documented = [(name, kind, unit, tuple(re.findall(r"^`(\w+)`", labels))) for name, kind, unit, labels in rows]
+    label = re.compile(r"(?:^|; )`(\w+)`")
+    documented = [(name, kind, unit, tuple(label.findall(labels))) for name, kind, unit, labels in rows]
     assert documented == [(it.name, it.kind.value, it.unit, it.labels) for it in CATALOGUE]

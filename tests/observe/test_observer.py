@@ -9,13 +9,17 @@ import pytest
 
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings
-from pipeline.time.verdicts import Verdict
+from pipeline.time.verdicts import Policy, Strategy, Verdict
 from pipeline.time.watermark import Frontier
 from pipeline.time.windows import Due
-from tests.observe.fakes import BOUND_MS, START, World, batch, frontier, samples
+from tests.observe.fakes import POLICY, START, World, batch, frontier, samples
 
 COUNTED = {0: Counter({Verdict.COUNTED: 10})}
 AFTER = frontier({0: 10}, watermark=START - 30_000, newest=START - 20_000)
+
+
+def _windows(event: str, report: str = "page_views") -> str:
+    return f'tidemark_windows_total{{event="{event}",report="{report}"}}'
 
 
 def test_before_there_is_a_watermark_its_metrics_are_absent() -> None:
@@ -35,7 +39,26 @@ def test_the_watermark_lag_grows_with_the_clock_while_no_batch_comes() -> None:
     page = samples(observer)
     assert page["tidemark_watermark_lag_seconds"] == 35
     assert page["tidemark_watermark_timestamp_seconds"] == (START - 30_000) / 1000
-    assert page['tidemark_partition_watermark_timestamp_seconds{partition="0"}'] == (START - 20_000 - BOUND_MS) / 1000
+    own = (START - 20_000 - POLICY.bound_ms) / 1000
+    assert page['tidemark_partition_watermark_timestamp_seconds{partition="0"}'] == own
+
+
+@pytest.mark.parametrize(
+    ("policy", "newest", "expected"),
+    [
+        (replace(POLICY, bound_ms=4_000), START - 20_000, START - 24_000),
+        (replace(POLICY, strategy=Strategy.PUNCTUATED), START - 20_000, START - 20_000),
+        (replace(POLICY, strategy=Strategy.PUNCTUATED), None, None),
+        (replace(POLICY, strategy=Strategy.TIME_LAG, lag_ms=5_000), None, START - 5_000),
+    ],
+)
+def test_the_watermark_of_a_partition_is_what_the_strategy_says(
+    policy: Policy, newest: int | None, expected: int | None
+) -> None:
+    observer = World().observer(policy=policy)
+    observer.opened(1, frontier({0: 10}, newest=newest))
+    shown = samples(observer).get('tidemark_partition_watermark_timestamp_seconds{partition="0"}')
+    assert shown == (None if expected is None else expected / 1000)
 
 
 def test_the_lag_follows_the_broker_while_the_service_is_stuck() -> None:
@@ -79,7 +102,7 @@ def test_a_broker_that_never_answers_holds_neither_the_page_nor_a_batch() -> Non
         release.wait()
         return {}
 
-    observer = Observer(ask, MetricsSettings(), BOUND_MS, lambda: START, patience_s=0.01)
+    observer = Observer(ask, MetricsSettings(), POLICY, lambda: START, patience_s=0.01)
     try:
         assert samples(observer)["tidemark_batches_total"] == 0
         observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
@@ -94,13 +117,16 @@ def test_records_dead_letters_and_batches_are_counted_by_what_was_committed() ->
         0: Counter({Verdict.COUNTED: 4, Verdict.MALFORMED: 2}),
         1: Counter({Verdict.COUNTED: 1, Verdict.TOO_LATE: 3, Verdict.FUTURE: 5}),
     }
-    observer.committed(batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 9}), brought), START)
+    told = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 9}), brought)
+    told.tallies.partitions[0].partly_late = 1
+    observer.committed(told, START)
     page = samples(observer)
     verdicts = {verdict: page[f'tidemark_records_total{{verdict="{verdict}"}}'] for verdict in Verdict}
     assert verdicts == {"counted": 5, "too_late": 3, "future": 5, "malformed": 2}
     reasons = {name: value for name, value in page.items() if name.startswith("tidemark_dead_letters_total")}
-    assert sorted(reasons.values()) == [2, 3, 5]
+    assert sorted(reasons.values()) == [1, 2, 3, 5]
     assert page['tidemark_dead_letters_total{reason="too_late"}'] == 3
+    assert page['tidemark_dead_letters_total{reason="partly_late"}'] == 1
     assert page["tidemark_batches_total"] == 1
     assert page["tidemark_unaccounted_records"] == 0
 
@@ -128,12 +154,13 @@ def test_windows_fire_when_published_and_close_when_committed() -> None:
     observer = World().observer()
     due = Due(fired=frozenset({10, 20}), again=frozenset({5}), closed=frozenset({1, 2, 3}))
     observer.committed(batch(frontier({0: 0}), AFTER, COUNTED, due), START)
-    events = [f'tidemark_windows_total{{event="{event}"}}' for event in ("fired", "refired", "closed")]
+    events = [_windows(event) for event in ("fired", "refired", "closed")]
     page = samples(observer)
     assert [page[event] for event in events] == [0, 0, 3]
     observer.published({"page_views": due})
     page = samples(observer)
     assert [page[event] for event in events] == [2, 1, 3]
+    assert page[_windows("fired", "site_traffic")] == 0
 
 
 def test_offsets_that_nothing_accounts_for_show_up_and_never_cancel_out() -> None:
@@ -237,5 +264,5 @@ def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:
     page = samples(observer)
     assert page["tidemark_batches_total"] == 800
     assert page["tidemark_freshness_seconds_count"] == 8000
-    assert page['tidemark_windows_total{event="fired"}'] == 800
+    assert page[_windows("fired")] == 800
     assert page['tidemark_batch_duration_seconds_count{step="commit"}'] == 800
