@@ -62,10 +62,11 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     policy, known = settings.policy(), corrections.known()
     spark = spark_session(settings.spark)
     dead = spark.read.format("delta").load(DEAD_LETTERS.uri(settings.warehouse))
-    ledger = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
-    dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(ledger, c.BATCH, "left_semi")
+    batches = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
+    dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(batches, c.BATCH, "left_semi")
     events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
-    horizons, judges = _horizons(settings.warehouse, policy.reports), Ledger(settings.warehouse).policies()
+    ledger = Ledger(settings.warehouse)
+    horizons, judges = _horizons(settings.warehouse, policy.reports, ledger.watermarks()), ledger.policies()
     return [
         row
         for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
@@ -91,9 +92,8 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
     return events
 
 
-def _horizons(warehouse: str, reports: Sequence[Report]) -> dict[str, int]:
+def _horizons(warehouse: str, reports: Sequence[Report], watermarks: list[tuple[int, int]]) -> dict[str, int]:
     """By report: windows that end no later are closed, and the service has published them for the last time."""
-    watermarks = Ledger(warehouse).watermarks()
     return {one.name: reached_by(_final(warehouse, one), watermarks) - one.allowed_lateness_ms for one in reports}
 
 

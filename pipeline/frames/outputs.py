@@ -77,7 +77,7 @@ def _added_up(rows: pa.Table, report: Report) -> pa.Table:
     """A row for each pane and what it is kept by, from groups of more keys; users who are no key become a sketch."""
     sums = dict.fromkeys((c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS), "sum")
     times = dict(zip(_TIMES, ("min", "max"), strict=True)) if report.is_timed else {}
-    users = {c.USER_ID: "list"} if report.grouped_by != report.kept_by else {}
+    users = {c.USER_ID: "list"} if report.keeps_sketches else {}
     how = {**sums, **times, **users}
     found = rows.group_by([c.PANE_START, *report.kept_by]).aggregate(list(how.items()))
     added = {name: found[name] for name in (c.PANE_START, *report.kept_by)}

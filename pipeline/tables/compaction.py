@@ -87,10 +87,9 @@ def _merged(parts: str, report: Report, windows: Periodic, query: QueryBuilder) 
     if not panes:
         return PANES.schema.empty_table()
     firsts = values((pane, min(windows.ends(windows.pane_start(pane)))) for pane in panes)
-    sketched = report.grouped_by != report.kept_by
-    users = f"{'array_agg(users)' if sketched else 'NULL'} AS users,"
+    users = f"{'array_agg(users)' if report.keeps_sketches else 'NULL'} AS users,"
     rows = pa.table(query.execute(_SQL.format(parts=parts, firsts=firsts, never=rules.NO_WATERMARK, users=users)))
-    if sketched:
+    if report.keeps_sketches:
         sketches = pa.array(map(merged, rows[c.USERS].to_pylist()), pa.binary())
         rows = rows.set_column(rows.column_names.index(c.USERS), c.USERS, sketches)
     return rows.select(PANES.schema.names).cast(PANES.schema)

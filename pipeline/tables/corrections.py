@@ -84,10 +84,9 @@ def _into_windows(shown: Iterable[Row], rows: Iterable[Row], report: Report) -> 
     names = (c.WINDOW_START, c.WINDOW_END, *report.keys)
     cells = {tuple(row[name] for name in names): row for row in shown}
     for row in rows:
-        start, end = moment(row[c.WINDOW_START_MS]), moment(row[c.WINDOW_END_MS])
-        new = {c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}}
-        key = tuple(new.values())
-        cells[key] = _added(cells.get(key, _nothing(new, report)), row)
+        new = _nothing(row, report)
+        key = tuple(new[name] for name in names)
+        cells[key] = _added(cells.get(key, new), row)
     return list(cells.values())
 
 
@@ -97,11 +96,10 @@ def _into_sessions(shown: Iterable[Row], rows: Iterable[Row], report: Report) ->
     for row in shown:
         of_key[tuple(row[key] for key in report.keys)].append(row)
     for row in rows:
-        start, end = moment(row[c.WINDOW_START_MS]), moment(row[c.WINDOW_END_MS])
+        new = _nothing(row, report)
         sessions = of_key[tuple(row[key] for key in report.keys)]
-        meets = [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]
-        new = _nothing({c.WINDOW_START: start, c.WINDOW_END: end, **{key: row[key] for key in report.keys}}, report)
-        for one in meets:
+        start, end = new[c.WINDOW_START], new[c.WINDOW_END]
+        for one in [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]:
             sessions.remove(one)
             new = _added({**new, c.PUBLISHED_BATCH: max(new[c.PUBLISHED_BATCH], one[c.PUBLISHED_BATCH])}, one)
             new[c.WINDOW_START] = min(new[c.WINDOW_START], one[c.WINDOW_START])
@@ -110,9 +108,11 @@ def _into_sessions(shown: Iterable[Row], rows: Iterable[Row], report: Report) ->
     return [row for sessions in of_key.values() for row in sessions]
 
 
-def _nothing(place: Row, report: Report) -> Row:
+def _nothing(row: Row, report: Report) -> Row:
+    """The cell of a report's table to which a correction belongs, before it is added."""
+    window = {c.WINDOW_START: moment(row[c.WINDOW_START_MS]), c.WINDOW_END: moment(row[c.WINDOW_END_MS])}
     counts = dict.fromkeys((*report.measures, c.LATE_EVENTS, c.PUBLISHED_BATCH), 0)
-    nothing: Row = {**place, **counts}
+    nothing: Row = {**window, **{key: row[key] for key in report.keys}, **counts}
     if c.UNIQUE_USERS in report.measures:
         nothing[c.USERS_SKETCH] = sketch_of([])
     return nothing

@@ -64,11 +64,6 @@ def panes_of(sessions: pa.Table, report: str) -> pa.Table:
     return pa.table(whole).cast(PANES.schema)
 
 
-def moments(milliseconds: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as timestamps in UTC."""
-    return milliseconds.cast(pa.timestamp("ms", tz="UTC"))
-
-
 def _is_new(rows: pa.Table, keys: Sequence[str]) -> Flags:
     """Of each row, whether its key is another than that of the row before."""
     new: Flags = np.arange(len(rows)) == 0

@@ -65,7 +65,7 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
 
 def _so_far(measure: str, report: Report, engine: Engine) -> str:
     """A measure of a window that is open; NULL where the panes or the engine cannot tell it."""
-    if measure == c.UNIQUE_USERS and c.USER_ID in report.kept_by:
+    if measure == c.UNIQUE_USERS and not report.keeps_sketches:
         return "count(DISTINCT user_id)"
     if measure == c.UNIQUE_USERS and engine == Engine.SPARK:
         return "hll_sketch_estimate(hll_union_agg(users))"

@@ -106,7 +106,7 @@ class WindowResults:
     def _with_users(self, rows: pa.Table) -> pa.Table:
         if c.UNIQUE_USERS not in self._report.measures:
             return rows
-        join = sketch_of if c.USER_ID in self._report.kept_by else merged
+        join = merged if self._report.keeps_sketches else sketch_of
         sketches = [join(users) for users in rows[c.USERS].to_pylist()]
         rows = rows.append_column(c.UNIQUE_USERS, pa.array(map(estimate, sketches), pa.int64()))
         return rows.append_column(c.USERS_SKETCH, pa.array(sketches, pa.binary()))
@@ -131,7 +131,7 @@ class WindowResults:
         )
 
     def _measures(self) -> str:
-        users = "DISTINCT user_id" if c.USER_ID in self._report.kept_by else c.USERS
+        users = c.USERS if self._report.keeps_sketches else "DISTINCT user_id"
         further = {c.UNIQUE_USERS: _USERS.format(users), c.SESSIONS_BEGUN: _SESSIONS_BEGUN}
         return " ".join(sql for measure, sql in further.items() if measure in self._report.measures)
 

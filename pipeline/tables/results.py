@@ -64,6 +64,11 @@ def moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
+def moments(milliseconds: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as timestamps in UTC."""
+    return milliseconds.cast(pa.timestamp("ms", tz="UTC"))
+
+
 def utc(milliseconds: int) -> str:
     """A time as delta-rs takes it in a predicate, which has no way to write a number as a timestamp in UTC."""
     return moment(milliseconds).isoformat(timespec="milliseconds")

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.islands import Islands, Numbers, moments
-from pipeline.tables.results import committed, utc
+from pipeline.tables.islands import Islands, Numbers
+from pipeline.tables.results import committed, moments, utc
 from pipeline.tables.schemas import PANES
 from pipeline.time import rules
 from pipeline.time.report import Report

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.islands import Islands, moments, panes_of
-from pipeline.tables.results import committed
+from pipeline.tables.islands import Islands, panes_of
+from pipeline.tables.results import committed, moments
 from pipeline.tables.schemas import CORRECTIONS, PANES
 from pipeline.time.report import Report
 from pipeline.time.totals import Totals

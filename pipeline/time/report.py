@@ -43,6 +43,11 @@ class Report:
         return self.grouped_by if self.session_gap_ms else self.keys
 
     @property
+    def keeps_sketches(self) -> bool:
+        """Whether its panes keep sketches of different users, because users themselves are not in them."""
+        return "unique_users" in self.measures and "user_id" not in self.kept_by
+
+    @property
     def is_timed(self) -> bool:
         """Whether its panes keep the first and the last time of their events."""
         return bool(self.session_gap_ms) or not isinstance(self.windows, Periodic)
