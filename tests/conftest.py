@@ -1,5 +1,6 @@
 """What every test may ask for: a Kafka cluster, and topics on it that nobody else uses."""
 
+import gc
 import itertools
 import uuid
 from collections.abc import Callable, Iterator
@@ -32,6 +33,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the collector need not look through it again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
