@@ -48,10 +48,11 @@ def _run_parser() -> argparse.ArgumentParser:
 def _status(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tidemark status", description="A warehouse at rest, without Spark.")
     add_warehouse(parser)
-    warehouse = parser.parse_args(arguments).warehouse
+    parser.add_argument("--report", help="whose latest windows to show (default: page_views, or the first)")
+    own = parser.parse_args(arguments)
     from pipeline.status import print_status
 
-    print_status(warehouse)
+    print_status(own.warehouse, own.report)
     return 0
 
 

@@ -23,14 +23,11 @@ class PartitionStatus:
 
 @dataclass(frozen=True, slots=True)
 class WindowStatus:
-    """What `page_views` has of the window `[start_ms, end_ms)`."""
+    """What a report has of the window `[start_ms, end_ms)`, by the name of what is counted."""
 
     start_ms: int
     end_ms: int
-    users: int
-    page_views: int
-    clicks: int
-    late_events: int
+    counts: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +45,11 @@ class Status:
     """Over the last few batches."""
     partitions: tuple[PartitionStatus, ...] = ()
     verdicts: Mapping[Verdict, int] = field(default_factory=dict)
+    partly_late: int = 0
+    """Of those counted: too late for some of their windows."""
+    report: str = ""
     windows: tuple[WindowStatus, ...] = ()
-    """The latest ones, newest first."""
+    """The latest ones of the report, newest first."""
 
 
 def render(status: Status, now_ms: int) -> RenderableType:
@@ -91,14 +91,16 @@ def _verdicts(status: Status) -> Table:
         table.add_row(verdict.value, f"{records:,}")
     table.add_section()
     table.add_row("rejected", f"{sum(counts.values()) - counts[Verdict.COUNTED]:,}")
+    table.add_row("partly late", f"{status.partly_late:,}")
     return table
 
 
 def _windows(status: Status) -> Table:
-    table = _table("window (UTC)", "users", "page views", "clicks", "late events")
+    names = status.windows[0].counts if status.windows else ()
+    table = _table(f"{status.report} (UTC)", *(name.replace("_", " ") for name in names))
     for row in status.windows:
-        numbers = (row.users, row.page_views, row.clicks, row.late_events)
-        table.add_row(f"[{_time(row.start_ms)}, {_time(row.end_ms)})", *(f"{number:,}" for number in numbers))
+        numbers = (f"{number:,}" for number in row.counts.values())
+        table.add_row(f"[{_time(row.start_ms)}, {_time(row.end_ms)})", *numbers)
     return table
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,9 +17,11 @@ from rich.console import Console, RenderableType
 
 from pipeline.errors import SetUpError
 from pipeline.observe.view import PartitionStatus, Status, WindowStatus, render
+from pipeline.settings import Settings
 from pipeline.status import print_status, read_status
 from pipeline.tables.ledger import EPOCH, LedgerRow
-from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table
+from pipeline.tables.policies import to_text
+from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table, result_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -45,6 +48,7 @@ def row(batch: int, partition: int, records: int, committed_at: int) -> LedgerRo
         watermark_before=None,
         watermark=None,
         committed_at=committed_at,
+        policy=None if batch % EPOCH else to_text(Settings().policy()),
     )
 
 
@@ -118,15 +122,37 @@ def test_the_latest_windows_are_summed_over_users_newest_first(warehouse: str) -
     for minute in range(7):
         publish(warehouse, NOON + minute * MINUTE, users=minute + 1, late=minute % 2)
     windows = read_status(warehouse).windows
-    assert [window.users for window in windows] == [7, 6, 5, 4, 3]
+    assert [window.counts["rows"] for window in windows] == [7, 6, 5, 4, 3]
     start = NOON_MS + 5 * 60_000
-    assert windows[1] == WindowStatus(start, start + 60_000, users=6, page_views=12, clicks=6, late_events=6)
+    counts = {"rows": 6, "page_views": 12, "clicks": 6, "late_events": 6}
+    assert windows[1] == WindowStatus(start, start + 60_000, counts)
 
 
 def test_a_window_long_ago_is_not_among_the_latest(warehouse: str) -> None:
     publish(warehouse, NOON - timedelta(days=1), users=3)
     publish(warehouse, NOON, users=2)
-    assert [window.users for window in read_status(warehouse).windows] == [2]
+    assert [window.counts["rows"] for window in read_status(warehouse).windows] == [2]
+
+
+def test_a_report_shows_what_it_has_and_what_can_be_added_up(tmp_path: Path) -> None:
+    measures = ["unique_users", "sessions_begun"]
+    landings = {"keys": ["page_url"], "measures": measures, "session_gap": "9s"}
+    reports = {"landings": landings, "site": {"measures": measures[:1]}}
+    told: dict[str, Any] = {"reports": reports, "totals": {"gap": "1m"}}
+    policy = Settings(**told).policy()
+    commit(str(tmp_path), replace(row(EPOCH, 0, 0, NOON_MS), policy=to_text(policy)))
+    times = {"window_start": [NOON] * 2, "window_end": [NOON + MINUTE] * 2}
+    counts = {"unique_users": [3, 4], "users_sketch": [b""] * 2, "sessions_begun": [1, 2], "late_events": [0, 1]}
+    for report in policy.reports[:2]:
+        spec, of_pages = result_of(report), {"page_url": ["/", "/shop"], "published_batch": [1, 1]}
+        data = pa.table({**times, **counts, **of_pages}).select(spec.schema.names).slice(0, 2 if report.keys else 1)
+        write_deltalake(open_table(spec, str(tmp_path)), data.cast(spec.schema), mode="append")
+    by_default, named = read_status(str(tmp_path)), read_status(str(tmp_path), "site")
+    assert (by_default.report, named.report) == ("landings", "site")
+    assert [one.counts for one in by_default.windows] == [{"rows": 2, "sessions_begun": 3, "late_events": 1}]
+    assert [one.counts for one in named.windows] == [{"rows": 1, "unique_users": 3, "late_events": 0}]
+    with pytest.raises(SetUpError, match="there is no report user_totals with windows; there are landings, site"):
+        read_status(str(tmp_path), "user_totals")
 
 
 def test_tables_that_do_not_exist_yet_count_as_empty(tmp_path: Path) -> None:
@@ -172,7 +198,7 @@ def test_a_place_without_a_warehouse_is_a_set_up_error(tmp_path: Path) -> None:
 
 def test_print_status_prints_it(warehouse: str) -> None:
     console = Console(file=StringIO(), width=120)
-    print_status(warehouse, console)
+    print_status(warehouse, console=console)
     assert isinstance(console.file, StringIO)
     assert "1,030" in console.file.getvalue()
 

@@ -1,0 +1,62 @@
+"""The latest windows of a report, added up over its keys; cheap enough to be asked once a second.
+
+It asks delta-rs in SQL, because a pyarrow dataset of a Delta table costs 4 ms per file before the first row is read:
+0.7 s instead of 0.1 s for a ledger of 100,000 rows in 180 files and 100 windows of 46,000 users.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable, QueryBuilder
+
+from pipeline.frames import columns as c
+from pipeline.tables.schemas import result_of
+from pipeline.time.report import Report
+
+WINDOWS: Final = 5
+Row = dict[str, Any]
+
+
+def latest_windows(warehouse: str, report: Report) -> list[Row]:
+    """Those in the time that the last few span, newest first: start, end, `rows` and what can be added up of them.
+
+    Delta's statistics keep older files closed. A report without a table has none.
+    """
+    uri = result_of(report).uri(warehouse)
+    if not DeltaTable.is_deltatable(uri):
+        return []
+    table = DeltaTable(uri)
+    end = _latest_end(table)
+    if end is None:
+        return []
+    newest = _ask(table, f"SELECT window_start FROM it WHERE window_end = {_literal(end)} LIMIT 1")  # noqa: S608 - ours
+    sums = "".join(f", sum({name}) AS {name}" for name in (*_additive(report), c.LATE_EVENTS))
+    return _ask(
+        table,
+        f"SELECT window_start, window_end, count(*) AS rows{sums} FROM it "  # noqa: S608 - our own names
+        f"WHERE window_end > {_literal(end - WINDOWS * (end - newest[0][c.WINDOW_START]))} "
+        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC LIMIT {WINDOWS}",
+    )
+
+
+def _additive(report: Report) -> list[str]:
+    """Measures; different users of several rows may be the same ones."""
+    return [measure for measure in report.measures if measure != c.UNIQUE_USERS or not report.keys]
+
+
+def _latest_end(table: DeltaTable) -> datetime | None:
+    """The end of the latest window, from the statistics alone; None in an empty table."""
+    files, name = pa.table(table.get_add_actions(flatten=True)), f"max.{c.WINDOW_END}"
+    found: datetime | None = pc.max(files[name]).as_py() if name in files.column_names else None
+    return found
+
+
+def _literal(moment: datetime) -> str:
+    return f"to_timestamp_micros({(moment - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)})"
+
+
+def _ask(table: DeltaTable, sql: str) -> list[Row]:
+    rows: list[Row] = pa.table(QueryBuilder().register("it", table).execute(sql)).to_pylist()
+    return rows
