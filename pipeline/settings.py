@@ -184,7 +184,7 @@ class TotalsSettings(_Section):
     gap: PositiveDuration = timedelta(minutes=30)
     """A session ends when this passed without an event of the user."""
     every: PositiveDuration = timedelta(minutes=1)
-    """The table is written anew when this much of event time has passed under the watermark."""
+    """The table is written anew when the watermark passes a multiple of it, if events came since."""
 
 
 class BatchSettings(_Section):

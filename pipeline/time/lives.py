@@ -7,7 +7,7 @@ from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
-from pipeline.time.windows import CountLife, Due, SessionLife, Windows
+from pipeline.time.windows import CountLife, Due, SessionLife, TotalLife, Windows
 
 Dues = Mapping[str, Due]
 """What is due of each report, by its name; a report of which nothing is due is not in it."""
@@ -34,9 +34,8 @@ class Lives:
             self._lives[name] = SessionLife.restored(lateness, published, watermarks)
             return
         if isinstance(report.windows, Totals):
-            # None of them is over: a start writes totals anew, with what has come late since they were last written.
-            grid = report.windows.grid
-            self._lives[name] = Windows.restored(grid, lateness, _ends(panes, grid), watermarks)
+            # What has come since they were last written is not known.
+            self._lives[name] = TotalLife(report.windows.every_ms, stale=True)
             return
         known = {end for end in _ends(panes, report.windows) if not rules.has_closed(end, published, lateness)}
         self._lives[name] = Windows.restored(report.windows, lateness, known, watermarks)
@@ -49,6 +48,8 @@ class Lives:
                 dues[name] = life.after_batch(batch, counted=bool(panes))
             elif isinstance(life, SessionLife):
                 dues[name] = life.after_batch(before, after, batch, counted=bool(panes))
+            elif isinstance(life, TotalLife):
+                dues[name] = life.after_batch(before, after, counted=bool(panes))
             else:
                 counted = _ends(panes, life.windows)
                 near = _ends(_followed(panes, self._reports[name]), life.windows)
@@ -80,11 +81,11 @@ def _followed(panes: Iterable[int], report: Report) -> set[int]:
     return {after for pane in panes for after in range(pane + step, pane + gap_ms + 1, step)}
 
 
-def _life(report: Report) -> Windows | SessionLife | CountLife:
+def _life(report: Report) -> Windows | SessionLife | CountLife | TotalLife:
     if isinstance(report.windows, Counts):
         return CountLife()
     if isinstance(report.windows, Totals):
-        return Windows(report.windows.grid, 0)
+        return TotalLife(report.windows.every_ms)
     if isinstance(report.windows, Periodic):
         return Windows(report.windows, report.allowed_lateness_ms)
     return SessionLife(report.allowed_lateness_ms)

@@ -1,32 +1,24 @@
 """Totals of a key over all time, with the number of its sessions."""
 
 from dataclasses import dataclass
-from math import gcd
-
-from pipeline.time.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sessions end after `gap_ms` without an event; the totals are published whenever a stretch of `every_ms` fires."""
+    """Sessions end after `gap_ms` without an event; `every_ms` of event time pass from one publication to the next."""
 
     gap_ms: int
     every_ms: int
 
     @property
     def pane_ms(self) -> int:
-        """Events of a key in a stretch of this length are always one session, and of one stretch of `every_ms`."""
-        return gcd(self.gap_ms, self.every_ms)
+        """Events of a key in a stretch of this length are always one session."""
+        return self.gap_ms
 
     @property
     def shift_ms(self) -> int:
         """Panes begin at multiples of their length."""
         return 0
-
-    @property
-    def grid(self) -> Grid:
-        """When they are published."""
-        return Grid(self.every_ms, self.every_ms)
 
     def latest_end(self, time: int) -> int:
         """The end of an event's own part of a session."""

@@ -15,7 +15,7 @@ class Due:
     Those in `fired` fire for the first time, those in `again` fired before and have changed since. `fired_by` tells
     of both which batch's watermark first reached the end. Of sessions only `span` is known here: those that end after
     the first and not after the second time; `fired_by` then tells which batch moved the watermark where. For count
-    windows the span is of batches.
+    windows the span is of batches, and totals are due as a whole where there is one.
     """
 
     fired: frozenset[int] = frozenset()
@@ -160,3 +160,28 @@ class CountLife:
     def at_start(self) -> Due:
         """What a start publishes: windows that became full and were not."""
         return Due(span=(self.published, rules.NEVER))
+
+
+@dataclass(slots=True)
+class TotalLife:
+    """Totals, which are written anew when the watermark comes past a multiple of `every_ms`."""
+
+    every_ms: int
+    stale: bool = False
+    """Whether events may have been counted since they were written."""
+
+    def after_batch(self, before: int | None, after: int | None, *, counted: bool) -> Due:
+        """What a batch makes due that moved the watermark, or `counted` events."""
+        self.stale |= counted
+        came = after is not None and (before is None or before // self.every_ms < after // self.every_ms)
+        return self._due(after) if came else Due()
+
+    def at_start(self, watermark: int | None) -> Due:
+        """What a start publishes again: all of it, if there was a publication."""
+        return self._due(watermark)
+
+    def _due(self, watermark: int | None) -> Due:
+        if watermark is None or not self.stale:
+            return Due()
+        self.stale = False
+        return Due(span=(rules.NO_WATERMARK, watermark))

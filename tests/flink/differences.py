@@ -35,7 +35,7 @@ NOT_EXPRESSIBLE = {
     "a_count_outlives_the_service": _RESTART,
     "a_late_event_joins_two_sessions_of_a_user": _TOTALS,
     "events_a_gap_apart_are_one_session_of_the_totals_and_a_millisecond_more_makes_two": _TOTALS,
-    "totals_are_written_when_a_stretch_with_an_event_has_ended": _TOTALS,
+    "totals_are_written_when_the_watermark_passes_the_end_of_a_stretch": _TOTALS,
     "totals_are_written_at_a_tick_too": _TOTALS,
     "what_is_too_late_for_every_report_is_in_no_total": _TOTALS,
     "totals_outlive_the_service": _TOTALS,

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pipeline.time import rules
 from pipeline.time.grid import Grid
 from pipeline.time.verdicts import Policy, Verdict
-from pipeline.time.windows import Due, Windows
+from pipeline.time.windows import Due, TotalLife, Windows
 from tests.time.core import Core, ends_of
 from tests.time.strategies import Step, policies, streams
 
@@ -131,3 +132,27 @@ def test_one_publication_for_several_batches_covers_what_theirs_would(
     # Only what may have been published before must be replaced.
     assert together.fired == {end for due in dues[first:] for end in due.fired}
     assert not together.fired & together.again
+
+
+def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_since() -> None:
+    life = TotalLife(every_ms=10)
+    steps = [
+        (None, None, True, None),
+        (None, 3, False, 3),
+        (3, 9, True, None),
+        (9, 10, False, 10),
+        (10, 25, False, None),
+        (25, 29, True, None),
+        (29, 29, False, None),
+        (29, 41, False, 41),
+    ]
+    for before, after, counted, expected in steps:
+        found = life.after_batch(before, after, counted=counted)
+        assert found.span == (None if expected is None else (rules.NO_WATERMARK, expected)), after
+
+
+def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
+    life = TotalLife(every_ms=10, stale=True)
+    assert not life.at_start(None)
+    assert life.at_start(25)
+    assert not life.after_batch(25, 31, counted=False), "nothing came since"

@@ -167,11 +167,9 @@ class Model:
         return sum(window.start <= one.time < window.end and report.key_of(one.event) == key for one in begun)
 
     def _write_totals(self, before: int) -> None:
-        """Anew, if the watermark has come from there to the end of a stretch with an event."""
-        if not (told := self.transcript.totals):
-            return
-        ends = [one.time - one.time % told.every_ms + told.every_ms for users in self.users.values() for one in users]
-        if any(before < end <= self.watermark for end in ends):
+        """Anew, if the watermark has come from there past the end of a stretch."""
+        told = self.transcript.totals
+        if told and before // told.every_ms < self.watermark // told.every_ms:
             self.totals[told.name] = {
                 (user,): Row.of(events, told.columns, sessions=len(sessions_of(events, told.gap_ms)))
                 for user, events in self.users.items()
