@@ -11,6 +11,8 @@ from rich.text import Text
 
 from pipeline.time.verdicts import Verdict
 
+_DAY = len("2026-01-01 ")
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionStatus:
@@ -100,7 +102,9 @@ def _windows(status: Status) -> Table:
     table = _table(f"{status.report} (UTC)", *(name.replace("_", " ") for name in names))
     for row in status.windows:
         numbers = (f"{number:,}" for number in row.counts.values())
-        table.add_row(f"[{_time(row.start_ms)}, {_time(row.end_ms)})", *numbers)
+        start, end = _time(row.start_ms), _time(row.end_ms)
+        # The day once, where it is the same: a terminal of 80 columns has room for all then.
+        table.add_row(f"[{start}, {end.removeprefix(start[:_DAY])})", *numbers)
     return table
 
 

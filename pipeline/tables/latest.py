@@ -15,7 +15,7 @@ from pipeline.frames import columns as c
 from pipeline.tables.schemas import result_of
 from pipeline.time.report import Report
 
-WINDOWS: Final = 5
+_WINDOWS: Final = 5
 Row = dict[str, Any]
 
 
@@ -36,8 +36,8 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
     return _ask(
         table,
         f"SELECT window_start, window_end, count(*) AS rows{sums} FROM it "  # noqa: S608 - our own names
-        f"WHERE window_end > {_literal(end - WINDOWS * (end - newest[0][c.WINDOW_START]))} "
-        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC LIMIT {WINDOWS}",
+        f"WHERE window_end > {_literal(end - _WINDOWS * (end - newest[0][c.WINDOW_START]))} "
+        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC LIMIT {_WINDOWS}",
     )
 
 
