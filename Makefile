@@ -23,9 +23,9 @@ setup: $(SYNCED) $(JAVA) $(JARS) ## uv, the dependencies, Java and the jars (eve
 demo: setup ## Kafka, producers and the pipeline on this machine; ARGS=... are passed on
 	$(RUN) demo $(ARGS)
 
-# Two at a time, each with a broker and a Spark of its own: a test alone leaves half of two cores idle.
+# Two files at a time, each with a broker and a Spark of its own: a test alone leaves half of two cores idle.
 test: setup ## all tests, with a real Spark and a real Kafka; ARGS=... are passed on to pytest
-	$(RUN) pytest -n 2 --dist worksteal $(ARGS)
+	$(RUN) pytest -n 2 --dist loadfile $(ARGS)
 
 # Modules are kept compiled even where the environment says otherwise: it is a third of the time.
 test-fast: export PYTHONDONTWRITEBYTECODE :=

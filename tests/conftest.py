@@ -28,12 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the fixtures it uses. Those that may take longest come first: none is then alone at the end."""
+    """Mark each test by the fixtures it uses."""
     for item in items:
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)
-    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
 def pytest_collection_finish() -> None:
