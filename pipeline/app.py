@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-import structlog
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
@@ -24,14 +23,9 @@ from pipeline.service import Service
 from pipeline.session import spark_session
 from pipeline.settings import Settings
 from pipeline.start import Tenure, open_epoch
-from pipeline.tables.compaction import Compaction
-from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.publication import Publication
 from pipeline.time.verdicts import Policy
 from schemas import load_schemas
-
-_log = structlog.get_logger()
 
 
 def wall_clock() -> int:
@@ -52,7 +46,7 @@ def open_service(settings: Settings, now: Clock = wall_clock, tenure: Tenure | N
         exporter = Exporter(parts.observer, settings.metrics)
         stack.callback(exporter.close)
         opened = open_epoch(parts, settings.kafka, tenure or Tenure())
-        publisher = Publisher(lambda dues, batch: publish_due(parts, dues, batch, opened.last_batches))
+        publisher = Publisher(lambda dues, batch: publish_due(parts, opened.publication, dues, batch))
         stack.callback(publisher.close)
         service = Service(parts, opened, publisher)
         stack.callback(service.close)
@@ -77,9 +71,6 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
     """Cheap checks first, so that a mistake is told before Spark starts."""
     schemas = _schemas(settings)
     policy = settings.policy()
-    ledger = Ledger(settings.warehouse)
-    for sentence in create_tables(settings.warehouse, policy.reports):
-        _log.info(sentence)
     topic = connect(settings.kafka)
     spark = spark_session(settings.spark)
     _check_sql(spark, schemas, policy)
@@ -91,9 +82,7 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
         policy=policy,
         schemas=schemas,
         topic=topic,
-        ledger=ledger,
-        publication=Publication(settings.warehouse, policy.reports),
-        compaction=Compaction(settings.warehouse, policy.reports),
+        ledger=Ledger(settings.warehouse),
         mirror=mirror,
         observer=Observer(topic.log_ends, settings.metrics, policy, now),
         now=now,

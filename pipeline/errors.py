@@ -3,6 +3,7 @@
 TidemarkError
 ├── SetUpError        a person must change something first: exit code 2, one sentence, no traceback
 ├── Replaced          a newer service has taken this warehouse over: this one must stop
+├── BrokenChain       a batch does not go on from the last one: a defect, and nothing was committed
 └── TransientError    the world may get better by itself: the service tries again, with backoff
 
 Bad data is not an error: it becomes a dead letter.
@@ -19,6 +20,10 @@ class SetUpError(TidemarkError):
 
 class Replaced(TidemarkError):
     """Another service opened a newer epoch on the same warehouse; nothing more may be committed here."""
+
+
+class BrokenChain(TidemarkError):
+    """A batch that does not go on where the ledger ends; it was refused, and a start reads on from the ledger."""
 
 
 class TransientError(TidemarkError):

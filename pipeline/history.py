@@ -8,8 +8,9 @@ from deltalake import DeltaTable, QueryBuilder
 from pipeline.errors import SetUpError
 from pipeline.frames import columns as c
 from pipeline.frames.groupings import groupings
-from pipeline.tables.ledger import EPOCH, Ledger, require_warehouse
+from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from pipeline.time.batch import EPOCH
 from pipeline.time.report import Periodic, too_late_at
 from pipeline.time.sessions import Sessions
 from pipeline.time.tradeoff import Ahead, History, Step
@@ -34,7 +35,7 @@ def read_history(warehouse: str) -> History:
     Raises SetUpError where there is no warehouse, where it has no events yet, or where no bound moves its watermark.
     """
     ledger = _Warehouse(warehouse)
-    told = Ledger(warehouse).policies()
+    told = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
     events = {row["epoch"]: row["events"] for row in ledger.ask(_EVENTS)}
     policies = {epoch: policy for epoch, policy in told.items() if policy.strategy is Strategy.BOUNDED}
     newest = told[max(told)] if told else None

@@ -1,6 +1,6 @@
 """Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -12,11 +12,11 @@ from pipeline.session import spark_session
 from pipeline.settings import Settings
 from pipeline.tables.corrections import Corrections, Row
 from pipeline.tables.layout import check_made_as
-from pipeline.tables.ledger import EPOCH, Ledger, require_warehouse
-from pipeline.tables.results import last_published
+from pipeline.tables.ledger import Ledger, require_warehouse
+from pipeline.tables.results import published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time import rules
-from pipeline.time.lives import reached_by
+from pipeline.time.batch import EPOCH
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
@@ -65,8 +65,8 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     batches = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
     dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(batches, c.BATCH, "left_semi")
     events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
-    ledger = Ledger(settings.warehouse)
-    horizons, judges = _horizons(settings.warehouse, policy.reports, ledger.watermarks()), ledger.policies()
+    horizons = {report.name: _final(settings.warehouse, report) for report in policy.reports}
+    judges = {epoch: opening.policy for epoch, opening in Ledger(settings.warehouse).openings().items()}
     return [
         row
         for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
@@ -92,14 +92,9 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
     return events
 
 
-def _horizons(warehouse: str, reports: Sequence[Report], watermarks: list[tuple[int, int]]) -> dict[str, int]:
-    """By report: windows that end no later are closed, and the service has published them for the last time."""
-    return {one.name: reached_by(_final(warehouse, one), watermarks) - one.allowed_lateness_ms for one in reports}
-
-
 def _final(warehouse: str, report: Report) -> int:
-    """The batch up to which what a report shows is final. Totals never are: for them any batch will do."""
-    return rules.NEVER if isinstance(report.windows, Totals) else last_published(warehouse, report) or 0
+    """Windows that end no later are closed and published for the last time. Totals never are: any time will do."""
+    return rules.NEVER if isinstance(report.windows, Totals) else published(warehouse, report).closed_until
 
 
 def _added(event: Row, report: Report, horizon: int) -> list[Row]:
@@ -119,9 +114,7 @@ def _missed(event: Row, report: Report) -> Iterator[tuple[int, int]]:
     """The windows of a report in which an event did not count when it came."""
     for start, end in _windows(event[c.TIME], report):
         # Totals take what any other report takes.
-        counted = isinstance(report.windows, Totals) or not rules.has_closed(
-            end, event[c.WATERMARK], report.allowed_lateness_ms
-        )
+        counted = isinstance(report.windows, Totals) or end > report.closed_until(event[c.WATERMARK])
         if event[c.REASON] != "partly_late" or not counted:
             yield start, end
 

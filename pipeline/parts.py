@@ -10,9 +10,7 @@ from pyspark.sql import SparkSession
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.observe.observer import Observer
-from pipeline.tables.compaction import Compaction
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.publication import Publication
 from pipeline.time.verdicts import Policy
 
 Clock = Callable[[], int]
@@ -29,8 +27,6 @@ class Parts:
     schemas: Mapping[int, str]
     topic: Topic
     ledger: Ledger
-    publication: Publication
-    compaction: Compaction
     mirror: OffsetMirror
     observer: Observer
     now: Clock

@@ -1,73 +1,85 @@
 """A batch in five steps: fold, write ahead, commit, publish, observe.
 
-Publication runs beside the batches that follow, in order; nothing is committed before what it stands on.
+Publication runs beside the batches that follow, in order; nothing is committed before what it stands on, and nothing is
+taken for done before it is committed.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from threading import Lock
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 
-from pipeline.batch import Batch, Statistic, Tallies, positions
-from pipeline.errors import Replaced
 from pipeline.frames.fold import Fold, Known
 from pipeline.frames.groupings import Groupings
 from pipeline.frames.outputs import dead_letters, panes, pieces
 from pipeline.parts import Parts
 from pipeline.publisher import Publisher
 from pipeline.start import Opened
-from pipeline.tables.housekeeping import delete_void
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from pipeline.tables.write import Appender
+from pipeline.time.batch import Batch
 from pipeline.time.lives import anything
-from pipeline.time.watermark import Frontier, PartitionState
+from pipeline.time.progress import Progress
+from pipeline.time.tallies import Statistic
 from pipeline.upkeep import Upkeep
 
 
 class Service:
-    """Takes batches one after another and sees each through to the tables."""
+    """Takes batches one after another and sees each through to the tables.
+
+    It holds what the ledger has. After any exception it is spent: it takes nothing more, for only the ledger tells then
+    what was committed.
+    """
 
     def __init__(self, parts: Parts, opened: Opened, publisher: Publisher) -> None:
         self._parts = parts
-        self._frontier = opened.frontier
+        self._progress = opened.progress
         self.committed = 0
-        self._lives = opened.lives
-        self._number = opened.number
         self._publisher = publisher
-        self._upkeep = Upkeep(parts, opened.last_batches)
-        self._turn = Lock()
+        self._upkeep = Upkeep(parts, opened.compaction)
+        self._lock = Lock()
         self._closed = False
+        self._failure: BaseException | None = None
         self._panes = Appender(PANES, parts.warehouse)
         self._dead_letters = Appender(DEAD_LETTERS, parts.warehouse)
         self._plan: Fold | None = None
 
-    @property
-    def frontier(self) -> Frontier:
-        """Where the next batch begins."""
-        return self._frontier
-
     def positions(self) -> Mapping[int, int]:
         """The next offset to read, per partition that the topic has now: a query must be told of every one."""
-        return {**self._parts.topic.earliest(), **positions(self._frontier)}
+        return {**self._parts.topic.earliest(), **self._progress.positions}
 
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
         """One batch of Kafka rows, read up to `ends`; returns when it is committed.
 
-        Raises Replaced if a newer service has taken over, and whatever made an earlier publication fail.
+        Raises Replaced if a newer service has taken over, and whatever made an earlier batch or publication fail.
         """
-        with self._turn:
-            if self._closed:  # the checkpoint is disposable: what is not taken is read again by the next start
-                return
-            if ends == positions(self._frontier):  # a query begins with a batch even where there is nothing to read
-                self._settle()
-                return
-            self._take(records, self._with_new_partitions(ends), ends)
+        if ends == self._progress.positions:  # a query begins with a batch even where there is nothing to read
+            self.tick()
+            return
+        with self._turn() as is_open:
+            if is_open:  # what is not taken is read again by the next start
+                before = self._known(ends)
+                with self._fold(records, before) as folded:
+                    batch, after = before.after(folded.statistics, ends, self._log_ends(), folded.now)
+                    self._write_ahead(folded, batch)
+                self._commit(batch, after)
+                self._publish(batch)
+                self._observe(batch)
 
     def tick(self) -> None:
-        """Re-evaluates idleness without data; commits and publishes if that moved the watermark."""
-        with self._turn:
-            self._settle()
+        """A batch of nothing, for what time alone does to idleness and watermark. Raises likewise."""
+        with self._turn() as is_open:
+            if is_open:
+                batch, after = self._progress.after((), {}, self._log_ends(), self._parts.now())
+                if batch.is_empty:
+                    self._progress = after
+                    self._parts.observer.settled(batch.after)
+                    return
+                self._commit(batch, after)
+                self._publish(batch)
+                self._observe(batch)
 
     def flush(self) -> None:
         """Returns when all that was committed is published. Raises what made that fail."""
@@ -75,96 +87,78 @@ class Service:
 
     def close(self) -> None:
         """Takes no further batch, after the one in hand."""
-        with self._turn:
+        with self._lock:
             self._closed = True
 
-    def _settle(self) -> None:
-        before, log_ends = self._frontier, self._parts.topic.log_ends()
-        after = before.settled(log_ends, self._parts.now(), self._parts.policy)
-        if after.watermark == before.watermark:
-            self._frontier = after
-            self._parts.observer.settled(after)
-        else:
-            self._finish(self._step(before, after, Tallies(), self._parts.now()))
+    @contextmanager
+    def _turn(self) -> Iterator[bool]:
+        """One batch or tick at a time, and none after one that failed; whether the service is open."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            try:
+                yield not self._closed
+            except BaseException as failure:
+                self._failure = failure
+                raise
 
-    def _take(self, records: DataFrame, before: Frontier, ends: Mapping[int, int]) -> None:
-        plan, now = self._plan_for(len(before.partitions)), self._parts.now()
+    def _log_ends(self) -> Mapping[int, int]:
+        """Up to where there are records, also such as wait for the end of their transaction."""
+        return self._parts.topic.high_watermarks()
+
+    def _known(self, ends: Mapping[int, int]) -> Progress:
+        """Where a batch begins, of which partitions may be new."""
+        if ends.keys() <= self._progress.positions.keys():
+            return self._progress
+        return self._progress.with_partitions(self._parts.topic.earliest(), self._parts.now())
+
+    @contextmanager
+    def _fold(self, records: DataFrame, before: Progress) -> Iterator["_Folded"]:
+        """Step 1: the one pass over the records."""
+        if self._plan is None or self._plan.partitions != len(before.positions):
+            self._plan = Fold(self._parts.schemas, before.policy, len(before.positions))
+        now = self._parts.now()
         with ExitStack() as kept:
             with self._parts.timed("fold"):
-                folded = plan(records, Known(before.watermark, now)).persist()
-                kept.callback(folded.unpersist)
-                batch = self._fold(plan.statistics(folded, now).collect(), before, ends, now)
-            with self._parts.timed("write_ahead"):
-                self._write_ahead(folded, plan.groupings, batch)
-        self._finish(batch)
+                rows = self._plan(records, Known(before.frontier.watermark, now)).persist()
+                kept.callback(rows.unpersist)
+                statistics = [Statistic(*row) for row in self._plan.statistics(rows, now).collect()]
+            yield _Folded(rows, self._plan.groupings, statistics, now)
 
-    def _plan_for(self, partitions: int) -> Fold:
-        """The plan of the fold, made when it is first needed, and again when the topic has grown."""
-        if self._plan is None or self._plan.partitions != partitions:
-            self._plan = Fold(self._parts.schemas, self._parts.policy, partitions)
-        return self._plan
-
-    def _fold(self, statistics: Sequence[Row], before: Frontier, ends: Mapping[int, int], now: int) -> Batch:
-        """Step 1, once its one pass over the records is done: what it read, and what that makes due."""
-        tallies = Tallies()
-        for row in statistics:
-            tallies.add(Statistic(*row))
-        read = {
-            number: state.read(ends.get(number, state.position), tally.records, tally.max_event_time, now)
-            for number, state in before.partitions.items()
-            for tally in [tallies.of(number)]
-        }
-        after = Frontier(read, before.watermark).settled(
-            self._parts.topic.log_ends(), self._parts.now(), self._parts.policy
-        )
-        return self._step(before, after, tallies, now)
-
-    def _step(self, before: Frontier, after: Frontier, tallies: Tallies, folded_at: int) -> Batch:
-        self._number += 1
-        self._frontier = after
-        dues = self._lives.after_batch(tallies.panes, before.watermark, after.watermark, self._number)
-        topic = self._parts.topic.name
-        return Batch(self._number, topic, before, after, tallies, dues, folded_at, self._parts.policy)
-
-    def _write_ahead(self, folded: DataFrame, groups: Groupings, batch: Batch) -> None:
+    def _write_ahead(self, folded: "_Folded", batch: Batch) -> None:
         """Step 2: partial counts and dead letters; void until the commit."""
-        watermark = batch.before.watermark
-        for piece in pieces(folded, batch.tallies.bytes):
-            self._dead_letters.append(dead_letters(piece, batch.topic, batch.number, watermark))
-            rows = panes(piece, self._parts.policy.reports, groups, batch.number, watermark)
-            self._panes.append(rows)
+        watermark, reports = batch.before.watermark, batch.policy.reports
+        with self._parts.timed("write_ahead"):
+            for piece in pieces(folded.rows, batch.tallies.bytes):
+                self._dead_letters.append(dead_letters(piece, batch.topic, batch.number, watermark), batch.number)
+                self._panes.append(panes(piece, reports, folded.groupings, batch.number, watermark), batch.number)
 
-    def _finish(self, batch: Batch) -> None:
+    def _commit(self, batch: Batch, after: Progress) -> None:
+        """Step 3: the batch counts from here on, and so does what it led to."""
         with self._parts.timed("commit"):
-            committed_at = self._commit(batch)
+            self._parts.ledger.commit(batch.ledger_rows(self._parts.now()))
+        self._progress = after
         self.committed += 1
+
+    def _publish(self, batch: Batch) -> None:
+        """Step 4, beside the batches that follow."""
         if anything(batch.dues):
             self._publisher.offer(batch.dues, batch.number)
         if self._upkeep.due_after(batch):
             self._publisher.afterwards(lambda: self._upkeep(batch))
-        self._observe(batch, committed_at)
 
-    def _commit(self, batch: Batch) -> int:
-        """Step 3: the batch counts from here on."""
-        committed_at = self._parts.now()
-        try:
-            self._parts.ledger.commit(batch.ledger_rows(committed_at))
-        except Replaced:
-            delete_void(self._parts.warehouse, {batch.epoch: batch.number - 1})
-            raise
-        return committed_at
-
-    def _observe(self, batch: Batch, committed_at: int) -> None:
+    def _observe(self, batch: Batch) -> None:
         """Step 5: metrics and the mirrored offsets, from what was committed."""
-        self._parts.observer.committed(batch, committed_at)
-        self._parts.mirror.commit({number: state.position for number, state in batch.after.partitions.items()})
+        self._parts.observer.committed(batch, self._parts.now())
+        self._parts.mirror.commit(batch.after.positions)
         self._parts.ledger.tidy()
 
-    def _with_new_partitions(self, ends: Mapping[int, int]) -> Frontier:
-        """Partitions added to the topic since, each from its beginning."""
-        known = self._frontier.partitions
-        if ends.keys() <= known.keys():
-            return self._frontier
-        earliest, now = self._parts.topic.earliest(), self._parts.now()
-        new = {number: PartitionState(earliest[number], now) for number in ends.keys() - known.keys()}
-        return Frontier({**known, **new}, self._frontier.watermark)
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """What the fold of a batch gave, and the time at its begin in milliseconds."""
+
+    rows: DataFrame
+    groupings: Groupings
+    statistics: Sequence[Statistic]
+    now: int

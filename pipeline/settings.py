@@ -51,6 +51,8 @@ class KafkaSettings(_Section):
     consumer group) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
     group_id: str = "tidemark"
     """Consumer group that mirrors the committed offsets, for ordinary lag tools. Nothing is read from it."""
+    on_data_loss: Literal["stop", "record"] = "stop"
+    """Where records were deleted before they were read: `stop`, or `record` what is lost in the ledger and go on."""
     connect_timeout: PositiveDuration = timedelta(minutes=1)
     """How long a start waits for a broker that does not answer."""
     options: dict[str, str] = Field(default_factory=dict)

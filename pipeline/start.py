@@ -1,21 +1,32 @@
-"""How a service starts: from the tables alone, and so that no older process can commit any more."""
+"""How a service starts: from the tables alone, and so that no older process can commit any more.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NoReturn
+Nothing is made, changed or removed before the epoch is open: whoever finds a mistake until then has done no harm to a
+service that runs well.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import structlog
 
-from pipeline.batch import Batch, Tallies
 from pipeline.begin import parse_begin
 from pipeline.errors import SetUpError
+from pipeline.kafka.topic import Identity
 from pipeline.parts import Parts
 from pipeline.publish import publish_due
 from pipeline.settings import KafkaSettings
-from pipeline.tables import housekeeping
-from pipeline.tables.ledger import EPOCH, LedgerRow, replaced
-from pipeline.tables.results import last_published
-from pipeline.time.lives import Lives, anything
+from pipeline.tables import housekeeping, layout
+from pipeline.tables.compaction import Compaction
+from pipeline.tables.ledger import replaced
+from pipeline.tables.opening import Opening, with_closed
+from pipeline.tables.publication import Publication
+from pipeline.tables.results import published
+from pipeline.time import lives, opening
+from pipeline.time.batch import EPOCH, Batch, LedgerRow
+from pipeline.time.lives import States, anything
+from pipeline.time.progress import Progress
+from pipeline.time.tallies import Tallies
+from pipeline.time.totals import Totals
 from pipeline.time.watermark import Frontier, PartitionState
 
 _log = structlog.get_logger()
@@ -23,13 +34,11 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Where a new epoch begins."""
+    """Where a new epoch begins, and the tables that it may write."""
 
-    number: int
-    frontier: Frontier
-    lives: Lives
-    last_batches: dict[int, int]
-    """Of the epochs before: the last batch that each committed."""
+    progress: Progress
+    publication: Publication
+    compaction: Compaction
 
 
 @dataclass(slots=True)
@@ -42,81 +51,143 @@ class Tenure:
 def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     """Opens the next epoch: reads the ledger, fences older processes, removes void rows, republishes what is due.
 
-    Raises SetUpError where ledger and topic do not fit together, Replaced if another service started since `tenure`
-    began.
+    Raises SetUpError where ledger, topic and settings do not fit together, Replaced if another service started since
+    `tenure` began.
     """
-    opened = None
+    layout.check_reports(parts.warehouse, parts.policy.reports)
+    found = None
     # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
     # which would be read again.
-    while opened is None:
-        opened = _try_to_open(parts, kafka, tenure)
-    number, frontier, before = opened
-    tenure.epoch = number // EPOCH
-    housekeeping.delete_void(parts.warehouse, before)
-    lives = _lives(parts) if before else Lives(parts.policy.reports)
-    dues = lives.at_start(frontier.watermark)
+    while found is None:
+        found = _try_to_open(parts, kafka, tenure)
+    batch, how, before = found
+    tenure.epoch = batch.epoch
+    reports = how.policy.reports
+    _make_tables(parts, batch.number, how, before)
+    dues, progress = Progress(
+        batch.topic, how.policy, batch.number, batch.after, _states(parts, how, is_new=before is None)
+    ).at_start()
+    publication = Publication(parts.warehouse, reports)
     if anything(dues):
-        publish_due(parts, dues, number, before)
-    parts.compaction.fence(number)
-    parts.publication.fence([name for name, due in dues.items() if not due], number)
-    parts.observer.opened(number // EPOCH, frontier)
+        publish_due(parts, publication, dues, batch.number)
+    publication.fence([name for name, due in dues.items() if not due], batch.number)
+    parts.observer.opened(batch.epoch, batch.after)
     republished = sum(len(due.again) for due in dues.values())
-    _log.info("epoch opened", epoch=number // EPOCH, watermark=frontier.watermark, republished=republished)
-    return Opened(number, frontier, lives, before)
+    _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
+    return Opened(progress, publication, Compaction(parts.warehouse, reports))
 
 
-def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[int, Frontier, dict[int, int]] | None:
-    """First batch id, frontier, and the last batch of each epoch before; None if the ledger moved on meanwhile."""
-    rows, before = parts.ledger.latest(), parts.ledger.last_batches()
+def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[Batch, Opening, Opening | None] | None:
+    """The batch that opens the epoch, how, and the opening before; None if the ledger moved on meanwhile."""
+    rows = parts.ledger.latest()
     if tenure.epoch is not None and rows[0].epoch > tenure.epoch:
-        _give_way(parts, rows[0].epoch, tenure.epoch)
-    frontier = _frontier(rows, parts, kafka)
+        # A service that failed because it was replaced must not start again and replace its successor.
+        raise replaced(rows[0].epoch, tenure.epoch)
+    identity = parts.topic.identity()
+    before = parts.ledger.opening(rows[0].epoch) if rows else None
+    if before is not None:
+        _check_identity(parts, kafka, rows[0].topic, before, identity)
+    stood = _stood(rows, before, parts, kafka)
+    stands, lost = _with_lost(stood, parts, kafka)
+    how = _how(parts, rows, before, identity)
     number = (rows[0].epoch + 1 if rows else 1) * EPOCH
-    opening = Batch(number, kafka.topic, frontier, frontier, Tallies(), {}, parts.now(), parts.policy)
-    return (number, frontier, before) if parts.ledger.commit_next(opening.ledger_rows(parts.now())) else None
+    text, now = how.to_text(), parts.now()
+    batch = Batch(number, kafka.topic, stood, stands, Tallies(), {}, now, how.policy, lost, text)
+    return (batch, how, before) if parts.ledger.commit_next(batch.ledger_rows(now)) else None
 
 
-def _give_way(parts: Parts, newest_epoch: int, own_epoch: int) -> NoReturn:
-    """A service that failed because it was replaced must not start again and replace its successor."""
-    housekeeping.delete_void(parts.warehouse, {own_epoch: parts.ledger.last_batches()[own_epoch]})
-    raise replaced(newest_epoch, own_epoch)
+def _check_identity(parts: Parts, kafka: KafkaSettings, topic: str, before: Opening, now: Identity) -> None:
+    """Raises SetUpError where the ledger's offsets are not those of the topic that the settings name."""
+    if topic != kafka.topic:
+        raise SetUpError(
+            f"the warehouse {parts.warehouse} holds topic {topic}, not {kafka.topic}. "
+            "Name that topic, or another warehouse"
+        )
+    if before.cluster_id != now.cluster_id:
+        raise SetUpError(
+            f"the warehouse {parts.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
+            f"{kafka.bootstrap_servers} is the cluster {now.cluster_id}. Name that cluster, or another warehouse"
+        )
+    if before.topic_id != now.topic_id:
+        raise SetUpError(
+            f"topic {topic} was deleted and made anew since the warehouse {parts.warehouse} was written (its id was "
+            f"{before.topic_id} and is {now.topic_id}): the ledger's offsets mean nothing in it. Use a new warehouse"
+        )
 
 
-def _frontier(rows: list[LedgerRow], parts: Parts, kafka: KafkaSettings) -> Frontier:
+def _stood(rows: Sequence[LedgerRow], before: Opening | None, parts: Parts, kafka: KafkaSettings) -> Frontier:
     """Positions, event times and watermark from the ledger's newest batch, or from the topic in a new warehouse."""
-    earliest, now = parts.topic.earliest(), parts.now()
-    if not rows:
+    now = parts.now()
+    if before is None:
         begin = parts.topic.positions(parse_begin(kafka.start))
         return Frontier({number: PartitionState(offset, now) for number, offset in begin.items()})
     if kafka.start != "earliest":
         _log.warning("kafka.start is for a new warehouse: this one goes on from its ledger", ignored=kafka.start)
-    if rows[0].topic != kafka.topic:
-        raise SetUpError(
-            f"the warehouse {parts.warehouse} holds topic {rows[0].topic}, not {kafka.topic}. "
-            "Name that topic, or another warehouse"
-        )
-    known = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in rows}
-    _check_offsets({number: state.position for number, state in known.items()}, earliest, parts.topic.log_ends())
-    added = {number: PartitionState(offset, now) for number, offset in earliest.items() if number not in known}
+    trusted = opening.measures_alike(before.policy, parts.policy)
+    known = {row.partition: PartitionState(row.to_offset, now, row.max_event_time if trusted else None) for row in rows}
+    added = {
+        number: PartitionState(offset, now) for number, offset in parts.topic.earliest().items() if number not in known
+    }
     return Frontier({**known, **added}, rows[0].watermark)
 
 
-def _check_offsets(positions: Mapping[int, int], earliest: Mapping[int, int], log_ends: Mapping[int, int]) -> None:
-    for number, position in positions.items():
+def _with_lost(stood: Frontier, parts: Parts, kafka: KafkaSettings) -> tuple[Frontier, dict[int, int]]:
+    """The frontier behind what retention removed before it was read, and how many offsets that are per partition.
+
+    Raises SetUpError where that is not wanted, or where the topic ends before the ledger does.
+    """
+    earliest, log_ends, lost = parts.topic.earliest(), parts.topic.log_ends(), dict[int, int]()
+    for number, position in stood.positions.items():
         first, end = earliest.get(number, 0), log_ends.get(number, 0)
-        if not first <= position <= end:
+        if position > end or (position < first and kafka.on_data_loss == "stop"):
             raise SetUpError(
                 f"the ledger goes on at offset {position} of partition {number}, but the topic holds [{first}, {end}): "
-                "records were deleted before they were read, or the topic was made anew. Use a new warehouse, "
-                "or restore the topic"
+                "records were deleted before they were read, or the topic was made anew. Restore the topic, or use a "
+                "new warehouse, or set kafka.on_data_loss to record, which writes down what is lost and goes on"
             )
+        if position < first:
+            lost[number] = first - position
+            _log.warning("records were deleted before they were read", partition=number, offsets=lost[number])
+    moved = {
+        number: replace(state, position=state.position + lost.get(number, 0))
+        for number, state in stood.partitions.items()
+    }
+    return replace(stood, partitions=moved), lost
 
 
-def _lives(parts: Parts) -> Lives:
-    """The windows that panes tell of, less those known to be closed and published."""
-    watermarks, lives = parts.ledger.watermarks(), Lives(parts.policy.reports)
+def _how(parts: Parts, rows: Sequence[LedgerRow], before: Opening | None, identity: Identity) -> Opening:
+    """What the new epoch goes by: the settings, and what was closed before."""
+    if before is None:
+        return Opening(parts.policy, {}, identity.cluster_id, identity.topic_id)
+    names = [report.name for report in parts.policy.reports]
+    closed = opening.closed(before.policy, before.closed, rows[0].watermark, names)
+    last = rows[0].batch if rows[0].batch % EPOCH else before.last_batch
+    return Opening(with_closed(parts.policy, closed), closed, identity.cluster_id, identity.topic_id, last)
+
+
+def _make_tables(parts: Parts, number: int, how: Opening, before: Opening | None) -> None:
+    """Makes what is missing, and removes what no longer counts: the epoch is open now."""
+    layout.create_tables(parts.warehouse, how.policy.reports)
+    housekeeping.remove_void(parts.warehouse, how.last_batch, number)
+    if before is None:
+        return
+    was, now = ({report.name: report for report in one.policy.reports} for one in (before, how))
+    for name in now.keys() - was.keys():
+        _log.info(f"report {name} is new: it has the events from here on, not those before")
+    for name in was.keys() - now.keys():
+        kept = isinstance(was[name].windows, Totals)
+        what = "what it has so far is kept" if kept else "what it had open is dropped"
+        _log.info(f"report {name} is no longer configured: its table stays as it is, {what}")
+    gone = [name for name in how.closed if name not in now and not layout.is_of_all_time(name, parts.warehouse)]
+    housekeeping.remove_panes(parts.warehouse, gone)
+
+
+def _states(parts: Parts, how: Opening, *, is_new: bool) -> States:
+    """What the windows have come to, by panes, results and ledger."""
+    reports = how.policy.reports
+    if is_new:
+        return lives.begun(reports)
     panes = housekeeping.pane_starts(parts.warehouse)
-    for report in parts.policy.reports:
-        last = last_published(parts.warehouse, report) or 0
-        lives.restore(report.name, panes[report.name], last, watermarks)
-    return lives
+    done = {report.name: published(parts.warehouse, report) for report in reports}
+    steps = parts.ledger.watermarks(min(one.closed_until for one in done.values()))
+    return {one.name: lives.restored(one, panes.get(one.name, ()), done[one.name], tuple(steps)) for one in reports}

@@ -15,11 +15,11 @@ from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
-from pipeline.frames.checks import Check
 from pipeline.frames.decode import decoded
 from pipeline.frames.groupings import Groupings, groupings
 from pipeline.frames.judge import check_of, time_of
 from pipeline.time import rules
+from pipeline.time.checks import Check
 from pipeline.time.report import cutoffs
 from pipeline.time.verdicts import Policy
 

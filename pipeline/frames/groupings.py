@@ -77,4 +77,5 @@ def _fired(sessions: Sessions) -> str:
 
 def _closed(report: Report) -> str:
     assert isinstance(report.windows, Sessions)  # noqa: S101 - for the type checker
-    return f"{c.TIME} + {report.windows.gap_ms + report.allowed_lateness_ms} <= {c.WATERMARK}"
+    closed_until = f"greatest({c.WATERMARK} - {report.allowed_lateness_ms}, {report.closed_before_ms})"
+    return f"{c.TIME} + {report.windows.gap_ms} <= {closed_until}"

@@ -8,10 +8,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
-from pipeline.frames.checks import Check
 from pipeline.frames.decode import has_frame, has_known_schema
 from pipeline.frames.projection import UNKNOWN_TYPE
 from pipeline.time import rules
+from pipeline.time.checks import Check
 from pipeline.time.verdicts import Policy, TimeOf
 
 

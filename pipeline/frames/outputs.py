@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
-from pipeline.frames.checks import DETAILS, Check, reason_of
 from pipeline.frames.groupings import KEYS, Groupings
 from pipeline.sketches import sketch_of
 from pipeline.time import rules
 from pipeline.time.calendar import Calendar
+from pipeline.time.checks import DETAILS, Check, reason_of
 from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
 
@@ -52,7 +52,12 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
     if {*groups.sets[groups.of(report)]} - {c.PLACE} != {*report.kept_by}:
         rows = _added_up(rows, report)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
-    fixed = {c.BATCH: _same(batch, rows), c.REPORT: _same(report.name, rows), c.WATERMARK: _same(frontier, rows)}
+    fixed = {
+        c.BATCH: _same(batch, rows),
+        c.REPORT: _same(report.name, rows),
+        c.WATERMARK: _same(frontier, rows),
+        c.CLOSED_UNTIL: _same(report.closed_until(watermark), rows),
+    }
     nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
     windows = _windows(rows[c.PANE_START], report.windows) if isinstance(report.windows, Calendar) else {}
     return pa.table({**nothing, **fixed, **windows, **{name: rows[name] for name in rows.column_names}})

@@ -13,7 +13,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 
 from pipeline.begin import At, Begin, Committed, Earliest, Latest, Offsets
 from pipeline.durations import milliseconds
@@ -24,6 +24,14 @@ _REQUEST_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
 _SHARED = {"security", "sasl", "ssl"}
 _log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """By which a topic is known, whatever its name and the cluster's address."""
+
+    cluster_id: str | None
+    topic_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +50,18 @@ class Topic:
     def log_ends(self) -> dict[int, int]:
         """The offset after the last committed record, per partition. Raises TransientError likewise."""
         return self._offsets(OffsetSpec.latest())
+
+    def high_watermarks(self) -> dict[int, int]:
+        """The offset after the last record, also of a transaction that is open, per partition. Raises likewise."""
+        return self._offsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+
+    def identity(self) -> Identity:
+        """The ids that cluster and topic were given when they were made. Raises TransientError likewise."""
+        try:
+            cluster = self.admin.describe_cluster(request_timeout=self.patience_s).result(self.patience_s)
+        except (KafkaException, TimeoutError) as error:
+            raise TransientError(f"the broker did not tell its cluster: {error}") from error
+        return Identity(cluster.cluster_id, str(self._described().topic_id))
 
     def positions(self, begin: Begin) -> dict[int, int]:
         """The offset at which to begin, per partition.
@@ -90,21 +110,23 @@ class Topic:
                 )
         return dict(offsets)
 
-    def _offsets(self, spec: OffsetSpec) -> dict[int, int]:
+    def _offsets(self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED) -> dict[int, int]:
         asked = {TopicPartition(self.name, number): spec for number in self._partitions()}
         try:
-            answers = self.admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.patience_s
-            )
+            answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=self.patience_s)
             return {tp.partition: answer.result(self.patience_s).offset for tp, answer in answers.items()}
         except (KafkaException, TimeoutError) as error:
             raise TransientError(f"the broker did not tell the offsets of topic {self.name}: {error}") from error
 
     def _partitions(self) -> list[int]:
+        return sorted(partition.id for partition in self._described().partitions)
+
+    def _described(self) -> TopicDescription:
         # describe_topics and not list_topics: the latter creates a missing topic where the broker allows it.
         asked = self.admin.describe_topics(TopicCollection([self.name]), request_timeout=self.patience_s)
         try:
-            return sorted(partition.id for partition in asked[self.name].result(self.patience_s).partitions)
+            described: TopicDescription = asked[self.name].result(self.patience_s)
+            return described
         except TimeoutError as error:
             raise TransientError("no broker answers: the request timed out") from error
         except KafkaException as error:

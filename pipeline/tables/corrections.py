@@ -77,7 +77,7 @@ def _apply(table: DeltaTable, report: Report, rows: Sequence[Row]) -> bool:
     shown = pa.table(query).select(schema.names).cast(schema).to_pylist()
     add = _into_sessions if isinstance(report.windows, Sessions) else _into_windows
     data = pa.Table.from_pylist(add(shown, rows, report), schema=schema)
-    return swap(table, data, closed, Transaction(APP, max(row["correction"] for row in rows)))
+    return swap(table, data, closed, [Transaction(APP, max(row["correction"] for row in rows))])
 
 
 def _into_windows(shown: Iterable[Row], rows: Iterable[Row], report: Report) -> list[Row]:

@@ -1,12 +1,12 @@
 """Count windows from single events: the first `size` of a key are a window, and the next, and so on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.tables.results import committed
+from pipeline.tables.results import Portion, committed
 from pipeline.tables.schemas import PANES
 from pipeline.time.counts import Counts
 from pipeline.time.report import Report
@@ -38,23 +38,23 @@ class CountResults:
         self._size = windows.size
         self._keys = "".join(f"{key}, " for key in report.keys)
 
-    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:
-        """The windows that became full in the batches that are due; a full window never changes."""
+    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+        """The windows that became full since the last publication; a full window never changes."""
         assert due.span is not None  # noqa: S101 - what is due of count windows has a span
-        after, until = due.span
-        full = _FULL.format(keys=self._keys, size=self._size, after=after, until=until)
-        return self._ask(full, last_batches, panes), None
+        # What the table says: where a publication failed on the way, more may be there than was due.
+        full = _FULL.format(keys=self._keys, size=self._size, after=max(due.span[0], published), until=batch)
+        yield self._ask(full, batch, panes), None
 
-    def waiting(self, last_batches: Mapping[int, int], panes: DeltaTable) -> pa.Table:
+    def waiting(self, batch: int, panes: DeltaTable) -> pa.Table:
         """The events of windows that are not full, as rows of `panes`."""
         columns = ", ".join(PANES.schema.names)
         waiting = _WAITING.format(columns=columns, keys=self._keys, size=self._size)
-        return self._ask(waiting, last_batches, panes).cast(PANES.schema)
+        return self._ask(waiting, batch, panes).cast(PANES.schema)
 
-    def _ask(self, select: str, last_batches: Mapping[int, int], panes: DeltaTable) -> pa.Table:
+    def _ask(self, select: str, batch: int, panes: DeltaTable) -> pa.Table:
         numbered = _NUMBERED.format(
             by=f"PARTITION BY {self._keys[:-2]} " if self._keys else "",
             size=self._size,
-            parts=committed(self._report, last_batches),
+            parts=committed(self._report, batch),
         )
         return pa.table(QueryBuilder().register(PANES.name, panes).execute(numbered + select))

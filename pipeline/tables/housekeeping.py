@@ -1,30 +1,43 @@
 """Removing what no longer counts, and merging small files; done by delta-rs beside Spark's writes."""
 
+import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction
 
 from pipeline.frames import columns as c
-from pipeline.tables.ledger import EPOCH
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec, result_of
 from pipeline.tables.swap import attempt
+from pipeline.tables.write import fence
 from pipeline.time.report import Report
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
+_VACUUM_APP: Final = "tidemark-vacuum"
+"""Its version is when dead files were last removed, in seconds since the epoch."""
+_VACUUM_SECONDS: Final = 3600
 _PANE_STARTS: Final = "SELECT DISTINCT report, pane_start FROM panes"
 
 
-def delete_void(warehouse: str, last_batches: Mapping[int, int]) -> None:
-    """Removes panes and dead letters of batches that were never committed."""
-    ranges = [f"({c.BATCH} > {last} AND {c.BATCH} < {(epoch + 1) * EPOCH})" for epoch, last in last_batches.items()]
-    if not ranges:
-        return
+def remove_void(warehouse: str, last_batch: int, number: int) -> None:
+    """Removes what was written ahead of batches that were never committed: after `last_batch` and before `number`.
+
+    `number` opens an epoch; the tables are fenced first, so nothing of the kind comes after. Raises Replaced.
+    """
     for spec in (PANES, DEAD_LETTERS):
-        _delete(spec, warehouse, " OR ".join(ranges))
+        table = _table(spec, warehouse)
+        fence(table, spec.schema, number)
+        _delete(table, f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}")
+
+
+def remove_panes(warehouse: str, reports: Collection[str]) -> None:
+    """Removes all panes of some reports."""
+    table = _table(PANES, warehouse)
+    for name in reports:
+        _delete(table, f"{c.REPORT} = '{name}'")
 
 
 def merge_small_files(warehouse: str, reports: Sequence[Report]) -> None:
@@ -33,17 +46,21 @@ def merge_small_files(warehouse: str, reports: Sequence[Report]) -> None:
         table = _table(spec, warehouse)
         small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
         if len(small) >= _MANY_FILES:
-            table.optimize.compact(target_size=_FILE_BYTES)
+            _merge(table)
 
 
 def remove_dead_files(warehouse: str, reports: Sequence[Report]) -> None:
-    """Removes files that no version within the retention of a table needs."""
+    """Removes files that no version within the retention of a table needs, where that was not done for an hour."""
+    now = int(time.time())
     for spec in (PANES, DEAD_LETTERS, *map(result_of, reports)):
-        _table(spec, warehouse).vacuum(dry_run=False)
+        table = _table(spec, warehouse)
+        if now - (table.transaction_version(_VACUUM_APP) or 0) >= _VACUUM_SECONDS:
+            done = CommitProperties(app_transactions=[Transaction(_VACUUM_APP, now)])
+            table.vacuum(dry_run=False, commit_properties=done)
 
 
 def pane_starts(warehouse: str) -> dict[str, set[int]]:
-    """The start of every pane there are rows of, void ones included, by report; in milliseconds."""
+    """The start of every pane there are rows of, by report; in milliseconds."""
     found = pa.table(QueryBuilder().register(PANES.name, _table(PANES, warehouse)).execute(_PANE_STARTS))
     starts = defaultdict[str, set[int]](set)
     for row in found.to_pylist():
@@ -51,10 +68,13 @@ def pane_starts(warehouse: str) -> dict[str, set[int]]:
     return starts
 
 
-def _delete(spec: TableSpec, warehouse: str, where: str) -> None:
-    """Again, where a writer's commit came in between: an older service may still finish its last batch."""
-    table = _table(spec, warehouse)
-    while not attempt(table, lambda: table.delete(where)):
+def _merge(table: DeltaTable) -> None:
+    attempt(table, lambda properties: table.optimize.compact(target_size=_FILE_BYTES, commit_properties=properties))
+
+
+def _delete(table: DeltaTable, where: str) -> None:
+    """Again, where maintenance came in between."""
+    while not attempt(table, lambda properties: table.delete(where, commit_properties=properties)):
         pass
 
 

@@ -1,4 +1,4 @@
-"""The tables of a warehouse, made where they do not exist yet; and what becomes of reports that come, change or go."""
+"""The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
 
 import json
 from collections.abc import Sequence
@@ -7,46 +7,48 @@ from typing import Any, Final
 from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
-from pipeline.frames import columns as c
-from pipeline.tables.housekeeping import pane_starts
+from pipeline.tables.durable import mend
 from pipeline.tables.policies import report_of, told
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, result_of
 from pipeline.time.report import Report
+from pipeline.time.totals import Totals
 
 _MADE_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
 
-def create_tables(warehouse: str, reports: Sequence[Report]) -> list[str]:
-    """Makes the tables that do not exist yet; returns a sentence on each report that came or went since.
+def create_tables(warehouse: str, reports: Sequence[Report]) -> None:
+    """Makes the tables that do not exist yet, and mends those that a power cut left with a commit cut off.
 
-    Raises SetUpError if a report is no longer what its table was made for.
+    Raises SetUpError if the warehouse cannot be written.
     """
-    used = DeltaTable.is_deltatable(PANES.uri(warehouse))
-    new = [report.name for report in reports if not DeltaTable.is_deltatable(result_of(report).uri(warehouse))]
+    for spec in (PANES, DEAD_LETTERS, *map(result_of, reports)):
+        mend(spec.uri(warehouse))
     for report in reports:
-        _create(report, warehouse)
+        wanted = _definition(report)
+        table = open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(wanted)})
+        if _told(report.name, warehouse) != wanted:
+            table.alter.set_table_properties({_MADE_AS: json.dumps(wanted)}, raise_if_not_exists=False)
     for spec in (PANES, DEAD_LETTERS):
         open_table(spec, warehouse)
-    if not used:
-        return []
-    gone = _without_settings(warehouse, reports)
-    return [f"report {name} is new: it has the events from here on, not those before" for name in new] + [
-        f"report {name} is no longer configured: its table stays as it is, what it had open is dropped" for name in gone
-    ]
 
 
-def _create(report: Report, warehouse: str) -> None:
-    wanted = _definition(report)
-    table = open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(wanted)})
-    if check_made_as(report, warehouse)[_FREE] != wanted[_FREE]:
-        table.alter.set_table_properties({_MADE_AS: json.dumps(wanted)}, raise_if_not_exists=False)
+def check_reports(warehouse: str, reports: Sequence[Report]) -> None:
+    """Raises SetUpError if a report is no longer what its table was made for. Changes nothing."""
+    for report in reports:
+        if DeltaTable.is_deltatable(result_of(report).uri(warehouse)):
+            check_made_as(report, warehouse)
 
 
 def made_as(name: str, warehouse: str) -> Report:
     """A report as its table tells of it. Raises SetUpError if there is none."""
     return report_of({**_told(name, warehouse), "name": name})
+
+
+def is_of_all_time(name: str, warehouse: str) -> bool:
+    """Whether a report has totals: what it knows cannot be had again."""
+    return isinstance(made_as(name, warehouse).windows, Totals)
 
 
 def check_made_as(report: Report, warehouse: str) -> dict[str, Any]:
@@ -73,12 +75,3 @@ def _told(name: str, warehouse: str) -> dict[str, Any]:
         raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
     found: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
     return found
-
-
-def _without_settings(warehouse: str, reports: Sequence[Report]) -> list[str]:
-    """Reports that have panes and are not configured any more; their panes go."""
-    gone = sorted(pane_starts(warehouse).keys() - {report.name for report in reports})
-    table = DeltaTable(PANES.uri(warehouse))
-    for name in gone:
-        table.delete(f"{c.REPORT} = '{name}'")
-    return gone

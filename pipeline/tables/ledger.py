@@ -5,52 +5,24 @@ last saw, or fails: a second writer is refused. (It also takes about 6 ms instea
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import CommitFailedError
 
-from pipeline.errors import Replaced, SetUpError
-from pipeline.tables.policies import from_text
+from pipeline.errors import BrokenChain, Replaced, SetUpError
+from pipeline.frames import columns as c
+from pipeline.tables.durable import mend
+from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER, open_table
-from pipeline.tables.swap import ONCE, swap
-from pipeline.time.verdicts import Policy
+from pipeline.tables.swap import attempt, swap
+from pipeline.time.batch import EPOCH, LedgerRow
 
-EPOCH: Final = 10**9
-"""Batch id = epoch * EPOCH + number; number 0 is the row that opens the epoch."""
-_COMPACT_EVERY: Final = 200
+_MANY_FILES: Final = 200
 _KEEP_HOURS: Final = 1
 _FILE_BYTES: Final = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """A Kafka partition in a batch: offsets half-open, times in milliseconds, watermarks of the whole service."""
-
-    batch: int
-    epoch: int
-    topic: str
-    partition: int
-    from_offset: int
-    to_offset: int
-    records: int
-    counted: int
-    partly_late: int
-    too_late: int
-    future: int
-    malformed: int
-    gap: int
-    max_event_time: int | None
-    watermark_before: int | None
-    watermark: int | None
-    committed_at: int
-    slack: list[dict[str, int]] = field(default_factory=list)
-    """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
-    policy: str | None = None
-    """The rules of the epoch, as JSON; in the row that opens it."""
 
 
 def require_warehouse(warehouse: str) -> None:
@@ -60,7 +32,7 @@ def require_warehouse(warehouse: str) -> None:
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
-    """What a service says that finds a newer epoch in the ledger."""
+    """What a service says that finds a newer epoch in the tables."""
     return Replaced(
         f"another service has opened epoch {newest_epoch} on this warehouse; this one was epoch {own_epoch} and stops. "
         "Run one service per warehouse"
@@ -68,36 +40,50 @@ def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
 
 
 class Ledger:
-    """One writer's view of the ledger; its handle moves only with its own commits until it is refused."""
+    """One writer's view of the ledger; its handle moves only with its own commits until it is refused.
+
+    Nothing is made before the first commit. Reads are of the newest rows: file statistics keep older files closed, so
+    that a start costs the same however old the warehouse is.
+    """
 
     def __init__(self, warehouse: str) -> None:
-        self._table = open_table(LEDGER, warehouse)
-        self._commits = 0
-        self._last = 0
+        self._warehouse = warehouse
+        self._table: DeltaTable | None = None
+        self._last: Sequence[LedgerRow] = ()
+        self._files = 0
 
-    def latest(self) -> list[LedgerRow]:
+    def latest(self) -> Sequence[LedgerRow]:
         """The newest batch's rows, one per Kafka partition; none in a new warehouse. Moves the handle: for starts."""
-        self._table.update_incremental()
-        rows = self._ask("SELECT * FROM ledger WHERE batch = (SELECT max(batch) FROM ledger)")
-        return [LedgerRow(**row) for row in rows]
+        self._open()
+        newest = self._newest()
+        rows = self._ask(f"SELECT * FROM ledger WHERE batch = {newest} ORDER BY partition") if newest else []  # noqa: S608 - our own number
+        self._last = [LedgerRow(**row) for row in rows]
+        return self._last
 
-    def last_batches(self) -> dict[int, int]:
-        """The last committed batch of each epoch: rows elsewhere of a later one are void."""
-        rows = self._ask("SELECT epoch, max(batch) AS last FROM ledger GROUP BY epoch")
-        return {row["epoch"]: row["last"] for row in rows}
+    def opening(self, epoch: int) -> Opening:
+        """What an epoch goes by."""
+        rows = self._ask(f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1")  # noqa: S608 - likewise
+        return Opening.from_text(rows[0]["opening"])
 
-    def watermarks(self) -> list[tuple[int, int]]:
-        """Each watermark and the first batch that reached it, in order."""
-        rows = self._ask("SELECT watermark, min(batch) AS first FROM ledger GROUP BY watermark ORDER BY watermark")
-        return [(row["watermark"], row["first"]) for row in rows if row["watermark"] is not None]
+    def openings(self) -> dict[int, Opening]:
+        """What each epoch went by."""
+        self._open()
+        rows = self._ask("SELECT DISTINCT epoch, opening FROM ledger WHERE opening IS NOT NULL")
+        return {row["epoch"]: Opening.from_text(row["opening"]) for row in rows}
 
-    def policies(self) -> dict[int, Policy]:
-        """The rules that each epoch went by."""
-        rows = self._ask("SELECT DISTINCT epoch, policy FROM ledger WHERE policy IS NOT NULL")
-        return {row["epoch"]: from_text(row["policy"]) for row in rows}
+    def watermarks(self, since: int) -> list[tuple[int, int]]:
+        """Each watermark from a time on, in milliseconds, and the first batch that reached it, in order."""
+        rows = self._ask(
+            f"SELECT watermark, min(batch) AS first FROM ledger WHERE watermark >= {since} "  # noqa: S608 - our own number
+            "GROUP BY watermark ORDER BY watermark"
+        )
+        return [(row[c.WATERMARK], row["first"]) for row in rows]
 
     def commit(self, rows: Sequence[LedgerRow]) -> None:
-        """Appends one batch's rows. Raises Replaced if a newer epoch was opened; mere maintenance does not matter."""
+        """Appends one batch's rows. Raises Replaced if a newer epoch was opened; mere maintenance does not matter.
+
+        Raises BrokenChain, and commits nothing, where the rows do not go on from the last ones.
+        """
         while not self.commit_next(rows):
             self._refuse_if_newer(rows[0].batch)
 
@@ -105,37 +91,87 @@ class Ledger:
         """Appends one batch's rows at exactly the version after the one that the handle is at.
 
         False if somebody else took that version: then the handle moves on, and what was read before may be outdated.
+        Raises BrokenChain likewise.
         """
+        _check_goes_on(self._last, rows)
+        table = self._table = self._table or open_table(LEDGER, self._warehouse)
         data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
-        if not swap(self._table, data):
+        if not swap(table, data):
             return False
-        self._commits += 1
-        self._last = rows[0].batch
+        self._files += 1
+        self._last = rows
         return True
 
     def tidy(self) -> None:
-        """Merges small files now and then, so that no cost grows with the number of batches.
+        """Merges small files when there are many, so that no cost grows with the number of batches.
 
         Raises Replaced if a newer epoch was opened: maintenance moves the handle to the newest version, whoever made
         it, so the next commit would no longer be refused.
         """
-        if self._commits < _COMPACT_EVERY:
+        if self._files < _MANY_FILES or self._table is None:
             return
-        self._commits = 0
-        with suppress(CommitFailedError):  # somebody else's commit came first: the next time will do
-            self._table.optimize.compact(target_size=_FILE_BYTES, commit_properties=ONCE)
+        self._files = 0
+        optimize = self._table.optimize.compact
+        # If somebody else's commit comes first the next time will do.
+        if attempt(self._table, lambda properties: optimize(target_size=_FILE_BYTES, commit_properties=properties)):
             self._table.vacuum(_KEEP_HOURS, dry_run=False, enforce_retention_duration=False)
-        self._refuse_if_newer(self._last + 1)
+        self._refuse_if_newer(self._last[0].batch + 1)
+
+    def _open(self) -> None:
+        uri = LEDGER.uri(self._warehouse)
+        if self._table is None and DeltaTable.is_deltatable(uri):
+            mend(uri)
+            self._table = DeltaTable(uri)
+        if self._table is not None:
+            self._table.update_incremental()
+            self._files = sum(size < _FILE_BYTES for size in self._files_column("size_bytes").to_pylist())
+
+    def _newest(self) -> int:
+        """The newest batch, from the statistics of the files alone; 0 in a new warehouse."""
+        found: int | None = pc.max(self._files_column(f"max.{c.BATCH}")).as_py() if self._table else None
+        return found or 0
+
+    def _files_column(self, name: str) -> pa.ChunkedArray:
+        assert self._table is not None  # noqa: S101 - for the type checker
+        files = pa.table(self._table.get_add_actions(flatten=True))
+        return files[name] if name in files.column_names else pa.chunked_array([], pa.int64())
 
     def _refuse_if_newer(self, batch: int) -> None:
         """Whether `batch` can still come next, by all that the handle sees."""
-        newest = max(self.last_batches().values(), default=0)
-        if newest >= batch:
+        assert self._table is not None  # noqa: S101 - likewise
+        self._table.update_incremental()
+        newest = self._newest()
+        if newest // EPOCH > batch // EPOCH:
             raise replaced(newest // EPOCH, batch // EPOCH)
+        if newest >= batch:
+            raise BrokenChain(f"batch {batch} is in the ledger already, and it is not this service that committed it")
 
     def _ask(self, sql: str) -> list[dict[str, Any]]:
         # In SQL, because a pyarrow dataset costs some milliseconds per file before its first row.
+        if self._table is None:
+            return []
         rows: list[dict[str, Any]] = pa.table(
             QueryBuilder().register(LEDGER.name, self._table).execute(sql)
         ).to_pylist()
         return rows
+
+
+def _check_goes_on(last: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> None:
+    """Each partition where it ended, none left out, and the watermark no lower: what else is a defect of the service.
+
+    Only a watermark that was reset by hand, which the opening says, may be lower.
+    """
+    begins = {row.partition: row.from_offset for row in rows}
+    for row in last:
+        if begins.get(row.partition) != row.to_offset:
+            raise BrokenChain(
+                f"batch {rows[0].batch} begins at offset {begins.get(row.partition)} of partition {row.partition}, but "
+                f"the ledger ends at {row.to_offset}: nothing was committed. This is a defect of Tidemark"
+            )
+    was_reset = rows[0].opening is not None and Opening.from_text(rows[0].opening).reset is not None
+    before, after = last[0].watermark if last else None, rows[0].watermark
+    if before is not None and (after is None or after < before) and not was_reset:
+        raise BrokenChain(
+            f"batch {rows[0].batch} would take the watermark from {before} back to {after}: nothing was committed. "
+            "This is a defect of Tidemark"
+        )

@@ -17,11 +17,11 @@ _CALENDAR: Final = """windowed AS (
   SELECT parts.*, window_start_ms AS start_ms, window_end_ms AS end_ms FROM parts
 )"""
 # In order of time: `reach` is the end of all parts before this one. A part joined what ended at its `first_time` or
-# later, for these meet, and had not closed by the watermark that it came at. So a session begins where neither this
+# later, for these meet, and had not closed when it came. So a session begins where neither this
 # part nor one after it joined what is before. (All that came after a session had closed lies after its last event.)
 _SESSIONS: Final = """placed AS (
   SELECT parts.*, max(last_time) OVER ({in_order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + {gap_ms} AS reach,
-    min(greatest(first_time - 1, watermark - {allowed_lateness_ms})) OVER (
+    min(greatest(first_time - 1, closed_until)) OVER (
       {in_order} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
     ) AS joins_after
   FROM parts
@@ -68,10 +68,9 @@ def _grid(grid: Grid) -> str:
 
 def _sessions(report: Report, sessions: Sessions) -> str:
     return _SESSIONS.format(
-        in_order=f"{_partition(*report.keys)} ORDER BY first_time, last_time, watermark",
+        in_order=f"{_partition(*report.keys)} ORDER BY first_time, last_time, closed_until",
         session=_partition(*report.keys, "number"),
         gap_ms=sessions.gap_ms,
-        allowed_lateness_ms=report.allowed_lateness_ms,
     )
 
 

@@ -16,21 +16,21 @@ from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
 _KINDS: Final = {kind.__name__.lower(): kind for kind in (Calendar, Counts, Grid, Sessions, Totals)}
 
 
-def to_text(policy: Policy) -> str:
-    """A policy as JSON."""
-    return json.dumps({**asdict(policy), "reports": [told(report) for report in policy.reports]})
+def policy_to_json(policy: Policy) -> dict[str, Any]:
+    """A policy as JSON has it."""
+    return {**asdict(policy), "reports": [told(report) for report in policy.reports]}
 
 
 def told(report: Report) -> dict[str, Any]:
-    """A report as JSON has it; its windows say their kind."""
+    """A report as JSON has it; its windows say their kind. How far it was closed is no part of what it is."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
+    del plain["closed_before_ms"]
     plain["windows"]["kind"] = type(report.windows).__name__.lower()
     return plain
 
 
-def from_text(text: str) -> Policy:
-    """The policy that a text was made of."""
-    plain: dict[str, Any] = json.loads(text)
+def policy_from_json(plain: Mapping[str, Any]) -> Policy:
+    """The policy that JSON was made of."""
     enums = {"time_of": TimeOf, "strategy": Strategy, "all_idle": AllIdle}
     chosen = {name: kind(plain[name]) for name, kind in enums.items()}
     return Policy(**{**plain, **chosen, "reports": tuple(map(report_of, plain["reports"]))})

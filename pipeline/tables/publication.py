@@ -4,7 +4,7 @@ Panes are small, so they are added up where they are committed, by delta-rs and 
 than a Spark job and a commit of Spark's for each batch.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from deltalake import DeltaTable, QueryBuilder
 from pipeline.frames import columns as c
 from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.count_results import CountResults
-from pipeline.tables.results import Results, committed, utc, values
+from pipeline.tables.results import Portion, Results, committed, utc, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.total_results import TotalResults
@@ -28,7 +28,7 @@ WITH placed AS (
   SELECT parts.*, window_start, window_end, fired_by
   FROM ({parts}) AS parts
   JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
-    ON pane_start = pane AND watermark < window_end + {allowed_lateness_ms}
+    ON pane_start = pane AND closed_until < window_end
 )
 SELECT
   to_timestamp_micros(window_start * 1000) AS window_start,
@@ -42,6 +42,10 @@ SELECT
 FROM {placed} WHERE pane_start >= window_start
 GROUP BY {keys} window_start, window_end
 """
+_MANY_PANES: Final = 4096
+"""A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
+_MANY_ROWS: Final = 1_000_000
+"""Of which a commit is made before more are added up."""
 _USERS: Final = "array_agg({}) AS users,"
 _SESSIONS_BEGUN: Final = "sum(CASE WHEN first_time > reach THEN 1 ELSE 0 END) AS sessions_begun,"
 # Also from panes before the window, for a session may have begun in them.
@@ -56,10 +60,10 @@ _REACHED: Final = """(
 class Parted(Protocol):
     """What adds up the panes of one kind of windows."""
 
-    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:
+    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
         """Rows of the result, and which rows of the table they replace; None for none.
 
-        `last_batches` maps each epoch to its last committed batch: panes of a later one are void.
+        Of panes those up to `batch` count, which is committed. `published` is the batch up to which the table is.
         """
 
 
@@ -70,17 +74,31 @@ class Publication:
         self._panes = DeltaTable(PANES.uri(warehouse))
         self._results = {report.name: Results(warehouse, report) for report in reports}
         self._kinds = {report.name: _kind(warehouse, report) for report in reports}
+        self._failed = set[str]()
 
-    def publish(self, dues: Mapping[str, Due], last_batches: Mapping[int, int], batch: int) -> None:
-        """Publishes each report's windows in one commit, a pure function of panes: doing it twice is harmless.
+    def publish(self, dues: Mapping[str, Due], batch: int) -> None:
+        """Publishes each report's windows, a pure function of panes: doing it twice is harmless.
 
-        Windows that fire for the first time are appended, with any other among them all are replaced. Raises Replaced
-        if a newer service has published.
+        In one commit, or in several where they are large: only the last one says that all of it is there. Windows
+        that fire for the first time are appended, with any other among them all are replaced. Raises Replaced if a
+        newer service has published.
         """
         self._panes.update_incremental()
         for name, due in dues.items():
-            rows, where = self._kinds[name].rows(due, last_batches, self._panes)
-            self._results[name].put(rows, where, batch)
+            # Of what failed on the way some may be there.
+            wanted = due.as_again() if name in self._failed else due
+            self._failed.add(name)
+            self._put(name, wanted, batch)
+            self._failed.remove(name)
+
+    def _put(self, name: str, due: Due, batch: int) -> None:
+        results = self._results[name]
+        portions = self._kinds[name].portions(due, batch, self._panes, results.published.batch)
+        last = next(portions)
+        for portion in portions:
+            results.put(*last, batch)
+            last = portion
+        results.finish(*last, batch, due.closed_until)
 
     def fence(self, names: Iterable[str], batch: int) -> None:
         """An empty publication of these reports, after which older processes can publish them no more."""
@@ -95,13 +113,29 @@ class WindowResults:
         self._report = report
         self._windows = windows
 
-    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:
-        """Rows of the result, and which they replace."""
-        if not due.fired | due.again:
-            return result_of(self._report).schema.empty_table(), None
-        sql = self._sql(due, last_batches)
-        found = pa.table(QueryBuilder().register(PANES.name, panes).execute(sql))
-        return self._with_users(found), _where(due) if due.again else None
+    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
+        """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
+        query = QueryBuilder().register(PANES.name, panes)
+        found, ends = [result_of(self._report).schema.empty_table()], list[int]()
+        for some in self._chunks(sorted(due.fired | due.again)):
+            if sum(map(len, found)) > _MANY_ROWS:
+                yield pa.concat_tables(found), _where(ends, due)
+                found, ends = [], []
+            ends += some
+            found.append(self._rows(some, due, batch, query))
+        yield pa.concat_tables(found), _where(ends, due)
+
+    def _rows(self, ends: Sequence[int], due: Due, batch: int, query: QueryBuilder) -> pa.Table:
+        schema = result_of(self._report).schema
+        return self._with_users(pa.table(query.execute(self._sql(ends, due, batch)))).select(schema.names).cast(schema)
+
+    def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
+        """Ends of windows, as many at a time as one statement may name with all their panes."""
+        size = max(1, _MANY_PANES // len(self._panes_of(ends[0]))) if ends else 1
+        return (ends[place : place + size] for place in range(0, len(ends), size))
+
+    def _panes_of(self, end: int) -> range:
+        return range(self._windows.begin(end) - self._report.session_gap_ms, end, self._report.pane_ms)
 
     def _with_users(self, rows: pa.Table) -> pa.Table:
         if c.UNIQUE_USERS not in self._report.measures:
@@ -111,23 +145,19 @@ class WindowResults:
         rows = rows.append_column(c.UNIQUE_USERS, pa.array(map(estimate, sketches), pa.int64()))
         return rows.append_column(c.USERS_SKETCH, pa.array(sketches, pa.binary()))
 
-    def _sql(self, due: Due, last_batches: Mapping[int, int]) -> str:
+    def _sql(self, ends: Sequence[int], due: Due, batch: int) -> str:
         report = self._report
-        windows = [(self._windows.begin(end), end) for end in due.fired | due.again]
         panes = [
-            (pane, start, end, due.fired_by[end])
-            for start, end in windows
-            for pane in range(start - report.session_gap_ms, end, report.pane_ms)
+            (pane, self._windows.begin(end), end, due.fired_by[end]) for end in ends for pane in self._panes_of(end)
         ]
         keys = "".join(f"{key}, " for key in report.keys)
         reached = _REACHED.format(keys=keys, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
         return _SQL.format(
             due=values(panes),
-            parts=committed(report, last_batches, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
+            parts=committed(report, batch, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
             keys=keys,
             measures=self._measures(),
             placed=reached if report.session_gap_ms else "placed",
-            allowed_lateness_ms=report.allowed_lateness_ms,
         )
 
     def _measures(self) -> str:
@@ -145,6 +175,8 @@ def _kind(warehouse: str, report: Report) -> Parted:
     return CountResults(report, windows) if isinstance(windows, Counts) else SessionResults(report, windows)
 
 
-def _where(due: Due) -> str:
-    ends = ", ".join(f"'{utc(end)}'" for end in sorted(due.fired | due.again))
-    return f"{c.WINDOW_END} IN ({ends})"
+def _where(ends: Sequence[int], due: Due) -> str | None:
+    """Which rows these windows replace; none, where all of them fire for the first time."""
+    if not due.again.intersection(ends):
+        return None
+    return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in ends)})"

@@ -1,15 +1,20 @@
 """A report's result table: one writer, whose commits are refused once a newer service has published."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
-from pipeline.tables.ledger import EPOCH, replaced
-from pipeline.tables.schemas import WRITER_APP, result_of
+from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, result_of
 from pipeline.tables.swap import swap
+from pipeline.tables.write import refuse_if_fenced
+from pipeline.time import rules
 from pipeline.time.report import Report
+from pipeline.time.states import Published
+
+Portion = tuple[pa.Table, str | None]
+"""Rows of a result, and which rows of the table they replace; None for none."""
 
 
 class Results:
@@ -20,38 +25,52 @@ class Results:
         self._schema = spec.schema
         self._table = DeltaTable(spec.uri(warehouse))
 
-    def put(self, rows: pa.Table, where: str | None, batch: int) -> None:
-        """Adds the rows, in the place of those for which `where` holds.
+    @property
+    def published(self) -> Published:
+        """How far this writer has published."""
+        return _published(self._table)
 
-        `batch` becomes the transaction version, by which a start knows how far publication came. Raises Replaced if a
-        newer service has published.
+    def put(self, rows: pa.Table, where: str | None, batch: int) -> None:
+        """Adds the rows, in the place of those for which `where` holds. Raises Replaced if a newer service published.
+
+        What is more than one commit holds is put first; `finish` says that all of it is there.
         """
-        data = rows.select(self._schema.names).cast(self._schema)
-        while not swap(self._table, data, where, Transaction(WRITER_APP, batch)):
-            # Somebody took the version: a newer service, or mere maintenance.
-            newest = (self._table.transaction_version(WRITER_APP) or 0) // EPOCH
-            if newest > batch // EPOCH:
-                raise replaced(newest, batch // EPOCH)
+        self._swap(rows, where, batch, [])
+
+    def finish(self, rows: pa.Table, where: str | None, batch: int, closed_until: int) -> None:
+        """The same, and on record with it: the report is published up to `batch`, and what ends by a time is final."""
+        final = max(closed_until, self.published.closed_until)
+        # A transaction's version is no less than 0, and no window ends before 1970.
+        closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
+        self._swap(rows, where, batch, [Transaction(WRITER_APP, batch), *closed])
 
     def fence(self, batch: int) -> None:
         """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
-        self.put(self._schema.empty_table(), None, batch)
+        self.finish(self._schema.empty_table(), None, batch, rules.NO_WATERMARK)
+
+    def _swap(self, rows: pa.Table, where: str | None, batch: int, transactions: list[Transaction]) -> None:
+        data = rows.select(self._schema.names).cast(self._schema)
+        while not swap(self._table, data, where, transactions):
+            # Somebody took the version: a newer service, or mere maintenance.
+            refuse_if_fenced(self._table, batch)
 
 
-def last_published(warehouse: str, report: Report) -> int | None:
-    """The batch up to which a report is published, None if never."""
-    return DeltaTable(result_of(report).uri(warehouse)).transaction_version(WRITER_APP)
+def published(warehouse: str, report: Report) -> Published:
+    """How far a report is published."""
+    return _published(DeltaTable(result_of(report).uri(warehouse)))
 
 
-def committed(report: Report, last_batches: Mapping[int, int], among: str = "true") -> str:
-    """SQL of a report's rows in `panes` that count, for which a condition holds.
+def _published(table: DeltaTable) -> Published:
+    final = table.transaction_version(CLOSED_APP)
+    return Published(table.transaction_version(WRITER_APP) or 0, rules.NO_WATERMARK if final is None else final)
 
-    `last_batches` maps each epoch to its last committed batch: panes of a later one are void.
+
+def committed(report: Report, batch: int, among: str = "true") -> str:
+    """SQL of a report's rows in `panes` up to a committed batch, for which a condition holds.
+
+    All of them count: what older processes left of batches that were never committed went when the epoch began.
     """
-    return (
-        f"SELECT panes.* FROM panes JOIN (VALUES {values(last_batches.items())}) AS lives (epoch, last) "  # noqa: S608 - our own names and numbers
-        f"ON batch / {EPOCH} = epoch AND batch <= last WHERE report = '{report.name}' AND {among}"
-    )
+    return f"SELECT * FROM panes WHERE report = '{report.name}' AND batch <= {batch} AND {among}"  # noqa: S608 - our own names
 
 
 def values(rows: Iterable[tuple[int, ...]]) -> str:

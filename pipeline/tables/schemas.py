@@ -15,7 +15,11 @@ from pipeline.time.report import Report
 from pipeline.time.totals import Totals
 
 WRITER_APP: Final = "tidemark"
-"""Application id of the transactions on a report's table; their version is the batch last published."""
+"""Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""
+CLOSED_APP: Final = "tidemark-closed"
+"""On a result table: windows that end no later than this version, in milliseconds, are closed and final."""
+COMPACTION_APP: Final = "tidemark-compaction"
+"""On `panes`, beside the appends of the batches, which it may overtake."""
 
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
@@ -33,6 +37,7 @@ class TableSpec:
     name: str
     schema: pa.Schema
     properties: dict[str, str] = field(default_factory=lambda: dict(_PROPERTIES))
+    partition_by: tuple[str, ...] = ()
 
     def uri(self, warehouse: str) -> str:
         """Where the table lives."""
@@ -64,10 +69,11 @@ LEDGER: Final = TableSpec(
                 "future",
                 "malformed",
                 "gap",
+                "lost",
             ),
             *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
             pa.field("slack", pa.list_(pa.struct(_longs("slack_ms", c.RECORDS)))),
-            pa.field("policy", pa.string()),
+            pa.field("opening", pa.string()),
         ]
     ),
 )
@@ -79,13 +85,16 @@ PANES: Final = TableSpec(
             pa.field(c.REPORT, pa.string()),
             *_longs(c.PANE_START),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL),
+            *_longs(c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
             pa.field(c.USERS, pa.binary()),
             *_longs(c.WINDOW_START_MS, c.WINDOW_END_MS),
         ]
     ),
-    # Publication looks panes up by batch, report and time: statistics of further columns would only cost.
+    # Publication looks panes up by batch and time: statistics of further columns would only cost.
     {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "3"},
+    # Each report is read, merged and dropped by itself.
+    partition_by=(c.REPORT,),
 )
 DEAD_LETTERS: Final = TableSpec(
     "dead_letters",
@@ -160,6 +169,7 @@ def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | 
             spec.schema,
             mode="ignore",
             name=spec.name,
+            partition_by=list(spec.partition_by),
             configuration={**spec.properties, **(properties or {})},
             raise_if_key_not_exists=False,
         )

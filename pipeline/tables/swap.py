@@ -1,40 +1,67 @@
-"""Compare-and-swap on a Delta table: a commit lands at exactly the version after the one its writer saw, or not."""
+"""Compare-and-swap on a Delta table: a commit lands at exactly the version after the one its writer saw, or not.
 
-from collections.abc import Callable
+Every commit carries a token. Where the store says that a commit failed, its writer looks whether it landed all the
+same: the answer to a request that did its work may be lost, and the next try then meets its own commit.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
-ONCE: Final = CommitProperties(max_commit_retries=0)
+from pipeline.tables.durable import sync
+
+TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
 
 
-def swap(table: DeltaTable, rows: pa.Table, where: str | None = None, transaction: Transaction | None = None) -> bool:
+def swap(table: DeltaTable, rows: pa.Table, where: str | None = None, transactions: Sequence[Transaction] = ()) -> bool:
     """Appends the rows, or puts them in the place of those for which `where` holds.
 
     False if somebody else took the version: the handle has then moved on, and what was read before may be outdated.
     Raises DeltaError where the table refuses for another reason.
     """
-    once = CommitProperties(max_commit_retries=0, app_transactions=[transaction]) if transaction else ONCE
-    if where is None:
-        return attempt(table, lambda: write_deltalake(table, rows, mode="append", commit_properties=once))
-    return attempt(
-        table, lambda: write_deltalake(table, rows, mode="overwrite", predicate=where, commit_properties=once)
-    )
+
+    def write(properties: CommitProperties) -> None:
+        if where is None:
+            write_deltalake(table, rows, mode="append", commit_properties=properties)
+        else:
+            write_deltalake(table, rows, mode="overwrite", predicate=where, commit_properties=properties)
+
+    return attempt(table, write, transactions)
 
 
-def attempt(table: DeltaTable, act: Callable[[], object]) -> bool:
-    """Whether `act` could commit to the table; False, with the handle moved on, if somebody else's commit was first.
+def attempt(
+    table: DeltaTable,
+    act: Callable[[CommitProperties], object],
+    transactions: Sequence[Transaction] = (),
+    retries: int = 0,
+) -> bool:
+    """Whether what `act` commits with the properties that it is given has landed, and is safe from a power cut.
 
-    Raises DeltaError where the table refuses for another reason.
+    False, with the handle moved on, if somebody else's commit was first. With `retries` a commit may also land after
+    others that do not touch what it read; then it needs a transaction, or a lost answer would let it land twice.
+    Raises DeltaError or OSError where the store refuses for another reason.
     """
-    seen = table.version()
+    seen, token = table.version(), uuid.uuid4().hex
+    properties = CommitProperties(
+        custom_metadata={TOKEN: token}, max_commit_retries=retries, app_transactions=list(transactions)
+    )
     try:
-        act()
-    except CommitFailedError:
-        table.update_incremental()
-        if table.version() == seen:
+        act(properties)
+    except (DeltaError, OSError) as error:
+        if not _landed(table, seen, token):
+            if isinstance(error, CommitFailedError) and table.version() > seen:
+                return False
             raise
-        return False
+    sync(table.table_uri, range(seen + 1, table.version() + 1))
     return True
+
+
+def _landed(table: DeltaTable, seen: int, token: str) -> bool:
+    """Whether one of the versions after `seen` is the commit with this token; moves the handle on to the newest."""
+    table.update_incremental()
+    newer = table.version() - seen
+    return newer > 0 and any(commit.get(TOKEN) == token for commit in table.history(newer))

@@ -4,7 +4,7 @@ A session is settled when no event that is not too late can join it; compaction 
 a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
 from pipeline.tables.islands import Islands, panes_of
-from pipeline.tables.results import committed, moments
+from pipeline.tables.results import Portion, committed, moments
 from pipeline.tables.schemas import CORRECTIONS, PANES
 from pipeline.time.report import Report
 from pipeline.time.totals import Totals
@@ -47,25 +47,25 @@ class TotalResults:
         self._report = report
         self._gap_ms = windows.gap_ms
 
-    def rows(self, due: Due, last_batches: Mapping[int, int], panes: DeltaTable) -> tuple[pa.Table, str | None]:  # noqa: ARG002 - all of it is due
+    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
-        found = _of_users(pa.concat_tables([*self._sessions(last_batches, panes, settled=0), self._corrected()]))
+        found = _of_users(pa.concat_tables([*self._sessions(batch, panes, settled=0), self._corrected()]))
         seen = {"first_seen": moments(found[c.FIRST_TIME]), "last_seen": moments(found[c.LAST_TIME])}
         same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
         # A user who is known from corrections alone was there once.
         sessions = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1)}
         rows = pa.table({**same, **seen, **sessions, c.PUBLISHED_BATCH: found[c.BATCH]})
-        return rows, f"{c.USER_ID} IS NOT NULL"
+        yield rows, f"{c.USER_ID} IS NOT NULL"
 
-    def compacted(self, last_batches: Mapping[int, int], panes: DeltaTable, settled: int) -> pa.Table:
+    def compacted(self, batch: int, panes: DeltaTable, settled: int) -> pa.Table:
         """Rows of `panes`: one per user for what is settled, that is, ended before `settled`; one per other session."""
-        done, others = self._sessions(last_batches, panes, settled)
+        done, others = self._sessions(batch, panes, settled)
         name = self._report.name
         return pa.concat_tables([panes_of(_of_users(done), name), panes_of(others.drop_columns(c.SESSIONS), name)])
 
-    def _sessions(self, last_batches: Mapping[int, int], panes: DeltaTable, settled: int) -> tuple[pa.Table, pa.Table]:
+    def _sessions(self, batch: int, panes: DeltaTable, settled: int) -> tuple[pa.Table, pa.Table]:
         """The sessions that ended before `settled`, of which some are counted already, and the others."""
-        sql = _SQL.format(parts=committed(self._report, last_batches))
+        sql = _SQL.format(parts=committed(self._report, batch))
         rows = _typed(pa.table(QueryBuilder().register(PANES.name, panes).execute(sql)))
         counted, parts = rows.filter(pc.is_valid(rows[c.SESSIONS])), rows.filter(pc.is_null(rows[c.SESSIONS]))
         found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._gap_ms).joined()

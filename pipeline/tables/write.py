@@ -1,21 +1,41 @@
 """Writing ahead: a batch's rows before its commit. They are void until the ledger has the batch."""
 
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Transaction
 
-from pipeline.tables.schemas import TableSpec
+from pipeline.tables.ledger import replaced
+from pipeline.tables.schemas import COMPACTION_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
+from pipeline.time.batch import EPOCH
 
 
 class Appender:
-    """Appends to one table, from one thread at a time."""
+    """Appends to one table, from one thread at a time; refused once a newer service has fenced the table."""
 
     def __init__(self, spec: TableSpec, warehouse: str) -> None:
         self._schema = spec.schema
         self._table = DeltaTable(spec.uri(warehouse))
 
-    def append(self, rows: pa.Table) -> None:
-        """Adds the rows in one commit; none at all if there are none."""
+    def append(self, rows: pa.Table, batch: int) -> None:
+        """Adds a batch's rows in one commit; none at all if there are none. Raises Replaced."""
         data = rows.select(self._schema.names).cast(self._schema)
         while len(data) and not swap(self._table, data):
-            pass  # maintenance took the version
+            # Maintenance took the version, or a newer service.
+            refuse_if_fenced(self._table, batch)
+
+
+def fence(table: DeltaTable, schema: pa.Schema, batch: int) -> None:
+    """An empty commit, after which nothing that an older process still writes can land. Raises Replaced.
+
+    So what is void, and was written before it, can be removed once and for all.
+    """
+    transactions = [Transaction(app, batch) for app in (WRITER_APP, COMPACTION_APP)]
+    while not swap(table, schema.empty_table(), None, transactions):
+        refuse_if_fenced(table, batch)
+
+
+def refuse_if_fenced(table: DeltaTable, batch: int) -> None:
+    """Raises Replaced if a newer service has fenced the table than the one whose batch this is."""
+    newest = (table.transaction_version(WRITER_APP) or 0) // EPOCH
+    if newest > batch // EPOCH:
+        raise replaced(newest, batch // EPOCH)

@@ -1,94 +1,52 @@
 """The windows of every report, side by side."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from pipeline.time import rules
 from pipeline.time.counts import Counts
 from pipeline.time.report import Periodic, Report
-from pipeline.time.sessions import Sessions
+from pipeline.time.states import CountState, Moved, PeriodicState, Published, SessionState, State, Steps, TotalState
 from pipeline.time.totals import Totals
-from pipeline.time.windows import CountLife, Due, SessionLife, TotalLife, Windows
+from pipeline.time.windows import Due
 
 Dues = Mapping[str, Due]
-"""What is due of each report, by its name; a report of which nothing is due is not in it."""
+"""What is due of each report, by its name; a report of which nothing is due is not in it, or its due is false."""
+States = Mapping[str, State]
+"""What each report's windows have come to, by its name."""
 
 
-class Lives:
-    """What each report's windows have come to."""
-
-    def __init__(self, reports: Sequence[Report]) -> None:
-        self._reports = {report.name: report for report in reports}
-        self._lives = {report.name: _life(report) for report in reports}
-
-    def restore(
-        self, name: str, panes: Iterable[int], published_batch: int, watermarks: Collection[tuple[int, int]]
-    ) -> None:
-        """A report as the tables tell of it: its panes, the batch last published, all (watermark, batch) in order."""
-        report = self._reports[name]
-        lateness = report.allowed_lateness_ms
-        published = reached_by(published_batch, watermarks)
-        if isinstance(report.windows, Counts):
-            self._lives[name] = CountLife(published_batch)
-            return
-        if isinstance(report.windows, Sessions):
-            self._lives[name] = SessionLife.restored(lateness, published, watermarks)
-            return
-        if isinstance(report.windows, Totals):
-            # What has come since they were last written is not known.
-            self._lives[name] = TotalLife(report.windows.every_ms, stale=True)
-            return
-        known = {end for end in _ends(panes, report.windows) if not rules.has_closed(end, published, lateness)}
-        self._lives[name] = Windows.restored(report.windows, lateness, known, watermarks)
-
-    def after_batch(self, panes: Collection[int], before: int | None, after: int | None, batch: int) -> Dues:
-        """What a batch makes due that counted events in `panes` and moved the watermark."""
-        dues = {}
-        for name, life in self._lives.items():
-            if isinstance(life, CountLife):
-                dues[name] = life.after_batch(batch, counted=bool(panes))
-            elif isinstance(life, SessionLife):
-                dues[name] = life.after_batch(before, after, batch, counted=bool(panes))
-            elif isinstance(life, TotalLife):
-                dues[name] = life.after_batch(before, after, counted=bool(panes))
-            else:
-                counted = _ends(panes, life.windows)
-                near = _ends(_followed(panes, self._reports[name]), life.windows)
-                dues[name] = life.after_batch(counted, before, after, batch, near)
-        return dues
-
-    def at_start(self, watermark: int | None) -> Dues:
-        """What a start publishes again: all that has fired and is not known to be closed and published."""
-        return {
-            name: life.at_start() if isinstance(life, CountLife) else life.at_start(watermark)
-            for name, life in self._lives.items()
-        }
+def begun(reports: Iterable[Report]) -> States:
+    """The states of reports of which there is nothing yet."""
+    return {report.name: restored(report, (), Published(), ()) for report in reports}
 
 
-def reached_by(batch: int, watermarks: Iterable[tuple[int, int]]) -> int:
-    """The watermark after a batch, given each watermark and the first batch that reached it."""
-    return max((watermark for watermark, first in watermarks if first <= batch), default=rules.NO_WATERMARK)
+def restored(report: Report, panes: Iterable[int], published: Published, steps: Steps) -> State:
+    """A report's state as the tables tell of it: starts of its panes, how far it is published, (watermark, batch)."""
+    windows = report.windows
+    if isinstance(windows, Periodic):
+        return PeriodicState.restored(report, windows, panes, published, steps)
+    if isinstance(windows, Counts):
+        return CountState(published.batch)
+    if isinstance(windows, Totals):
+        # What has come since they were last written is not known.
+        return TotalState(windows.every_ms, stale=True)
+    return SessionState(report, published.closed_until, steps)
 
 
-def _ends(panes: Iterable[int], windows: Periodic) -> set[int]:
-    return {end for pane in {windows.pane_start(pane) for pane in panes} for end in windows.ends(pane)}
+def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> Moved:
+    """What a batch did, with watermarks that may not be there."""
+    return Moved(batch, panes, *(rules.NO_WATERMARK if time is None else time for time in (before, after)))
 
 
-def _followed(panes: Iterable[int], report: Report) -> set[int]:
-    """Panes in which a session may no longer begin, now that there are events in `panes`."""
-    if not report.session_gap_ms:
-        return set()
-    step, gap_ms = report.pane_ms, report.session_gap_ms
-    return {after for pane in panes for after in range(pane + step, pane + gap_ms + 1, step)}
+def after_batch(states: States, step: Moved) -> tuple[Dues, States]:
+    """What a batch makes due, and the states that it leads to."""
+    return _split({name: state.after_batch(step) for name, state in states.items()})
 
 
-def _life(report: Report) -> Windows | SessionLife | CountLife | TotalLife:
-    if isinstance(report.windows, Counts):
-        return CountLife()
-    if isinstance(report.windows, Totals):
-        return TotalLife(report.windows.every_ms)
-    if isinstance(report.windows, Periodic):
-        return Windows(report.windows, report.allowed_lateness_ms)
-    return SessionLife(report.allowed_lateness_ms)
+def at_start(states: States, watermark: int | None, batch: int) -> tuple[Dues, States]:
+    """What a start with this batch id publishes again: all that has fired and is not known to be final."""
+    frontier = rules.NO_WATERMARK if watermark is None else watermark
+    return _split({name: state.at_start(frontier, batch) for name, state in states.items()})
 
 
 def then(first: Dues, later: Dues) -> Dues:
@@ -99,3 +57,7 @@ def then(first: Dues, later: Dues) -> Dues:
 def anything(dues: Dues) -> bool:
     """Whether there is anything to publish."""
     return any(dues.values())
+
+
+def _split(found: Mapping[str, tuple[Due, State]]) -> tuple[Dues, States]:
+    return {name: due for name, (due, _) in found.items()}, {name: state for name, (_, state) in found.items()}

@@ -30,6 +30,8 @@ class Report:
     """Of `page_views`, `clicks`, and in windows of time `unique_users` and `sessions_begun`: what its table tells."""
     session_gap_ms: int = 0
     """For `sessions_begun`: a user's events that follow one another within it are one session."""
+    closed_before_ms: int = rules.NO_WATERMARK
+    """Windows that end no later were closed before the epoch began, whatever the settings say now."""
 
     @property
     def grouped_by(self) -> tuple[str, ...]:
@@ -62,16 +64,23 @@ class Report:
         """Whether an event may belong to several of its windows."""
         return isinstance(self.windows, Grid) and self.windows.slide_ms < self.windows.size_ms
 
+    def closed_until(self, watermark: int | None) -> int:
+        """Windows that end no later have closed: the watermark has come to their end plus the allowed lateness.
+
+        What was closed stays closed, so a longer allowed lateness opens no window again.
+        """
+        frontier = rules.NO_WATERMARK if watermark is None else watermark
+        return max(self.closed_before_ms, frontier - self.allowed_lateness_ms)
+
     def cutoff(self, watermark: int | None) -> int:
         """Events before this time are too late: every window they would belong to has closed."""
-        frontier = rules.NO_WATERMARK if watermark is None else watermark
-        return self.windows.earliest_after(frontier - self.allowed_lateness_ms)
+        return self.windows.earliest_after(self.closed_until(watermark))
 
     def whole_from(self, watermark: int | None) -> int:
         """Events from this time on are in time for every window of theirs; only where windows overlap is it another."""
         if watermark is None or not isinstance(self.windows, Grid):
             return self.cutoff(watermark)
-        return self.windows.reached(watermark - self.allowed_lateness_ms)
+        return self.windows.reached(self.closed_until(watermark))
 
     def too_late_at(self, time: int) -> int:
         """The watermark at which an event becomes too late: then the last window that it would belong to closes."""

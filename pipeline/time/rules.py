@@ -17,16 +17,6 @@ LATEST_EVENT_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: a later event time is not a time but garbage."""
 
 
-def has_fired(window_end: Any, watermark: Any) -> Any:
-    """A window fires when the watermark reaches its end."""
-    return watermark >= window_end
-
-
-def has_closed(window_end: Any, watermark: Any, allowed_lateness_ms: int) -> Any:
-    """A window closes when the watermark reaches its end plus the allowed lateness; then nothing changes it."""
-    return watermark >= window_end + allowed_lateness_ms
-
-
 def is_future(event_time: Any, kafka_timestamp: Any, max_future_skew_ms: int) -> Any:
     """An event that claims to come from further ahead of its Kafka timestamp than clocks may differ."""
     return event_time > kafka_timestamp + max_future_skew_ms

@@ -49,6 +49,11 @@ class Frontier:
     partitions: Mapping[int, PartitionState]
     watermark: int | None = None
 
+    @property
+    def positions(self) -> Mapping[int, int]:
+        """The next offset to read, per partition."""
+        return {number: state.position for number, state in self.partitions.items()}
+
     def settled(self, log_ends: Mapping[int, int], now: int, policy: Policy) -> "Frontier":
         """Re-evaluates idleness, then moves the watermark: never back, and not at all if every partition is idle."""
         partitions = {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipeline.app import open_service
-from pipeline.frames.checks import DETAILS, Check
+from pipeline.time.checks import DETAILS, Check
 from producers.encode import encode_one, header
 from schemas import load_schemas
 from tests.conservation import assert_conserved

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.app import open_service
-from pipeline.frames.checks import DETAILS, Check
 from pipeline.settings import Settings
+from pipeline.time.checks import DETAILS, Check
 from producers.cli import main as produce
 from producers.truth import COUNTS, Truth
 from tests.against_truth import assert_tells_the_truth

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipeline.batch import Batch, Tallies, Tally
 from prometheus_client import generate_latest
 
-from pipeline.batch import Batch, Tallies, Tally
 from pipeline.errors import TransientError
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings, Settings

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.batch import Statistic, Tallies
-from pipeline.frames.checks import Check
+
+from pipeline.time.checks import Check
 from pipeline.time.grid import Grid
 from pipeline.time.verdicts import Policy, Verdict, judge
 from pipeline.time.watermark import Frontier, PartitionState

@@ -1,0 +1,96 @@
+"""What a power cut may not take: on a local file system a commit counts when its files and their folders are synced.
+
+Neither delta-rs nor its object store calls fsync, so a file that was linked into place may be empty after a power cut.
+Object stores answer when the data is safe; there is nothing to do for them.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlparse
+
+import structlog
+
+_LOG: Final = "_delta_log"
+_MAGIC: Final = b"PAR1"
+"""With which a whole Parquet file ends."""
+_log = structlog.get_logger()
+
+
+def sync(uri: str, versions: Iterable[int]) -> None:
+    """Makes some versions of a local table safe: the data files that they add first, then the log entries.
+
+    Raises OSError where the disk cannot.
+    """
+    folder = local(uri)
+    if folder is None:
+        return
+    for version in versions:
+        entry = _entry(folder, version)
+        if entry.exists():  # maintenance of another process may have removed it since
+            files = [folder / unquote(add["path"]) for add in _adds(entry)]
+            _sync_all([*files, *{parent for one in files for parent in _parents(one, folder)}, entry, entry.parent])
+
+
+def mend(uri: str) -> None:
+    """Takes back the last versions of a local table that a power cut left unfinished.
+
+    They were never synced, so nobody has relied on them: each writer syncs its commit before it goes on.
+    """
+    folder = local(uri)
+    if folder is None or not (folder / _LOG).is_dir():
+        return
+    for entry in sorted((folder / _LOG).glob("[0-9]*.json"), reverse=True):
+        if _is_whole(entry, folder):
+            return
+        _log.warning("a commit that was cut off is taken back", table=uri, entry=entry.name)
+        entry.rename(entry.with_suffix(".torn"))
+
+
+def local(uri: str) -> Path | None:
+    """The folder of a table on a local file system; None for any other store."""
+    parsed = urlparse(uri)
+    if parsed.scheme == "file":
+        return Path(unquote(parsed.path))
+    return None if "://" in uri else Path(uri)
+
+
+def _entry(folder: Path, version: int) -> Path:
+    return folder / _LOG / f"{version:020}.json"
+
+
+def _adds(entry: Path) -> list[dict[str, Any]]:
+    actions = [json.loads(line) for line in entry.read_text().splitlines()]
+    return [action["add"] for action in actions if "add" in action]
+
+
+def _parents(file: Path, folder: Path) -> Iterable[Path]:
+    """The folders of a file, up to that of the table, and the one in which that is."""
+    return [parent for parent in file.parents if parent == folder.parent or folder in (parent, *parent.parents)]
+
+
+def _is_whole(entry: Path, folder: Path) -> bool:
+    try:
+        adds = _adds(entry)
+    except ValueError:
+        return False
+    return entry.stat().st_size > 0 and all(_has(folder / unquote(add["path"]), add["size"]) for add in adds)
+
+
+def _has(file: Path, size: int) -> bool:
+    if not file.exists() or file.stat().st_size != size:
+        return False
+    with file.open("rb") as data:
+        data.seek(-len(_MAGIC), os.SEEK_END)
+        return data.read() == _MAGIC
+
+
+def _sync_all(paths: Iterable[Path]) -> None:
+    for path in dict.fromkeys(paths):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

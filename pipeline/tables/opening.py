@@ -1,0 +1,53 @@
+"""What an epoch goes by, as text in the ledger rows that open it: what a reader needs who has no settings."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+from pipeline.tables.policies import policy_from_json, policy_to_json
+from pipeline.time import rules
+from pipeline.time.verdicts import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A watermark that was put back by hand, and why."""
+
+    watermark: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The rules of an epoch, and what it found when it began; times in milliseconds."""
+
+    policy: Policy
+    closed: Mapping[str, int]
+    """By report, also those that are not configured now: windows that end no later were closed before."""
+    cluster_id: str | None = None
+    topic_id: str | None = None
+    last_batch: int = 0
+    """The last batch before the epoch that opened none; what the tables have of later ones is void."""
+    reset: Reset | None = None
+
+    def to_text(self) -> str:
+        """As JSON."""
+        plain: dict[str, Any] = {name: getattr(self, name) for name in ("cluster_id", "topic_id", "last_batch")}
+        reset = asdict(self.reset) if self.reset else None
+        return json.dumps({"policy": policy_to_json(self.policy), "closed": {**self.closed}, **plain, "reset": reset})
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """The one that a text was made of; its reports know how far they were closed."""
+        plain: dict[str, Any] = json.loads(text)
+        policy, closed, reset = policy_from_json(plain["policy"]), plain["closed"], plain["reset"]
+        return cls(**{**plain, "policy": with_closed(policy, closed), "reset": Reset(**reset) if reset else None})
+
+
+def with_closed(policy: Policy, closed: Mapping[str, int]) -> Policy:
+    """The policy whose reports know how far they were closed before the epoch."""
+    reports = (
+        replace(report, closed_before_ms=closed.get(report.name, rules.NO_WATERMARK)) for report in policy.reports
+    )
+    return replace(policy, reports=tuple(reports))

@@ -1,0 +1,29 @@
+"""What settings that changed between two starts may not change: what was closed, and what a watermark means."""
+
+from collections.abc import Iterable, Mapping
+
+from pipeline.time import rules
+from pipeline.time.verdicts import Policy
+
+
+def closed(before: Policy, known: Mapping[str, int], watermark: int | None, reports: Iterable[str]) -> dict[str, int]:
+    """How far each report is closed when an epoch begins; windows that end no later stay so. Milliseconds.
+
+    `before` are the rules of the epoch before, `known` how far reports were closed when that began, among them such as
+    were not configured any more; `reports` are those configured now. A report that goes keeps what it has shown: it is
+    closed up to the watermark, for what it had open is dropped. One that is new is closed where all others are.
+    """
+    configured = set(reports)
+    frontier = rules.NO_WATERMARK if watermark is None else watermark
+    stood = {report.name: report.closed_until(watermark) for report in before.reports}
+    here = {name: time if name in configured else max(time, frontier) for name, time in {**known, **stood}.items()}
+    floor = min(stood.values(), default=rules.NO_WATERMARK)
+    return here | dict.fromkeys(configured - here.keys(), floor)
+
+
+def measures_alike(before: Policy, now: Policy) -> bool:
+    """Whether the highest event times of before mean the same now.
+
+    Where another time counts, or something else moves the watermark, they would make it jump.
+    """
+    return (before.time_of, before.strategy, before.marker) == (now.time_of, now.strategy, now.marker)
