@@ -11,10 +11,10 @@ from rich.table import Table
 from pipeline.frames import columns as c
 from pipeline.tables.compaction import Compaction
 from pipeline.tables.layout import create_tables
-from pipeline.tables.ledger import EPOCH
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
+from pipeline.time.batch import EPOCH
 from pipeline.time.grid import Grid
 from pipeline.time.report import Report
 from pipeline.time.windows import Due
@@ -31,9 +31,9 @@ def seconds_to_publish(batches: int, users: int, work: Path) -> dict[int, dict[s
     panes, compaction = Appender(PANES, warehouse), Compaction(warehouse, [REPORT])
     found = {}
     for number in range(1, batches + 1):
-        panes.append(_rows(number, users))
+        panes.append(_rows(number, users), EPOCH + number)
         if number % _COMPACT_EVERY == 0:
-            compaction({1: EPOCH + number}, EPOCH + number, 0)
+            compaction(EPOCH + number, 0)
         if number in (_COMPACT_EVERY, batches):
             found[number] = _published(warehouse, number)
     return found
@@ -42,7 +42,9 @@ def seconds_to_publish(batches: int, users: int, work: Path) -> dict[int, dict[s
 def _rows(number: int, users: int) -> pa.Table:
     names = [f"user-{(number * users + place) % (10 * users)}" for place in range(users)]
     told = {c.BATCH: EPOCH + number, c.REPORT: REPORT.name, c.PANE_START: 0, c.PAGE_VIEWS: 1, c.CLICKS: 0}
-    columns = {name: pa.repeat(pa.scalar(value), users) for name, value in {**told, c.WATERMARK: 0}.items()}
+    columns = {
+        name: pa.repeat(pa.scalar(value), users) for name, value in {**told, c.WATERMARK: 0, c.CLOSED_UNTIL: 0}.items()
+    }
     empty = {name: pa.nulls(users) for name in PANES.schema.names if name not in columns}
     return pa.table({**empty, **columns, c.USER_ID: pa.array(names), c.LATE_EVENTS: pa.repeat(pa.scalar(0), users)})
 
@@ -51,7 +53,7 @@ def _published(warehouse: str, number: int) -> dict[str, float]:
     publication = Publication(warehouse, [REPORT])
     due = {REPORT.name: Due(again=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})}
     began = time.perf_counter()
-    publication.publish(due, {1: EPOCH + number}, EPOCH + number)
+    publication.publish(due, EPOCH + number)
     seconds = time.perf_counter() - began
     table = DeltaTable(PANES.uri(warehouse))
     return {"seconds": seconds, "files": len(table.file_uris()), "rows": table.to_pyarrow_table().num_rows}

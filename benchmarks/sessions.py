@@ -12,13 +12,15 @@ from rich.table import Table
 from pipeline.frames import columns as c
 from pipeline.tables.compaction import Compaction
 from pipeline.tables.layout import create_tables
-from pipeline.tables.ledger import EPOCH
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.write import Appender
+from pipeline.time import lives
+from pipeline.time.batch import EPOCH
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
-from pipeline.time.windows import Due, SessionLife
+from pipeline.time.states import SessionState
+from pipeline.time.windows import Due
 
 _FEW: Final = 10
 _BEGIN_MS: Final = 1_700_000_000_000
@@ -36,18 +38,20 @@ def seconds_to_publish(batches: int, rows: int, work: Path) -> dict[int, dict[st
     """After ten batches since a compaction and after `batches`, each with so many partial sessions."""
     warehouse = str(work / "sessions")
     create_tables(warehouse, [REPORT])
-    panes, life, due = Appender(PANES, warehouse), SessionLife(REPORT.allowed_lateness_ms), Due()
+    panes, state, due = Appender(PANES, warehouse), SessionState(REPORT), Due()
     found: dict[int, dict[str, float]] = {}
     for number in range(1, 2 * batches + 1):
-        panes.append(_rows(number, rows))
-        due = due.then(life.after_batch(_watermark(number - 1), _watermark(number), EPOCH + number, counted=True))
+        panes.append(_rows(number, rows), EPOCH + number)
+        step = lives.moved(EPOCH + number, {_time(number)}, _watermark(number - 1), _watermark(number))
+        new, state = state.after_batch(step)
+        due = due.then(new)
         since = number - batches
         if since in (0, _FEW - 1, _FEW, batches - 1, batches):
             row, due = _published(warehouse, due, number), Due()
             # What is measured replaces what the batch before it has published.
             found |= {since: row} if since in (_FEW, batches) else {}
         if since == 0:
-            Compaction(warehouse, [REPORT])({1: EPOCH + number}, EPOCH + number, _watermark(number))
+            Compaction(warehouse, [REPORT])(EPOCH + number, _watermark(number))
     return found
 
 
@@ -74,6 +78,7 @@ def _rows(number: int, rows: int) -> pa.Table:
         c.USER_ID: [f"user-{user}" for user in users],
     }
     same = {c.BATCH: EPOCH + number, c.WATERMARK: _watermark(number - 1), c.CLICKS: 0, c.LATE_EVENTS: 0}
+    same |= {c.CLOSED_UNTIL: REPORT.closed_until(_watermark(number - 1))}
     fixed = {name: pa.repeat(pa.scalar(value), rows) for name, value in {**same, c.REPORT: REPORT.name}.items()}
     empty = {name: pa.nulls(rows) for name in PANES.schema.names}
     return pa.table({**empty, **fixed, **{name: pa.array(values) for name, values in told.items()}})
@@ -82,7 +87,7 @@ def _rows(number: int, rows: int) -> pa.Table:
 def _published(warehouse: str, due: Due, number: int) -> dict[str, float]:
     publication = Publication(warehouse, [REPORT])
     began = time.perf_counter()
-    publication.publish({REPORT.name: due}, {1: EPOCH + number}, EPOCH + number)
+    publication.publish({REPORT.name: due}, EPOCH + number)
     seconds = time.perf_counter() - began
     panes, shown = (DeltaTable(spec.uri(warehouse)).to_pyarrow_table().num_rows for spec in (PANES, result_of(REPORT)))
     return {"seconds": seconds, "rows": panes, "sessions": shown}

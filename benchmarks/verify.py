@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from benchmarks.errors import BenchmarkError
-from pipeline.tables.ledger import EPOCH
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS
+from pipeline.time.batch import EPOCH
 from pipeline.time.verdicts import Verdict
 
 _REJECTED = [verdict.value for verdict in Verdict if verdict is not Verdict.COUNTED]

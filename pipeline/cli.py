@@ -83,6 +83,12 @@ def _advise(arguments: Sequence[str]) -> int:
     return advise(arguments)
 
 
+def _reset_watermark(arguments: Sequence[str]) -> int:
+    from pipeline.reset import reset_watermark
+
+    return reset_watermark(arguments)
+
+
 def _say(error: Exception, code: int) -> int:
     print(f"tidemark: {error}", file=sys.stderr)
     return code
@@ -92,6 +98,7 @@ _VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "advise": _advise,
     "correct": _correct,
     "live": _live,
+    "reset-watermark": _reset_watermark,
     "run": _run,
     "status": _status,
 }

@@ -36,5 +36,14 @@ def milliseconds(value: timedelta) -> int:
     return value // timedelta(milliseconds=1)
 
 
+def _or_off(value: Any) -> Any:
+    if value == "off":
+        return None
+    parsed = parse_duration(value)
+    return _not_negative(parsed) if isinstance(parsed, timedelta) else parsed
+
+
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative)]
+DurationOrOff = Annotated[timedelta | None, BeforeValidator(_or_off)]
+"""None where it says `off`."""
 PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive)]

@@ -17,7 +17,7 @@ from pydantic_settings import (
 )
 
 from pipeline.begin import parse_begin
-from pipeline.durations import Duration, PositiveDuration, milliseconds
+from pipeline.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from pipeline.time.calendar import Calendar, has_whole_parts
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
@@ -82,6 +82,9 @@ class TimeSettings(_Section):
     """How long a partition may be silent before it stops holding the watermark."""
     max_future_skew: Duration = timedelta(minutes=5)
     """How far ahead of its Kafka timestamp an event time may be."""
+    max_ahead_of_clock: DurationOrOff = timedelta(minutes=5)
+    """How far ahead of the service's clock the time that counts may be, or `off`: one wrong clock of a producer would
+    else take the watermark along, for the Kafka timestamp may be its own."""
 
     @model_validator(mode="after")
     def _marker_belongs_to_punctuated(self) -> Self:
@@ -268,6 +271,7 @@ class Settings(BaseSettings):
             marker=self.time.marker,
             lag_ms=milliseconds(self.time.lag),
             all_idle=self.time.all_idle,
+            max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
         )
 
     def _totals(self) -> list[Report]:

@@ -1,5 +1,6 @@
 """Services for tests: small, on ports of their own, all on the one Spark session of the process."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1
 
 class Clock:
     """A clock that stands still until it is moved."""
+
+    @staticmethod
+    def real() -> int:
+        """The time of day, for what a real clock judges."""
+        return time.time_ns() // 1_000_000
 
     def __init__(self, now_ms: int = 1_000_000) -> None:
         self.now_ms = now_ms
@@ -28,5 +34,7 @@ def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -
     """Settings that read a topic from its beginning; `sections` replace the ones here, but `kafka` adds to them."""
     kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
     spark = {"conf": {"spark.driver.memory": "1g"}}
+    # Tests tell stories of other days than their clocks show.
+    time = {"max_ahead_of_clock": "off", **sections.pop("time", {})}
     told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
-    return Settings(**{**told, **sections, "kafka": kafka | sections.get("kafka", {})})
+    return Settings(**{**told, **sections, "time": time, "kafka": kafka | sections.get("kafka", {})})

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pipeline.settings import Settings
-from pipeline.tables.policies import from_text, to_text
+from pipeline.tables.opening import Opening, Reset
 
 WINDOWS = [
     {"size": "10m", "slide": "1m", "offset": "5s"},
@@ -18,10 +18,18 @@ WINDOWS = [
 def test_every_kind_of_window_comes_back(window: dict[str, str]) -> None:
     reports = {"one": {"keys": ["user_id", "page_url"], "where": "event_type = 'click'"}, "other": {"window": window}}
     policy = Settings(time={"bound": "7s", "of": "ingestion"}, reports=reports).policy()  # type: ignore[arg-type]
-    assert from_text(to_text(policy)) == policy
+    opening = Opening(policy, {}, "cluster", "topic", 17, Reset(5, "a clock was wrong"))
+    assert Opening.from_text(opening.to_text()) == opening
+
+
+def test_its_reports_know_how_far_they_were_closed() -> None:
+    opening = Opening(Settings().policy(), {"page_views": 60_000, "gone": 5})
+    read = Opening.from_text(opening.to_text())
+    assert read.closed == opening.closed
+    assert {report.name: report.closed_until(None) for report in read.policy.reports}["page_views"] == 60_000
 
 
 def test_the_text_is_json_that_says_what_the_windows_are() -> None:
-    told = json.loads(to_text(Settings().policy()))
+    told = json.loads(Opening(Settings().policy(), {}).to_text())["policy"]
     assert told["bound_ms"] == 10_000
     assert told["reports"][0]["windows"]["kind"] == "grid"

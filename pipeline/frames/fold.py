@@ -64,7 +64,7 @@ class Fold:
         told = (c.KAFKA_TIMESTAMP, f"{_EVENT}.*", c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
         self._flat = [*kafka, *map(F.col, told)]
         time = time_of(policy, F.col(_NOW))
-        check = check_of(schemas, policy, _late(policy, time))
+        check = check_of(schemas, policy, _late(policy, time), F.col(_NOW))
         self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
         self._keyed = [*self._key(), *_summed(policy)]
         sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})

@@ -24,11 +24,14 @@ def time_of(policy: Policy, now: Column) -> Column:
     }[policy.time_of]
 
 
-def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Column]) -> Column:
-    """The code of the first check that a decoded record fails; `late` are the checks that need a time to be trusted."""
+def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Column], now: Column) -> Column:
+    """The code of the first check that a decoded record fails; `late` are the checks that need a time to be trusted.
+
+    `now` is the clock when the batch began.
+    """
     # What is wrong with a frame is asked only where there is no event: for nearly every record never.
     no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
-    event = _first_failed({**_event_checks(policy), **late}, Check.PASSED)
+    event = _first_failed({**_event_checks(policy, now), **late}, Check.PASSED)
     return F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
 
 
@@ -48,7 +51,7 @@ def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
     }
 
 
-def _event_checks(policy: Policy) -> dict[Check, Column]:
+def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     """What can be wrong with an event."""
     own_time = F.col(c.EVENT_TIME)
     checks = {
@@ -59,4 +62,7 @@ def _event_checks(policy: Policy) -> dict[Check, Column]:
     }
     if policy.time_of is not TimeOf.EVENT:
         del checks[Check.FUTURE]  # a wrong clock of a producer does no harm where it is not asked
+    if policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING:
+        # The Kafka timestamp may come from the same wrong clock.
+        checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), now, policy.max_ahead_ms)
     return checks

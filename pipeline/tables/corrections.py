@@ -11,18 +11,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder, Transaction
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
 
+from pipeline.errors import TransientError
 from pipeline.frames import columns as c
 from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.results import moment, utc
 from pipeline.tables.schemas import CORRECTIONS, open_table, result_of
-from pipeline.tables.swap import swap
+from pipeline.tables.swap import attempt, swap
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
 
 APP: Final = "tidemark-corrections"
+_ATTEMPTS: Final = 10
 _SUMS: Final = (c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)
 Row = dict[str, Any]
 
@@ -52,13 +54,16 @@ class Corrections:
             return
         self._table.update_incremental()
         table = DeltaTable(result_of(report).uri(self._warehouse))
-        while True:
+        for _ in range(_ATTEMPTS):
             last = table.transaction_version(APP) or 0
             rows = self._ask(
                 f"SELECT * FROM corrections WHERE report = '{report.name}' AND correction > {last}"  # noqa: S608 - ours
             )
             if not rows or _apply(table, report, rows):
                 return
+        raise TransientError(
+            f"the service writes {report.name} without a pause: the corrections are decided, and the next run adds them"
+        )
 
     def _ask(self, sql: str) -> list[Row]:
         rows: list[Row] = pa.table(QueryBuilder().register("corrections", self._table).execute(sql)).to_pylist()
@@ -66,18 +71,34 @@ class Corrections:
 
 
 def _apply(table: DeltaTable, report: Report, rows: Sequence[Row]) -> bool:
-    """Replaces the closed windows in the time that the corrections span; False if somebody else wrote meanwhile."""
-    first, last = min(row[c.WINDOW_START_MS] for row in rows), max(row[c.WINDOW_END_MS] for row in rows)
-    until = max(row["closed_until"] for row in rows)
-    closed = (
-        f"{c.WINDOW_END} >= '{utc(first)}' AND {c.WINDOW_START} <= '{utc(last)}' AND {c.WINDOW_END} <= '{utc(until)}'"
-    )
+    """Replaces the windows that the corrections change; False if somebody else wrote them meanwhile."""
+    closed = f"({_changed(rows, report)}) AND {c.WINDOW_END} <= '{utc(max(row['closed_until'] for row in rows))}'"
     schema = result_of(report).schema
     query = QueryBuilder().register("it", table).execute(f"SELECT * FROM it WHERE {closed}")  # noqa: S608 - ours
     shown = pa.table(query).select(schema.names).cast(schema).to_pylist()
     add = _into_sessions if isinstance(report.windows, Sessions) else _into_windows
     data = pa.Table.from_pylist(add(shown, rows, report), schema=schema)
-    return swap(table, data, closed, [Transaction(APP, max(row["correction"] for row in rows))])
+
+    def write(properties: CommitProperties) -> None:
+        write_deltalake(table, data, mode="overwrite", predicate=closed, commit_properties=properties)
+
+    # What the service publishes meanwhile are other windows.
+    done = Transaction(APP, max(row["correction"] for row in rows))
+    return attempt(table, write, [done], retries=_ATTEMPTS)
+
+
+def _changed(rows: Iterable[Row], report: Report) -> str:
+    """Which windows of a table get something, as SQL; of sessions all that meet the events' own parts."""
+    spans = sorted({(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows})
+    if not isinstance(report.windows, Sessions):
+        return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in sorted({end for _, end in spans}))})"
+    apart = list[tuple[int, int]]()
+    for start, end in spans:
+        if apart and start <= apart[-1][1]:
+            apart[-1] = apart[-1][0], max(end, apart[-1][1])
+        else:
+            apart.append((start, end))
+    return " OR ".join(f"({c.WINDOW_END} >= '{utc(a)}' AND {c.WINDOW_START} <= '{utc(b)}')" for a, b in apart)
 
 
 def _into_windows(shown: Iterable[Row], rows: Iterable[Row], report: Report) -> list[Row]:

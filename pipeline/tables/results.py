@@ -48,6 +48,11 @@ class Results:
         """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
         self.finish(self._schema.empty_table(), None, batch, rules.NO_WATERMARK)
 
+    def reset(self, batch: int, closed_until: int) -> None:
+        """The same, after which windows are final up to an earlier time than before: their watermark was put back."""
+        closed = Transaction(CLOSED_APP, max(0, closed_until))
+        self._swap(self._schema.empty_table(), None, batch, [Transaction(WRITER_APP, batch), closed])
+
     def _swap(self, rows: pa.Table, where: str | None, batch: int, transactions: list[Transaction]) -> None:
         data = rows.select(self._schema.names).cast(self._schema)
         while not swap(self._table, data, where, transactions):

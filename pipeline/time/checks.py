@@ -20,6 +20,7 @@ class Check(IntEnum):
     EVENT_TYPE = 8
     USER_ID = 9
     EVENT_TIME = 10
+    AHEAD_OF_CLOCK = 11
 
 
 DETAILS: Final[dict[Check, str]] = {
@@ -27,6 +28,7 @@ DETAILS: Final[dict[Check, str]] = {
     Check.PARTLY_LATE: "some windows it belongs to had closed before its batch began; it counts in the others",
     Check.TOO_LATE: "every window it belongs to had closed before its batch began",
     Check.FUTURE: "event_time is further ahead of the Kafka timestamp than max_future_skew",
+    Check.AHEAD_OF_CLOCK: "the time that counts is further ahead of the service's clock than max_ahead_of_clock",
     Check.EMPTY_VALUE: "the value is empty (a tombstone)",
     Check.MAGIC_BYTE: "the value does not begin with magic byte 0 and a 4-byte schema id",
     Check.SCHEMA_ID: "no schema has this schema id",
@@ -44,7 +46,7 @@ def verdict_of(check: Check) -> Verdict:
             return Verdict.COUNTED
         case Check.TOO_LATE:
             return Verdict.TOO_LATE
-        case Check.FUTURE:
+        case Check.FUTURE | Check.AHEAD_OF_CLOCK:
             return Verdict.FUTURE
         case _:
             return Verdict.MALFORMED

@@ -17,9 +17,9 @@ LATEST_EVENT_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: a later event time is not a time but garbage."""
 
 
-def is_future(event_time: Any, kafka_timestamp: Any, max_future_skew_ms: int) -> Any:
-    """An event that claims to come from further ahead of its Kafka timestamp than clocks may differ."""
-    return event_time > kafka_timestamp + max_future_skew_ms
+def is_future(event_time: Any, clock: Any, most_ms: int) -> Any:
+    """An event that claims to come from further ahead of a clock (its Kafka timestamp, our own) than clocks differ."""
+    return event_time > clock + most_ms
 
 
 def in_range(event_time: Any) -> Any:

@@ -61,6 +61,8 @@ class Policy:
     """With PUNCTUATED: the SQL condition that makes an event a marker."""
     lag_ms: int = 0
     all_idle: AllIdle = AllIdle.HOLD
+    max_ahead_ms: int | None = None
+    """How far ahead of the service's clock an event may be; None for any."""
 
 
 def judge(event_time: int, kafka_timestamp: int, watermark: int | None, policy: Policy) -> Verdict:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.errors import Replaced
@@ -18,6 +18,8 @@ from pipeline.running import RunningService
 from pipeline.settings import Settings
 from pipeline.tables.housekeeping import pane_starts
 from pipeline.tables.publication import Publication
+from pipeline.tables.schemas import PANES
+from pipeline.tables.write import Appender
 from pipeline.time.windows import Due
 from producers.truth import Truth
 from tests.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
@@ -135,20 +137,22 @@ def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker
     warehouse = tmp_path / "warehouse"
     with service_a_step_behind(broker, warehouse) as (settings, old):
         publication = Publication(str(warehouse), settings.policy().reports)
+        panes = Appender(PANES, str(warehouse))
         with open_service(settings, Clock()) as new:
             before = DeltaTable(str(warehouse / "page_views")).version()
             with pytest.raises(Replaced, match="another service has opened epoch 2"):
-                publication.publish({"page_views": every_window(warehouse)}, {1: EPOCH + 2}, EPOCH + 2)
+                publication.publish({"page_views": every_window(warehouse)}, EPOCH + 2)
             after = DeltaTable(str(warehouse / "page_views")).version()
             assert after == before, "the fence let an old write through"
             with pytest.raises(Replaced, match="another service has opened epoch 2"):
                 old.drain()
             assert (void_rows(warehouse, "panes"), void_rows(warehouse, "dead_letters")) == (0, 0)
-            late_write_ahead(warehouse, EPOCH + 3)
+            with pytest.raises(Replaced, match="another service has opened epoch 2"):
+                panes.append(ghost(warehouse, EPOCH + 3), EPOCH + 3)
             new.drain()
     assert assert_conserved(warehouse).records == 9
     assert epochs(warehouse) == {1, 2}
-    assert void_rows(warehouse, "panes") == 1
+    assert void_rows(warehouse, "panes") == 0
     assert {row["user_id"] for row in rows(warehouse, "page_views")} == {"ann", "bob", "cat"}
 
 
@@ -200,11 +204,10 @@ def every_window(warehouse: Path) -> Due:
     return Due(fired=frozenset(ends), fired_by=dict.fromkeys(ends, EPOCH + 2))
 
 
-def late_write_ahead(warehouse: Path, batch: int) -> None:
-    """What the old service would leave behind if it died before it learned: an event in a window yet to fire."""
+def ghost(warehouse: Path, batch: int) -> pa.Table:
+    """What the old service would write ahead: an event in a window yet to fire."""
     panes = table(warehouse, "panes")
     waiting = panes.filter(pc.equal(panes["user_id"], "bob"))
-    ghost = {"user_id": pa.array(["ghost"]), "batch": pa.array([batch])}
-    for name, value in ghost.items():
+    for name, value in {"user_id": pa.array(["ghost"]), "batch": pa.array([batch])}.items():
         waiting = waiting.set_column(waiting.schema.get_field_index(name), name, value)
-    write_deltalake(str(warehouse / "panes"), waiting, mode="append")
+    return waiting

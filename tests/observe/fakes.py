@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.batch import Batch, Tallies, Tally
 from prometheus_client import generate_latest
 
 from pipeline.errors import TransientError
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings, Settings
+from pipeline.time.batch import Batch
+from pipeline.time.tallies import Tallies, Tally
 from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.time.windows import Due

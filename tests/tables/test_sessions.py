@@ -9,15 +9,18 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from pipeline.tables import levels
 from pipeline.tables.compaction import Compaction
 from pipeline.tables.layout import create_tables
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
+from pipeline.time import lives
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
+from pipeline.time.states import SessionState
 from pipeline.time.totals import Totals
-from pipeline.time.windows import Due, SessionLife
+from pipeline.time.windows import Due
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcript
 from tests.warehouse import milliseconds, rows, user_totals
@@ -52,6 +55,7 @@ def partial_sessions(report: Report, events: Iterable[Sent], batch: int, waterma
         times = sorted(event.event_time for event in among)
         late = sum(time + GAP_MS <= watermark for time in times)
         counts = {"page_views": len(times), "clicks": 0, "late_events": late, "watermark": watermark, "batch": batch}
+        counts |= {"closed_until": report.closed_until(watermark)}
         told = {"user_id": user, "pane_start": start, "first_time": times[0], "last_time": times[-1]}
         found.append({"report": report.name, **told, **counts})
     return pa.Table.from_pylist(found, schema=PANES.schema)
@@ -69,20 +73,27 @@ class Tables:
     def take(self, events: Sequence[Sent], before: int, model: Model, dues: Mapping[str, Due]) -> None:
         """A batch, with the watermark from before it and the model after it."""
         for report in self._reports:
-            self._panes.append(partial_sessions(report, events, model.batch, before))
-        self._publication.publish(dues, {1: model.batch}, model.batch)
+            self._panes.append(partial_sessions(report, events, model.batch, before), model.batch)
+        self._publication.publish(dues, model.batch)
         if model.batch % self._compact_every == 0:
-            self._compaction({1: model.batch}, model.batch, model.watermark)
+            self._compaction(model.batch, model.watermark)
+
+
+@pytest.fixture(autouse=True)
+def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nothing would be worth a merge after so few batches."""
+    monkeypatch.setattr(levels, "_MANY", 2)
 
 
 @pytest.mark.parametrize(("lateness_ms", "compact_every"), [(0, 3), (4_000, NEVER)])
 def test_sessions_are_those_of_the_model_after_every_batch(
     lateness_ms: int, compact_every: int, tmp_path: Path
 ) -> None:
-    tables = Tables(tmp_path, [Report("visits", Sessions(GAP_MS), lateness_ms)], compact_every)
-    life = SessionLife(lateness_ms)
+    report = Report("visits", Sessions(GAP_MS), lateness_ms)
+    tables = Tables(tmp_path, [report], compact_every)
+    state = SessionState(report)
     for model, before, events in played(lateness_ms):
-        due = life.after_batch(before, model.watermark, model.batch, counted=True)
+        due, state = state.after_batch(lives.moved(model.batch, {0}, before, model.watermark))
         tables.take(events, before, model, {"visits": due})
         assert shown(tmp_path) == sorted(model._published(model.transcript.reports[0]).items())
     assert len(shown(tmp_path)) > USERS

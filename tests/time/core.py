@@ -1,17 +1,20 @@
-"""The pure core at work without Spark: gather a batch, judge it, move the frontier, say what is due."""
+"""The pure core at work without Spark: gather a batch, judge it, and let the progress of a real service take it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pipeline.batch import Statistic, Tallies
-
+from pipeline.time import lives
 from pipeline.time.checks import Check
 from pipeline.time.grid import Grid
+from pipeline.time.progress import Progress
+from pipeline.time.states import PeriodicState
+from pipeline.time.tallies import Statistic, Tallies
 from pipeline.time.verdicts import Policy, Verdict, judge
 from pipeline.time.watermark import Frontier, PartitionState
-from pipeline.time.windows import Due, Windows
+from pipeline.time.windows import Due
 from tests.time.strategies import PARTITIONS, Record, Step
 
+NAME = "all"
 _CHECK_OF = {
     Verdict.COUNTED: Check.PASSED,
     Verdict.TOO_LATE: Check.TOO_LATE,
@@ -27,42 +30,39 @@ class Core:
 
     policy: Policy
     now: int = 0
-    number: int = 0
-    frontier: Frontier = field(
-        default_factory=lambda: Frontier({number: PartitionState(0, 0) for number in range(PARTITIONS)})
-    )
-    windows: Windows = field(init=False)
+    progress: Progress = field(init=False)
 
     def __post_init__(self) -> None:
-        self.windows = Windows(grid_of(self.policy), self.policy.reports[0].allowed_lateness_ms)
+        frontier = Frontier({number: PartitionState(0, 0) for number in range(PARTITIONS)})
+        self.progress = Progress("t", self.policy, 0, frontier, lives.begun(self.policy.reports))
+
+    @property
+    def frontier(self) -> Frontier:
+        """Where the next batch begins."""
+        return self.progress.frontier
+
+    @property
+    def windows(self) -> PeriodicState:
+        """What the windows of the only report have come to."""
+        state = self.progress.windows[NAME]
+        assert isinstance(state, PeriodicState)
+        return state
 
     def take(self, step: Step) -> tuple[dict[Record, Verdict], Due]:
         """One batch that reads to the log's end; the verdict on each record, and what the batch makes due."""
         self.now += step.silence_ms
-        self.number += 1
-        before = self.frontier
         verdicts = {record: self.verdict(record) for record in step.records}
-        self.frontier = self._after(step.records, tallied(step.records, verdicts, self.policy))
-        counted = {
-            end
-            for record in step.records
-            if verdicts[record] is Verdict.COUNTED
-            for end in ends_of(record, self.policy)
+        statistics = [row_of(record, verdicts[record], self.policy) for record in step.records]
+        ends = {
+            number: position + sum(record.partition == number for record in step.records)
+            for number, position in self.progress.positions.items()
         }
-        due = self.windows.after_batch(counted, before.watermark, self.frontier.watermark, self.number)
-        return verdicts, due
+        batch, self.progress = self.progress.after(statistics, ends, ends, self.now)
+        return verdicts, batch.dues[NAME]
 
     def verdict(self, record: Record) -> Verdict:
         """Against the watermark as it stands."""
         return judge(record.event_time, record.kafka_timestamp, self.frontier.watermark, self.policy)
-
-    def _after(self, records: Sequence[Record], tallies: Tallies) -> Frontier:
-        read = {}
-        for number, state in self.frontier.partitions.items():
-            tally, brought = tallies.of(number), sum(record.partition == number for record in records)
-            read[number] = state.read(state.position + brought, tally.records, tally.max_event_time, self.now)
-        ends = {number: state.position for number, state in read.items()}
-        return Frontier(read, self.frontier.watermark).settled(ends, self.now, self.policy)
 
 
 def grid_of(policy: Policy) -> Grid:
@@ -80,10 +80,7 @@ def ends_of(record: Record, policy: Policy) -> range:
 
 def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
     """Each record added as a row of its own."""
-    tallies = Tallies()
-    for record in records:
-        tallies.add(row_of(record, verdicts[record], policy))
-    return tallies
+    return Tallies.of_rows(row_of(record, verdicts[record], policy) for record in records)
 
 
 def row_of(record: Record, verdict: Verdict, policy: Policy) -> Statistic:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pipeline.batch import Statistic, Tallies
 
+from pipeline.time.tallies import Statistic, Tallies
 from pipeline.time.verdicts import Policy, Verdict
 from tests.time.core import row_of
 from tests.time.strategies import Record, policies, records

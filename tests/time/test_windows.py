@@ -1,34 +1,47 @@
 """The life of a window: it fires, fires again, closes, and never changes after that."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import reduce
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipeline.time import rules
+from pipeline.time import lives, rules
 from pipeline.time.grid import Grid
+from pipeline.time.report import Report
+from pipeline.time.states import CountState, PeriodicState, TotalState
 from pipeline.time.verdicts import Policy, Verdict
-from pipeline.time.windows import Due, TotalLife, Windows
+from pipeline.time.windows import Due
 from tests.time.core import Core, ends_of
 from tests.time.strategies import Step, policies, streams
 
+REPORT = Report("all", Grid(50, 50), allowed_lateness_ms=20)
 
-def windows_of() -> Windows:
-    return Windows(Grid(50, 50), allowed_lateness_ms=20)
+
+class Windows:
+    """Windows of 50 ms with an allowed lateness of 20 ms, batch after batch."""
+
+    def __init__(self, report: Report = REPORT) -> None:
+        self.state = PeriodicState(report, Grid(50, 50))
+
+    def after_batch(self, ends: set[int], before: int | None, after: int | None, batch: int) -> Due:
+        """What is due when a batch counted events in the windows with these ends."""
+        due, self.state = self.state.after_batch(lives.moved(batch, {end - 50 for end in ends}, before, after))
+        return due
 
 
 @pytest.mark.parametrize(("watermark", "fired"), [(99, set()), (100, {100}), (101, {100})])
 def test_a_window_fires_when_the_watermark_reaches_its_end(watermark: int, fired: set[int]) -> None:
-    due = windows_of().after_batch({100}, None, watermark, batch=1)
+    due = Windows().after_batch({100}, None, watermark, batch=1)
     assert due.fired == fired
     assert not due.again
     assert bool(due) is bool(fired)
 
 
 def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
-    windows = windows_of()
+    windows = Windows()
     windows.after_batch({100}, None, 100, batch=1)
     due = windows.after_batch({100}, 100, 105, batch=2)
     assert due.again == {100}
@@ -37,32 +50,48 @@ def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
 
 
 def test_a_fired_window_in_which_nothing_was_counted_is_not_due() -> None:
-    windows = windows_of()
+    windows = Windows()
     windows.after_batch({100}, None, 100, batch=1)
     assert not windows.after_batch({200}, 100, 105, batch=2)
 
 
 @pytest.mark.parametrize(("watermark", "closed"), [(119, set()), (120, {100})])
 def test_a_window_closes_at_its_end_plus_the_allowed_lateness(watermark: int, closed: set[int]) -> None:
-    windows = windows_of()
+    windows = Windows()
     windows.after_batch({100}, None, 100, batch=1)
     due = windows.after_batch(set(), 100, watermark, batch=2)
     assert due.closed == closed
-    assert windows.open == {100} - closed
+    assert due.closed_until == watermark - 20
+    assert windows.state.open == {100} - closed
+
+
+def test_what_was_closed_stays_closed_whatever_the_allowed_lateness_is_now() -> None:
+    windows = Windows(replace(REPORT, allowed_lateness_ms=1000, closed_before_ms=100))
+    due = windows.after_batch({100, 150}, 160, 160, batch=2)
+    assert due.again == {150}
+    assert due.closed_until == 100
+    assert windows.state.open == {150}
 
 
 def test_one_batch_may_count_in_a_window_fire_it_and_close_it() -> None:
-    windows = windows_of()
+    windows = Windows()
     due = windows.after_batch({100, 150}, None, 1000, batch=7)
     assert due.fired == due.closed == {100, 150}
-    assert not windows.open
+    assert not windows.state.open
     assert due.fired_by == {100: 7, 150: 7}
 
 
 def test_no_window_is_due_while_there_is_no_watermark() -> None:
-    due = windows_of().after_batch({100}, None, None, batch=1)
+    due = Windows().after_batch({100}, None, None, batch=1)
     assert not due
     assert not due.closed
+
+
+def test_a_count_window_that_a_start_published_is_not_published_again() -> None:
+    due, state = CountState(published=7).at_start(0, batch=100)
+    assert due.span == (7, 100)
+    due, _ = state.after_batch(lives.moved(101, {0}, 0, 0))
+    assert due.span == (100, 101)
 
 
 @given(policies, streams)
@@ -110,7 +139,7 @@ def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: P
     for step in stream:
         _, due = core.take(step)
         if core.frontier.watermark is not None:
-            reached.append((core.frontier.watermark, core.number))
+            reached.append((core.frontier.watermark, core.progress.number))
         for end in due.fired | due.again:
             assert due.fired_by[end] == next(batch for watermark, batch in reached if watermark >= end)
 
@@ -135,7 +164,7 @@ def test_one_publication_for_several_batches_covers_what_theirs_would(
 
 
 def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_since() -> None:
-    life = TotalLife(every_ms=10)
+    state = TotalState(every_ms=10)
     steps = [
         (None, None, True, None),
         (None, 3, False, 3),
@@ -147,12 +176,13 @@ def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_s
         (29, 41, False, 41),
     ]
     for before, after, counted, expected in steps:
-        found = life.after_batch(before, after, counted=counted)
+        found, state = state.after_batch(lives.moved(1, {0} if counted else set(), before, after))
         assert found.span == (None if expected is None else (rules.NO_WATERMARK, expected)), after
 
 
 def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
-    life = TotalLife(every_ms=10, stale=True)
-    assert not life.at_start(None)
-    assert life.at_start(25)
-    assert not life.after_batch(25, 31, counted=False), "nothing came since"
+    state = TotalState(every_ms=10, stale=True)
+    assert not state.at_start(rules.NO_WATERMARK, batch=1)[0]
+    due, state = state.at_start(25, batch=1)
+    assert due
+    assert not state.after_batch(lives.moved(1, set(), 25, 31))[0], "nothing came since"

@@ -1,15 +1,17 @@
 """A start from the tables goes on as if the service had never stopped."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.time import rules
 from pipeline.time.grid import Grid
+from pipeline.time.report import Report
+from pipeline.time.states import PeriodicState, Published
 from pipeline.time.verdicts import Policy
-from pipeline.time.windows import Due, Windows
-from tests.time.core import Core, grid_of
+from pipeline.time.windows import Due
+from tests.time.core import NAME, Core, grid_of
 from tests.time.strategies import Step, policies, streams
 
 
@@ -18,23 +20,23 @@ class Tables:
     """What panes and ledger would know after some batches."""
 
     policy: Policy
-    pane_ends: set[int] = field(default_factory=set)
+    panes: set[int] = field(default_factory=set)
     watermarks: dict[int, int] = field(default_factory=dict)
     """Each watermark and the first batch that reached it."""
 
     def take(self, core: Core, step: Step) -> Due:
-        before = set(core.windows.open)
-        _, due = core.take(step)
-        self.pane_ends |= before | core.windows.open | due.fired | due.again
+        grid = grid_of(self.policy)
+        verdicts, due = core.take(step)
+        self.panes |= {grid.pane_start(record.event_time) for record in verdicts if verdicts[record] == "counted"}
         if core.frontier.watermark is not None:
-            self.watermarks.setdefault(core.frontier.watermark, core.number)
+            self.watermarks.setdefault(core.frontier.watermark, core.progress.number)
         return due
 
-    def restored(self, published: int) -> Windows:
-        """As a start does it; `published` is the watermark up to which `page_views` is known to be published."""
-        lateness = self.policy.reports[0].allowed_lateness_ms
-        known = {end for end in self.pane_ends if not rules.has_closed(end, published, lateness)}
-        return Windows.restored(grid_of(self.policy), lateness, known, sorted(self.watermarks.items()))
+    def restored(self, closed_until: int) -> PeriodicState:
+        """As a start does it; windows up to `closed_until` are known to be published and final."""
+        steps = tuple(sorted((time, batch) for time, batch in self.watermarks.items() if time >= closed_until))
+        report = self.policy.reports[0]
+        return PeriodicState.restored(report, grid_of(self.policy), self.panes, Published(0, closed_until), steps)
 
 
 @given(policies, streams, streams)
@@ -42,9 +44,9 @@ def test_a_restored_service_makes_the_same_windows_due(policy: Policy, past: lis
     core, tables = Core(policy), Tables(policy)
     for step in past:
         tables.take(core, step)
-    other = Core(policy, core.now, core.number, core.frontier)
-    other.windows = tables.restored(_number(core.frontier.watermark))
-    other.windows.at_start(core.frontier.watermark)
+    other = Core(policy, core.now)
+    closed_until = policy.reports[0].closed_until(core.frontier.watermark)
+    other.progress = replace(core.progress, windows={NAME: tables.restored(closed_until)}).at_start()[1]
     for step in future:
         assert other.take(step) == core.take(step)
 
@@ -54,24 +56,24 @@ def test_a_start_publishes_again_all_that_may_have_been_missed(
     policy: Policy, past: list[Step], data: st.DataObject
 ) -> None:
     core, tables = Core(policy), Tables(policy)
-    dues = [(tables.take(core, step), _number(core.frontier.watermark)) for step in past]
-    watermarks = [rules.NO_WATERMARK, *sorted(tables.watermarks)]
-    published = data.draw(st.sampled_from(watermarks))
-    again = tables.restored(published).at_start(core.frontier.watermark)
-    for due, watermark in dues:
-        assert due.fired | due.again <= again.again or watermark <= published
-    now, lateness = core.frontier.watermark, policy.reports[0].allowed_lateness_ms
-    assert not any(rules.has_closed(end, published, lateness) for end in again.again)
-    assert again.closed == {end for end in again.again if rules.has_closed(end, _number(now), lateness)}
+    dues = [tables.take(core, step) for step in past]
+    closed_until = data.draw(st.sampled_from([rules.NO_WATERMARK, *sorted({due.closed_until for due in dues})]))
+    again, _ = tables.restored(closed_until).at_start(_number(core.frontier.watermark), batch=99)
+    for due in dues:
+        assert {end for end in due.fired | due.again if end > closed_until} <= again.again
+    assert all(end > closed_until for end in again.again)
+    assert again.closed == {end for end in again.again if end <= again.closed_until}
 
 
 def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
-    assert not Windows(Grid(50, 50), 20).at_start(None)
+    due, _ = PeriodicState(Report(NAME, Grid(50, 50), 20), Grid(50, 50)).at_start(rules.NO_WATERMARK, batch=1)
+    assert not due
 
 
 def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
-    windows = Windows.restored(Grid(50, 50), 20, {100, 150}, [(90, 3), (104, 5), (117, 8)])
-    due = windows.at_start(117)
+    report, steps = Report(NAME, Grid(50, 50), 20), ((90, 3), (104, 5), (117, 8))
+    state = PeriodicState.restored(report, Grid(50, 50), {50, 100}, Published(), steps)
+    due, _ = state.at_start(117, batch=10)
     assert due.again == {100}
     assert due.fired_by == {100: 5}
 

@@ -1,0 +1,129 @@
+"""What was closed stays closed, whatever the settings say at the next start."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import upkeep
+from pipeline.app import open_service
+from pipeline.tables import levels
+from tests.conservation import assert_conserved
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.topic_writer import event, send
+from tests.warehouse import latest_batch, page_views, rows
+
+MakeTopic = Callable[..., str]
+START = 1_000_000
+TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
+BOTH = {"page_views": {"keys": ["user_id"]}, "visits": {"keys": ["user_id"], "window": {"gap": "2s"}}}
+
+
+@pytest.fixture(autouse=True)
+def _upkeep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panes are swept after every batch."""
+    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(levels, "_MANY", 2)
+
+
+class Life:
+    """A topic and a warehouse, and services of different settings on them."""
+
+    def __init__(self, broker: Cluster, topic: str, warehouse: Path) -> None:
+        self._broker, self._topic, self.warehouse = broker, topic, warehouse
+        self.clock = Clock(START)
+
+    def live(self, seconds: Sequence[float], **changed: Any) -> None:
+        """A service takes an event of ann at each second, a batch each; `changed` are settings."""
+        reports = changed.pop("reports", BOTH)
+        settings = settings_of(
+            self._broker, self._topic, self.warehouse, window={"size": "10s"}, reports=reports, time=TIME | changed
+        )
+        with open_service(settings, now=self.clock) as service:
+            for second in seconds:
+                send(self._broker.bootstrap_servers, self._topic, [event("ann", START + round(second * 1000))])
+                service.drain()
+
+    def shown(self, name: str) -> list[str]:
+        """What a report shows, but for the batches that published it."""
+        return sorted(str({**row, "published_batch": 0}) for row in rows(self.warehouse, name))
+
+    def dead(self) -> list[int]:
+        """Seconds of the dead letters."""
+        return sorted((row["event_time"] - START) // 1000 for row in rows(self.warehouse, "dead_letters"))
+
+    @property
+    def watermark(self) -> int:
+        """In milliseconds after the start of the story."""
+        return int(latest_batch(self.warehouse)[0]["watermark"]) - START
+
+
+@pytest.fixture
+def life(broker: Cluster, make_topic: MakeTopic, tmp_path: Path) -> Life:
+    return Life(broker, make_topic(1, **ANY_TIMESTAMP), tmp_path)
+
+
+def test_a_longer_allowed_lateness_opens_no_window_and_no_session_again(life: Life) -> None:
+    life.live([1, 5, 11, 15, 21, 25, 31])
+    before = {name: life.shown(name) for name in BOTH}
+    life.live([], allowed_lateness="60s")
+    assert {name: life.shown(name) for name in BOTH} == before
+    life.live([2, 6, 22], allowed_lateness="60s")
+    assert {name: life.shown(name) for name in BOTH} == before
+    assert life.dead() == [2, 6, 22]
+    # What closes from here on has the new lateness.
+    life.live([41, 32], allowed_lateness="60s")
+    assert page_views(life.warehouse)["ann", START + 30_000, START + 40_000] == (2, 0, 1)
+    assert life.dead() == [2, 6, 22]
+    assert_conserved(life.warehouse)
+
+
+def test_a_shorter_allowed_lateness_keeps_what_is_shown(life: Life) -> None:
+    life.live([1, 5, 11, 3, 16], allowed_lateness="60s")
+    before = {name: life.shown(name) for name in BOTH}
+    life.live([], allowed_lateness="0s")
+    assert {name: life.shown(name) for name in BOTH} == before
+    life.live([4], allowed_lateness="0s")
+    assert life.dead() == [4]
+    assert {name: life.shown(name) for name in BOTH} == before
+    assert_conserved(life.warehouse)
+
+
+def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
+    life.live([1, 5, 11, 15], allowed_lateness="60s")
+    life.live([21], allowed_lateness="60s", reports={"visits": BOTH["visits"]})
+    life.live([2, 12, 31], allowed_lateness="60s")
+    assert page_views(life.warehouse) == {
+        ("ann", START, START + 10_000): (2, 0, 0),
+        # Of the window that was open when the report went, what came after it was there again.
+        ("ann", START + 10_000, START + 20_000): (1, 0, 1),
+    }
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"strategy": "punctuated", "marker": "event_type = 'click'"}, {"of": "ingestion", "max_future_skew": "1d"}],
+    ids=["strategy", "time_of"],
+)
+def test_an_event_time_of_before_does_not_make_the_watermark_jump(life: Life, changed: dict[str, str]) -> None:
+    life.live([1, 5, 40], bound="30s")
+    assert life.watermark == 10_000
+    life.live([41], bound="30s", **changed)
+    assert life.watermark <= 11_000
+    assert_conserved(life.warehouse)
+
+
+def test_totals_of_all_time_outlive_their_settings(
+    life: Life, broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    for second, more in [(1, {"totals": {"gap": "1s"}}), (11, {}), (31, {"totals": {"gap": "1s"}})]:
+        settings = settings_of(broker, topic, tmp_path / "totals", window={"size": "10s"}, time=TIME, **more)
+        send(broker.bootstrap_servers, topic, [event("ann", START + second * 1000)])
+        with open_service(settings, now=life.clock) as service:
+            service.drain()
+    (ann,) = rows(tmp_path / "totals", "user_totals")
+    # The event of second 11 came while there were no totals; that of 31 is yet to be written.
+    assert (ann["page_views"], ann["sessions"]) in {(1, 1), (2, 2)}
