@@ -31,7 +31,8 @@ def sync(uri: str, versions: Iterable[int]) -> None:
         entry = _entry(folder, version)
         if entry.exists():  # maintenance of another process may have removed it since
             files = [folder / unquote(add["path"]) for add in _adds(entry)]
-            _sync_all([*files, *{parent for one in files for parent in _parents(one, folder)}, entry, entry.parent])
+            folders = {parent for one in files for parent in _parents(one, folder)}
+            _sync_all([*files, *folders, *_checkpoint(entry), entry, entry.parent])
 
 
 def mend(uri: str) -> None:
@@ -46,6 +47,8 @@ def mend(uri: str) -> None:
         if _is_whole(entry, folder):
             return
         _log.warning("a commit that was cut off is taken back", table=uri, entry=entry.name)
+        for file in _checkpoint(entry):
+            file.unlink()
         entry.rename(entry.with_suffix(".torn"))
 
 
@@ -59,6 +62,12 @@ def local(uri: str) -> Path | None:
 
 def _entry(folder: Path, version: int) -> Path:
     return folder / _LOG / f"{version:020}.json"
+
+
+def _checkpoint(entry: Path) -> list[Path]:
+    """What was made of the table at this version, so that readers need not read the entries before it."""
+    checkpoint = entry.with_suffix(".checkpoint.parquet")
+    return [checkpoint, entry.parent / "_last_checkpoint"] if checkpoint.exists() else []
 
 
 def _adds(entry: Path) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ from confluent_kafka import Producer
 from pipeline.app import open_service
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, settings_of
-from tests.topic_writer import Raw, event
+from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.topic_writer import Raw, event, send
 from tests.warehouse import page_views
 
 MakeTopic = Callable[..., str]
@@ -65,3 +65,26 @@ def test_an_open_transaction_is_read_once_it_is_committed_and_holds_what_came_af
         service.drain()
     balance = assert_conserved(tmp_path)
     assert (balance.records, balance.gap, balance.watermark) == (2, 2, START + 1000)
+
+
+def test_a_partition_whose_records_wait_for_their_transaction_is_not_idle(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic, clock = make_topic(2, **ANY_TIMESTAMP), Clock()
+    time = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "30s"}
+    slow = transactional(broker, topic)
+    with open_service(
+        settings_of(broker, topic, tmp_path, time=time, window={"size": "10s"}), now=clock
+    ) as service:  # fmt: skip
+        send(broker.bootstrap_servers, topic, [event("ann", START, partition=number) for number in (0, 1)])
+        service.drain()
+        transaction(slow, topic, [event("bob", START + 2_000, partition=1)])
+        clock.move(40_000)
+        send(broker.bootstrap_servers, topic, [event("ann", START + 60_000, partition=0)])
+        service.drain()
+        service.tick()
+        assert assert_conserved(tmp_path).watermark == START, "what is unread held the watermark"
+        slow.commit_transaction(30)
+        service.drain()
+    balance = assert_conserved(tmp_path)
+    assert (balance.counted, balance.too_late) == (4, 0)

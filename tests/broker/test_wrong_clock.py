@@ -1,0 +1,97 @@
+"""One producer whose clock is wrong: what it sends is kept aside; a watermark that it took along can be put back."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.app import open_service, wall_clock
+from pipeline.cli import main
+from pipeline.late import Chosen, apply_corrections
+from pipeline.settings import Settings
+from tests.conservation import assert_conserved
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.topic_writer import event, send
+from tests.warehouse import latest_batch, page_views, rows
+
+MakeTopic = Callable[..., str]
+WINDOW_MS, YEAR_MS = 10_000, 365 * 86_400_000
+TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1m"}
+
+
+def settings_with(broker: Cluster, topic: str, warehouse: Path, **time: str) -> Settings:
+    return settings_of(broker, topic, warehouse, time=TIME | time, window={"size": "10s"})
+
+
+@pytest.mark.parametrize("of", ["event", "ingestion"])
+def test_an_event_ahead_of_the_clock_of_the_service_does_not_move_the_watermark(
+    of: str, broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic, now = make_topic(1, **ANY_TIMESTAMP), 1_000_000
+    settings = settings_with(broker, topic, tmp_path, max_ahead_of_clock="5s", of=of)
+    with open_service(settings, now=Clock(now)) as service:
+        # The Kafka timestamps are as wrong as the event times.
+        send(broker.bootstrap_servers, topic, [event("ann", now + 5_000), event("bob", now + 5_001)])
+        service.drain()
+    balance = assert_conserved(tmp_path)
+    assert (balance.counted, balance.future, balance.watermark) == (1, 1, now + 5_000)
+    (letter,) = rows(tmp_path, "dead_letters")
+    assert "ahead of the service's clock" in letter["detail"]
+
+
+def test_a_future_letter_from_before_the_first_watermark_can_be_corrected(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    settings = settings_with(broker, topic, tmp_path, max_future_skew="1s")
+    with open_service(settings, now=Clock()) as service:
+        for events in [[event("ann", 15_000, timestamp_ms=1_000)], [event("bob", 11_000)], [event("bob", 90_000)]]:
+            send(broker.bootstrap_servers, topic, events)
+            service.drain()
+    rows_added = apply_corrections(settings, Chosen(reasons=("future",)))
+    assert {row["report"] for row in rows_added} == {"page_views", "page_traffic", "site_traffic"}
+    assert page_views(tmp_path)["ann", 10_000, 20_000] == (1, 0, 1)
+
+
+def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_meanwhile_is_corrected(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    start = (wall_clock() // WINDOW_MS - 10) * WINDOW_MS
+    settings = settings_with(broker, topic, tmp_path)
+    with open_service(settings) as service:
+        for events in [
+            [event("ann", start), event("ann", start + WINDOW_MS)],
+            [event("eve", start + YEAR_MS)],
+            [event("ann", start + 2 * WINDOW_MS)],
+        ]:
+            send(broker.bootstrap_servers, topic, events)
+            service.drain()
+    assert latest_batch(tmp_path)[0]["watermark"] == start + YEAR_MS
+    command = ["reset-watermark", "--warehouse", str(tmp_path), "--reason", "eve's clock"]
+    assert main(command) == 0
+    assert "would be put back" in capsys.readouterr().out
+    assert latest_batch(tmp_path)[0]["epoch"] == 1
+    assert main([*command, "--yes"]) == 0
+    stood = latest_batch(tmp_path)[0]["watermark"]
+    assert start + 3 * WINDOW_MS <= stood < start + YEAR_MS
+    with open_service(settings) as service:
+        send(broker.bootstrap_servers, topic, [event("ann", stood + WINDOW_MS), event("ann", stood + 3 * WINDOW_MS)])
+        service.drain()
+    apply_corrections(settings, Chosen())
+    assert_conserved(tmp_path)
+    shown = page_views(tmp_path)
+    assert [shown["ann", at, at + WINDOW_MS][0] for at in range(start, start + 3 * WINDOW_MS, WINDOW_MS)] == [1, 1, 1]
+    assert shown["ann", (stood + WINDOW_MS) // WINDOW_MS * WINDOW_MS, (stood + 2 * WINDOW_MS) // WINDOW_MS * WINDOW_MS]
+
+
+def test_there_is_nothing_to_put_back_where_the_watermark_is_not_ahead(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    with open_service(settings_with(broker, topic, tmp_path)) as service:
+        send(broker.bootstrap_servers, topic, [event("ann", 20_000)])
+        service.drain()
+    assert main(["reset-watermark", "--warehouse", str(tmp_path)]) == 2
+    assert "there is nothing to put back" in capsys.readouterr().err

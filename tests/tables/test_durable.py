@@ -1,0 +1,64 @@
+"""What a power cut leaves of a commit is taken back; what was synced stays."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from pipeline.tables.durable import mend
+from pipeline.tables.swap import swap
+
+ROWS = pa.table({"number": pa.array([1, 2, 3], pa.int64())})
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> str:
+    """A table with two commits of three rows."""
+    table = DeltaTable.create(str(tmp_path / "it"), ROWS.schema)
+    assert swap(table, ROWS)
+    assert swap(table, ROWS)
+    return str(tmp_path / "it")
+
+
+def last_entry(uri: str) -> Path:
+    return max(Path(uri, "_delta_log").glob("*.json"))
+
+
+def last_file(uri: str) -> Path:
+    return max(Path(uri).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+
+
+def cut(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def zeroed(file: Path) -> None:
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+@pytest.mark.parametrize("harm", [cut, zeroed, Path.unlink, lambda file: os.truncate(file, 0)])
+def test_a_commit_whose_data_was_lost_is_taken_back(harm: Callable[[Path], None], uri: str) -> None:
+    harm(last_file(uri))
+    mend(uri)
+    table = DeltaTable(uri)
+    assert (table.version(), table.to_pyarrow_table().num_rows) == (1, 3)
+    assert swap(table, ROWS)
+    assert DeltaTable(uri).to_pyarrow_table().num_rows == 6
+
+
+@pytest.mark.parametrize("harm", [cut, lambda file: os.truncate(file, 0)])
+def test_a_log_entry_that_was_cut_off_is_taken_back(harm: Callable[[Path], None], uri: str) -> None:
+    harm(last_entry(uri))
+    mend(uri)
+    assert DeltaTable(uri).to_pyarrow_table().num_rows == 3
+
+
+def test_a_table_that_is_whole_is_not_touched(uri: str) -> None:
+    before = {file: file.stat().st_mtime_ns for file in Path(uri).rglob("*")}
+    mend(uri)
+    mend(f"{uri}-which-is-not-there")
+    mend("s3://bucket/table")
+    assert {file: file.stat().st_mtime_ns for file in Path(uri).rglob("*")} == before
