@@ -11,16 +11,14 @@ from typing import Annotated, Final, Literal, Self, get_args
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.begin import parse_begin
 from pipeline.durations import Duration, PositiveDuration, milliseconds
 from pipeline.time.calendar import Calendar, has_whole_parts
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
+from pipeline.time.malformed import MalformedLimit
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
@@ -196,6 +194,19 @@ class BatchSettings(_Section):
     """Time from one batch to the next when there is no backlog."""
 
 
+class DeadLetterSettings(_Section):
+    """When so many records are malformed that something else must be wrong."""
+
+    limit: Annotated[float, Field(gt=0, le=1)] = 0.9
+    """The service stops when a larger share of the last records is malformed; 1 never stops it."""
+    window: PositiveInt = 10_000
+    """About how many of the last records count; before so many were seen the limit does not apply."""
+
+    def malformed(self) -> MalformedLimit:
+        """What the pure core makes of it."""
+        return MalformedLimit(self.limit, self.window)
+
+
 class MetricsSettings(_Section):
     """The HTTP endpoint with `/metrics`, `/healthz` and `/readyz`."""
 
@@ -240,6 +251,7 @@ class Settings(BaseSettings):
     totals: TotalsSettings | None = None
     """With it `user_totals` is kept, for all time."""
     batch: BatchSettings = BatchSettings()
+    dead_letters: DeadLetterSettings = DeadLetterSettings()
     metrics: MetricsSettings = MetricsSettings()
     spark: SparkSettings = SparkSettings()
 
