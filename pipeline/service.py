@@ -13,7 +13,8 @@ from pipeline.batch import Batch, Statistic, Tallies, positions
 from pipeline.errors import Replaced
 from pipeline.frames.fold import Fold, Known
 from pipeline.frames.groupings import Groupings
-from pipeline.frames.outputs import dead_letters, panes, pieces
+from pipeline.frames.outputs import LETTER_BYTES, dead_letters, panes, pieces
+from pipeline.frames.rejected import counted, rejected
 from pipeline.parts import Parts
 from pipeline.publisher import Publisher
 from pipeline.start import Opened
@@ -128,10 +129,16 @@ class Service:
 
     def _write_ahead(self, folded: DataFrame, groups: Groupings, batch: Batch) -> None:
         """Step 2: partial counts and dead letters; void until the commit."""
-        watermark = batch.before.watermark
-        for piece in pieces(folded, batch.tallies.bytes):
-            self._dead_letters.append(dead_letters(piece, batch.topic, batch.number, watermark))
-            rows = panes(piece, self._parts.policy.reports, groups, batch.number, watermark)
+        watermark, tallies, number = batch.before.watermark, batch.tallies, batch.number
+        apart = tallies.letter_bytes > LETTER_BYTES
+        if apart:
+            letters = rejected(folded, batch.topic, number, watermark, len(batch.before.partitions))
+            self._dead_letters.append_from_executors(letters)
+            folded = counted(folded)
+        for piece in pieces(folded, tallies.bytes - tallies.letter_bytes if apart else tallies.bytes):
+            if not apart:
+                self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark))
+            rows = panes(piece, self._parts.policy.reports, groups, number, watermark)
             self._panes.append(rows)
 
     def _finish(self, batch: Batch) -> None:
