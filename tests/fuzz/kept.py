@@ -1,10 +1,10 @@
-"""Records by name that broke something, or might: the files beside this, and what would be too large for one."""
+"""Records by name that broke something, or might: the files in `corpus`."""
 
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent / "corpus"
 
 
-def corpus() -> dict[str, bytes | None]:
+def corpus() -> dict[str, bytes]:
     """Values by the sentence that tells what is the matter with them."""
     return {path.stem.replace("-", " "): path.read_bytes() for path in sorted(_FOLDER.glob("*.bin"))}

@@ -47,7 +47,7 @@ def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_whoever_writes_th
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
-    values = [*corpus().values(), None, b"", *cut(), *large(), *(b"?" for _ in KEYS)]
+    values: list[bytes | None] = [*corpus().values(), None, b"", *cut(), *large(), *(b"?" for _ in KEYS)]
     keys = [KEYS[number % len(KEYS)] for number in range(len(values))]
     Bulk(broker.bootstrap_servers, topic, 1, NOW).send(values, keys)
     with open_service(settings) as service:

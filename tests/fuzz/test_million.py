@@ -28,7 +28,7 @@ def test_a_million_broken_records_are_each_counted_or_a_dead_letter_as_their_byt
     # Nothing is ever too late, so that a verdict does not depend on how the stream was cut into batches.
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
-    bulk, good = Bulk(broker.bootstrap_servers, topic, PARTITIONS, NOW), [*seeds(), *filter(None, corpus().values())]
+    bulk, good = Bulk(broker.bootstrap_servers, topic, PARTITIONS, NOW), [*seeds(), *corpus().values()]
     with open_service(settings) as service:
         for part in range(PARTS):
             values, keys = mutants(good, PER_PART, part), [KEYS[n % len(KEYS)] for n in range(PER_PART)]
