@@ -9,13 +9,14 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import day, drain, drain_report, growth, results, sessions
+from benchmarks import bad, day, drain, drain_report, growth, results, sessions
 from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness import report as freshness_report
 from benchmarks.options import parse
+from benchmarks.task import Drain
 from demo.broker import Broker
 from pipeline.errors import SetUpError
 
@@ -43,13 +44,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
 
 
 def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    if {"drain", "growth"} & set(options.only):
-        console.print(f"a backlog of {options.events:,} events ...")
-        with backlog(options.events, options.keep or work / "broker") as (broker, topic):
-            if "drain" in options.only:
-                _drain(options, (broker, topic), work, console, parts)
-            if "growth" in options.only:
-                _growth(options, (broker, topic), work, console, parts)
+    _run_backlogs(options, work, console, parts)
     if "day" in options.only:
         parts["day"] = day.seconds_to_publish(options.day_batches, options.day_users, work)
         console.print(day.render(parts["day"]))
@@ -63,6 +58,19 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
         parts["freshness"] = measured.to_dict()
         for table in freshness_report.render(measured):
             console.print(table)
+
+
+def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    """What reads a topic that was written before."""
+    if {"drain", "growth"} & set(options.only):
+        console.print(f"a backlog of {options.events:,} events ...")
+        with backlog(options.events, options.keep or work / "broker") as (broker, topic):
+            if "drain" in options.only:
+                _drain(options, (broker, topic), work, console, parts)
+            if "growth" in options.only:
+                _growth(options, (broker, topic), work, console, parts)
+    if "bad" in options.only:
+        _bad(options, work, console, parts)
 
 
 def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
@@ -81,3 +89,15 @@ def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Co
 def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
     parts["growth"] = growth.seconds_by_tenth(*data, options.events, options.batches, work)
     console.print(growth.render(parts["growth"], options.batches))
+
+
+def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = drain.Plan(options.bad_records, options.drains, options.repeat)
+    console.print(f"topics of {plan.events:,} records, good ones and bad ones ...")
+    rounds: dict[str, list[list[Drain]]] = {}
+    with backlog(plan.events, options.keep or work / "broker") as (broker, topic):
+        for kind, drains in bad.drains_by_kind(plan, broker, topic, work):
+            rounds.setdefault(kind, []).append(drains)
+            console.print(f"  {kind}: {' '.join(f'{one.seconds:.1f}' for one in drains)} s")
+    parts["bad"] = bad.figures(rounds, plan.events)
+    console.print(bad.render(parts["bad"], plan.events))

@@ -14,6 +14,8 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
         "kafka": {"bootstrap_servers": task.bootstrap_servers, "topic": task.topic, "start": "earliest"},
         "batch": batch,
         "metrics": {"port": 0},
+        # What bad records cost is measured, too.
+        "dead_letters": {"limit": 1},
         "spark": {"conf": task.conf},
     }
     if not task.all_reports:

@@ -81,6 +81,7 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
         warehouse=settings.warehouse,
         policy=policy,
         schemas=schemas,
+        malformed=settings.dead_letters.malformed(),
         topic=topic,
         ledger=Ledger(settings.warehouse),
         mirror=mirror,

@@ -11,6 +11,7 @@ from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.observe.observer import Observer
 from pipeline.tables.ledger import Ledger
+from pipeline.time.malformed import MalformedLimit
 from pipeline.time.verdicts import Policy
 
 Clock = Callable[[], int]
@@ -25,6 +26,7 @@ class Parts:
     warehouse: str
     policy: Policy
     schemas: Mapping[int, str]
+    malformed: MalformedLimit
     topic: Topic
     ledger: Ledger
     mirror: OffsetMirror

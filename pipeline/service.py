@@ -4,26 +4,25 @@ Publication runs beside the batches that follow, in order; nothing is committed 
 taken for done before it is committed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from threading import Lock
 
 from pyspark.sql import DataFrame
 
+from pipeline.errors import SetUpError
 from pipeline.frames.fold import Fold, Known
-from pipeline.frames.groupings import Groupings
-from pipeline.frames.outputs import dead_letters, panes, pieces
 from pipeline.parts import Parts
 from pipeline.publisher import Publisher
 from pipeline.start import Opened
-from pipeline.tables.schemas import DEAD_LETTERS, PANES
-from pipeline.tables.write import Appender
 from pipeline.time.batch import Batch
+from pipeline.time.checks import DETAILS
 from pipeline.time.lives import anything
+from pipeline.time.malformed import sentence
 from pipeline.time.progress import Progress
 from pipeline.time.tallies import Statistic
 from pipeline.upkeep import Upkeep
+from pipeline.write_ahead import Folded, WriteAhead
 
 
 class Service:
@@ -42,8 +41,7 @@ class Service:
         self._lock = Lock()
         self._closed = False
         self._failure: BaseException | None = None
-        self._panes = Appender(PANES, parts.warehouse)
-        self._dead_letters = Appender(DEAD_LETTERS, parts.warehouse)
+        self._write_ahead = WriteAhead(parts.warehouse)
         self._plan: Fold | None = None
 
     def positions(self) -> Mapping[int, int]:
@@ -63,7 +61,9 @@ class Service:
                 before = self._known(ends)
                 with self._fold(records, before) as folded:
                     batch, after = before.after(folded.statistics, ends, self._log_ends(), folded.now)
-                    self._write_ahead(folded, batch)
+                    _refuse_flood(batch, after)
+                    with self._parts.timed("write_ahead"):
+                        self._write_ahead(folded, batch)
                 self._commit(batch, after)
                 self._publish(batch)
                 self._observe(batch)
@@ -113,7 +113,7 @@ class Service:
         return self._progress.with_partitions(self._parts.topic.earliest(), self._parts.now())
 
     @contextmanager
-    def _fold(self, records: DataFrame, before: Progress) -> Iterator["_Folded"]:
+    def _fold(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
         """Step 1: the one pass over the records."""
         if self._plan is None or self._plan.partitions != len(before.positions):
             self._plan = Fold(self._parts.schemas, before.policy, len(before.positions))
@@ -123,15 +123,7 @@ class Service:
                 rows = self._plan(records, Known(before.frontier.watermark, now)).persist()
                 kept.callback(rows.unpersist)
                 statistics = [Statistic(*row) for row in self._plan.statistics(rows, now).collect()]
-            yield _Folded(rows, self._plan.groupings, statistics, now)
-
-    def _write_ahead(self, folded: "_Folded", batch: Batch) -> None:
-        """Step 2: partial counts and dead letters; void until the commit."""
-        watermark, reports = batch.before.watermark, batch.policy.reports
-        with self._parts.timed("write_ahead"):
-            for piece in pieces(folded.rows, batch.tallies.bytes):
-                self._dead_letters.append(dead_letters(piece, batch.topic, batch.number, watermark), batch.number)
-                self._panes.append(panes(piece, reports, folded.groupings, batch.number, watermark), batch.number)
+            yield Folded(rows, self._plan.groupings, statistics, now)
 
     def _commit(self, batch: Batch, after: Progress) -> None:
         """Step 3: the batch counts from here on, and so does what it led to."""
@@ -154,11 +146,8 @@ class Service:
         self._parts.ledger.tidy()
 
 
-@dataclass(frozen=True, slots=True)
-class _Folded:
-    """What the fold of a batch gave, and the time at its begin in milliseconds."""
-
-    rows: DataFrame
-    groupings: Groupings
-    statistics: Sequence[Statistic]
-    now: int
+def _refuse_flood(batch: Batch, after: Progress) -> None:
+    """A wrong topic is told before it has become dead letters. Raises SetUpError."""
+    if after.malformed.exceeded():
+        details = {DETAILS[check]: number for check, number in batch.tallies.malformed.items()}
+        raise SetUpError(sentence(after.malformed, details))

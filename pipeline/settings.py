@@ -1,33 +1,30 @@
 """Every setting, once, in one frozen tree: flag > environment > file > default.
 
-`TIDEMARK_KAFKA__TOPIC=clicks` in the environment is `topic` under `[kafka]` in a TOML file and `--kafka.topic` as a
-flag. Durations are written `500ms`, `30s`, `10m`, `12h`, `7d`.
+In the environment `TIDEMARK_KAFKA__TOPIC` is `topic` under `[kafka]` in a TOML file and `--kafka.topic` as a flag.
 """
 
-import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self, get_args
-from zoneinfo import available_timezones
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    SettingsConfigDict,
-)
+from pydantic import AfterValidator, Field, PositiveInt, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.begin import parse_begin
 from pipeline.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
-from pipeline.time.calendar import Calendar, has_whole_parts
-from pipeline.time.counts import Counts
-from pipeline.time.grid import Grid
-from pipeline.time.report import Periodic, Report
-from pipeline.time.sessions import Sessions
+from pipeline.report_settings import (
+    OUT_OF_THE_BOX,
+    Measure,
+    ReportSettings,
+    Section,
+    TotalsSettings,
+    WindowSettings,
+    report_names,
+)
+from pipeline.time.malformed import MalformedLimit
+from pipeline.time.report import Report
 from pipeline.time.totals import Totals
 from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
-
-Key = Literal["user_id", "page_url", "event_type"]
-Measure = Literal["page_views", "clicks", "unique_users", "sessions_begun"]
 
 
 def _start(value: str) -> str:
@@ -35,11 +32,7 @@ def _start(value: str) -> str:
     return value
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class KafkaSettings(_Section):
+class KafkaSettings(Section):
     """Where the events come from."""
 
     bootstrap_servers: str = ""
@@ -47,8 +40,8 @@ class KafkaSettings(_Section):
     topic: str = ""
     """The topic of click and visit events."""
     start: Annotated[str, AfterValidator(_start)] = "earliest"
-    """Where a new warehouse begins: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (the offsets of a
-    consumer group) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
+    """Where a new warehouse begins: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (a consumer group's
+    offsets) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
     group_id: str = "tidemark"
     """Consumer group that mirrors the committed offsets, for ordinary lag tools. Nothing is read from it."""
     on_data_loss: Literal["stop", "record"] = "stop"
@@ -59,7 +52,7 @@ class KafkaSettings(_Section):
     """Further Kafka client properties by their Java names, such as `security.protocol`."""
 
 
-class TimeSettings(_Section):
+class TimeSettings(Section):
     """Event time: how late is late."""
 
     of: TimeOf = TimeOf.EVENT
@@ -83,8 +76,7 @@ class TimeSettings(_Section):
     max_future_skew: Duration = timedelta(minutes=5)
     """How far ahead of its Kafka timestamp an event time may be."""
     max_ahead_of_clock: DurationOrOff = timedelta(minutes=5)
-    """How far ahead of the service's clock the time that counts may be, or `off`: one wrong clock of a producer would
-    else take the watermark along, for the Kafka timestamp may be its own."""
+    """How far ahead of the service's clock the time that counts may be, or `off`: a Kafka timestamp may be as wrong."""
 
     @model_validator(mode="after")
     def _marker_belongs_to_punctuated(self) -> Self:
@@ -93,106 +85,7 @@ class TimeSettings(_Section):
         return self
 
 
-class WindowSettings(_Section):
-    """Windows: of a size, tumbling, sliding or by the calendar of a zone; or sessions, or a count of events."""
-
-    size: PositiveDuration = timedelta(minutes=1)
-    """Length of a window."""
-    slide: PositiveDuration | None = None
-    """Time from the begin of one window to the next; without it windows tumble, one after the other."""
-    offset: Duration = timedelta(0)
-    """How far windows are shifted: with a size of 1d and an offset of 6h days begin at 06:00 UTC."""
-    zone: str = ""
-    """A time zone such as `Europe/Berlin`, by whose clocks days and hours begin; they may then be longer or shorter."""
-    gap: PositiveDuration | None = None
-    """With it windows are sessions: events of a key that follow one another within the gap."""
-    count: PositiveInt | None = None
-    """With it a window is so many events of a key, in the order in which they came."""
-
-    @model_validator(mode="after")
-    def _without_gaps(self) -> Self:
-        if self.slide is not None and self.slide > self.size:
-            raise ValueError("slide must not be longer than size: events between two windows would belong to none")
-        return self
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        size_ms = milliseconds(self.size)
-        if self.model_fields_set & {"gap", "count"} and len(self.model_fields_set) > 1:
-            raise ValueError("sessions have a gap and count windows a count, and neither has anything else")
-        if self.zone and self.model_fields_set & {"slide", "offset"}:
-            raise ValueError("windows by the calendar of a zone have no slide and no offset")
-        if self.zone and self.zone not in available_timezones():
-            raise ValueError(f"there is no time zone {self.zone!r}: write one such as Europe/Berlin")
-        if self.zone and not has_whole_parts(size_ms):
-            raise ValueError("by the calendar a window is whole days, or a part of which a day has a whole number")
-        return self
-
-    def windows(self) -> Periodic | Sessions | Counts:
-        """What the pure core makes of it."""
-        size_ms = milliseconds(self.size)
-        if self.gap is not None:
-            return Sessions(milliseconds(self.gap))
-        if self.count is not None:
-            return Counts(self.count)
-        if self.zone:
-            return Calendar(size_ms, self.zone)
-        return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, milliseconds(self.offset))
-
-
-class ReportSettings(_Section):
-    """A result table: which events, by which keys, in which windows."""
-
-    keys: tuple[Key, ...] = ()
-    """Of `user_id`, `page_url` and `event_type`: the table has a row for each in a window. None: one row per window."""
-    where: str = ""
-    """Which events belong to it, in SQL over the event's fields, such as `event_type = 'click'`; by default all."""
-    measures: tuple[Measure, ...] = ("page_views", "clicks")
-    """Of `page_views` and `clicks`, and in windows of time also `unique_users` (by a sketch, to about 1.6 %) and
-    `sessions_begun` (sessions of a user whose first event is in the row)."""
-    session_gap: PositiveDuration = timedelta(minutes=30)
-    """For `sessions_begun`: a session ends when this passed without an event of the user."""
-    window: WindowSettings | None = None
-    """Its windows; by default those of `window`."""
-    allowed_lateness: Duration | None = None
-    """Its allowed lateness; by default that of `time.allowed_lateness`."""
-
-    @model_validator(mode="after")
-    def _has_a_measure(self) -> Self:
-        if not self.measures:
-            raise ValueError("a report needs a measure")
-        return self
-
-
-def _report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
-    for name in value:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
-            raise ValueError(
-                f"a report cannot be named {name!r}: write small letters, digits and _, and none of {_RESERVED}"
-            )
-    if not value:
-        raise ValueError("there must be a report")
-    return value
-
-
-_RESERVED: Final = ("corrections", "dead_letters", "ledger", "panes", "user_totals")
-_OUT_OF_THE_BOX: Final = {
-    "page_views": ReportSettings(keys=("user_id",)),
-    "page_traffic": ReportSettings(keys=("page_url",)),
-    "site_traffic": ReportSettings(),
-}
-
-
-class TotalsSettings(_Section):
-    """The table `user_totals`: per user, when it was first and last seen, its sessions, page views and clicks."""
-
-    gap: PositiveDuration = timedelta(minutes=30)
-    """A session ends when this passed without an event of the user."""
-    every: PositiveDuration = timedelta(minutes=1)
-    """The table is written anew when the watermark passes a multiple of it, if events came since."""
-
-
-class BatchSettings(_Section):
+class BatchSettings(Section):
     """How the stream is cut into batches."""
 
     max_records: PositiveInt = 5_000_000
@@ -201,7 +94,20 @@ class BatchSettings(_Section):
     """Time from one batch to the next when there is no backlog."""
 
 
-class MetricsSettings(_Section):
+class DeadLetterSettings(Section):
+    """When so many records are malformed that something else must be wrong."""
+
+    limit: Annotated[float, Field(gt=0, le=1)] = 0.9
+    """The service stops when a larger share of the last records is malformed; 1 never stops it."""
+    window: PositiveInt = 10_000
+    """About how many of the last records count; before so many were seen the limit does not apply."""
+
+    def malformed(self) -> MalformedLimit:
+        """What the pure core makes of it."""
+        return MalformedLimit(self.limit, self.window)
+
+
+class MetricsSettings(Section):
     """The HTTP endpoint with `/metrics`, `/healthz` and `/readyz`."""
 
     host: str = "127.0.0.1"
@@ -212,7 +118,7 @@ class MetricsSettings(_Section):
     """The service is unhealthy when its oldest unprocessed record is older than this."""
 
 
-class SparkSettings(_Section):
+class SparkSettings(Section):
     """How Spark runs, where `spark-submit` does not already say it."""
 
     master: str | None = None
@@ -240,11 +146,12 @@ class Settings(BaseSettings):
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()
     """The windows of every report that does not name its own."""
-    reports: Annotated[dict[str, ReportSettings], AfterValidator(_report_names)] = _OUT_OF_THE_BOX
+    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names)] = OUT_OF_THE_BOX
     """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
     totals: TotalsSettings | None = None
     """With it `user_totals` is kept, for all time."""
     batch: BatchSettings = BatchSettings()
+    dead_letters: DeadLetterSettings = DeadLetterSettings()
     metrics: MetricsSettings = MetricsSettings()
     spark: SparkSettings = SparkSettings()
 

@@ -24,6 +24,7 @@ from pipeline.tables.results import published
 from pipeline.time import lives, opening
 from pipeline.time.batch import EPOCH, Batch, LedgerRow
 from pipeline.time.lives import States, anything
+from pipeline.time.malformed import MalformedShare
 from pipeline.time.progress import Progress
 from pipeline.time.tallies import Tallies
 from pipeline.time.totals import Totals
@@ -64,9 +65,8 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     tenure.epoch = batch.epoch
     reports = how.policy.reports
     _make_tables(parts, batch.number, how, before)
-    dues, progress = Progress(
-        batch.topic, how.policy, batch.number, batch.after, _states(parts, how, is_new=before is None)
-    ).at_start()
+    states, share = _states(parts, how, is_new=before is None), MalformedShare(parts.malformed)
+    dues, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
     publication = Publication(parts.warehouse, reports)
     if anything(dues):
         publish_due(parts, publication, dues, batch.number)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from pipeline.frames import columns as c
-from pipeline.frames.projection import Field, mentioned, projection
+from pipeline.frames.projection import Field, mentioned, passed_over, projection
 
 FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
@@ -26,7 +26,7 @@ def decoded(schemas: Mapping[int, str], sql: str = "") -> Column:
     """
     body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
     known: Any = F
-    further = mentioned(sql, schemas.values())
+    further = [*mentioned(sql, schemas.values()), *passed_over(schemas.values(), sql)]
     event: Column = reduce(
         lambda cases, item: cases.when(
             F.startswith(F.col(c.VALUE), F.lit(_prefix(item[0]))), _from_avro(body, item[1], further)
@@ -35,6 +35,11 @@ def decoded(schemas: Mapping[int, str], sql: str = "") -> Column:
         known,
     )
     return event
+
+
+def fields(schemas: Mapping[int, str], sql: str = "") -> list[str]:
+    """Names of what `decoded` is for; there may be more in its struct."""
+    return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *(field["name"] for field in mentioned(sql, schemas.values()))]
 
 
 def has_frame() -> Column:

@@ -15,9 +15,9 @@ from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
-from pipeline.frames.decode import decoded
+from pipeline.frames.decode import decoded, fields
 from pipeline.frames.groupings import Groupings, groupings
-from pipeline.frames.judge import check_of, time_of
+from pipeline.frames.judge import check_of, readable, time_of
 from pipeline.time import rules
 from pipeline.time.checks import Check
 from pipeline.time.report import cutoffs
@@ -61,7 +61,8 @@ class Fold:
         arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
         needed = " ".join([policy.marker, *self.groupings.flags, *self._keys])
         self._decoded = [*kafka, arrived, decoded(schemas, needed).alias(_EVENT)]
-        told = (c.KAFKA_TIMESTAMP, f"{_EVENT}.*", c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
+        read = (f"{_EVENT}.{name}" for name in fields(schemas, needed))
+        told = (c.KAFKA_TIMESTAMP, *read, c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
         self._flat = [*kafka, *map(F.col, told)]
         time = time_of(policy, F.col(_NOW))
         check = check_of(schemas, policy, _late(policy, time), F.col(_NOW))
@@ -129,7 +130,7 @@ class Fold:
             # In one number, for the narrower the grouping key, the cheaper each look-up.
             _packed(F.when(_is_counted(), pane).otherwise(0), self.partitions, grid.flags).alias(_GROUP),
             *(_place() if key == c.PLACE else F.col(key) for key in self._keys),
-            F.when(rejected, F.struct(*_OF_REJECTED, F.col(c.USER_ID).alias("user"))).alias(_REJECTED),
+            F.when(rejected, F.struct(*_OF_REJECTED, readable(c.USER_ID).alias("user"))).alias(_REJECTED),
         ]
 
     def _per_batch(self, value: int) -> Column:

@@ -1,5 +1,6 @@
 """The verdict on each record, as columns: the first check that it fails, or none."""
 
+import operator
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any
@@ -55,6 +56,7 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     """What can be wrong with an event."""
     own_time = F.col(c.EVENT_TIME)
     checks = {
+        Check.TEXT: reduce(operator.or_, map(_is_no_text, _texts(policy))),
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.EVENT_TIME: ~rules.in_range(own_time),
@@ -66,3 +68,18 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
         # The Kafka timestamp may come from the same wrong clock.
         checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), now, policy.max_ahead_ms)
     return checks
+
+
+def _texts(policy: Policy) -> list[str]:
+    """The fields whose texts are written to tables as they are."""
+    return sorted({c.USER_ID, *(key for report in policy.reports for key in report.grouped_by)} - {c.EVENT_TYPE})
+
+
+def _is_no_text(name: str) -> Column:
+    """Avro's reader takes any bytes for a string, and no reader of Parquet would take them as one again."""
+    return ~F.is_valid_utf8(name)
+
+
+def readable(name: str) -> Column:
+    """A text, null where it is none."""
+    return F.when(F.is_valid_utf8(name), F.col(name))

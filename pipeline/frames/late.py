@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
-from pipeline.frames.decode import decoded
+from pipeline.frames.decode import decoded, fields
 from pipeline.frames.groupings import KEYS
 from pipeline.frames.judge import time_of
 from pipeline.time.report import Report
@@ -22,7 +22,8 @@ def late_events(dead_letters: DataFrame, schemas: Mapping[int, str], policy: Pol
     place = [
         F.col(name) for name in (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP)
     ]
-    read = dead_letters.select(*place, decoded(schemas, told).alias("event")).select(*place, F.col("event.*"))
+    read = dead_letters.select(*place, decoded(schemas, told).alias("event"))
+    read = read.select(*place, *(F.col(f"event.{name}") for name in fields(schemas, told)))
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
     return read.select(*place, *KEYS, time.alias(c.TIME), *_reports(policy.reports))
 

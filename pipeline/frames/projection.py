@@ -53,6 +53,26 @@ def mentioned(sql: str, schemas: Iterable[str]) -> list[Field]:
     ]
 
 
+def passed_over(schemas: Iterable[str], sql: str) -> list[Field]:
+    """The texts in front of a needed field that nobody needs; `sql` names what is needed beside the three.
+
+    They are read all the same: where Avro's reader passes over one, it takes a negative length for none at all, and
+    would read what follows from within it.
+    """
+    needed = {*re.findall(r"\w+", sql), c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME}
+    found = [field["name"] for schema in schemas for field in _in_front(json.loads(schema)["fields"], needed)]
+    return [{"name": name, "type": ["null", "string"], "default": None} for name in sorted({*found})]
+
+
+def _in_front(fields: Sequence[Field], needed: set[str]) -> list[Field]:
+    last = max((place for place, field in enumerate(fields) if field["name"] in needed), default=0)
+    return [
+        field
+        for field in fields[:last]
+        if field["name"] not in needed and field["type"] in ("string", ["null", "string"])
+    ]
+
+
 def _require(fields: dict[str, Any], name: str, expected: Any) -> None:
     found = fields.get(name)
     if found != expected:

@@ -1,4 +1,4 @@
-"""What the observer needs of a committed batch. `pipeline.batch.Batch` and its ledger rows have this shape."""
+"""What the observer needs of a committed batch. `pipeline.time.batch.Batch` and its ledger rows have this shape."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol

@@ -17,10 +17,11 @@ class Check(IntEnum):
     MAGIC_BYTE = 5
     SCHEMA_ID = 6
     AVRO = 7
-    EVENT_TYPE = 8
-    USER_ID = 9
-    EVENT_TIME = 10
-    AHEAD_OF_CLOCK = 11
+    TEXT = 8
+    EVENT_TYPE = 9
+    USER_ID = 10
+    EVENT_TIME = 11
+    AHEAD_OF_CLOCK = 12
 
 
 DETAILS: Final[dict[Check, str]] = {
@@ -33,6 +34,7 @@ DETAILS: Final[dict[Check, str]] = {
     Check.MAGIC_BYTE: "the value does not begin with magic byte 0 and a 4-byte schema id",
     Check.SCHEMA_ID: "no schema has this schema id",
     Check.AVRO: "the bytes are not Avro of the schema that their schema id names",
+    Check.TEXT: "user_id, or a field that a report has as a key, is not UTF-8",
     Check.EVENT_TYPE: "event_type is neither visit nor click",
     Check.USER_ID: "user_id is empty",
     Check.EVENT_TIME: "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999",

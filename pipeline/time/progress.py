@@ -11,20 +11,25 @@ from typing import Self
 from pipeline.time import lives
 from pipeline.time.batch import Batch
 from pipeline.time.lives import Dues, States
+from pipeline.time.malformed import MalformedShare
 from pipeline.time.tallies import Statistic, Tallies
-from pipeline.time.verdicts import Policy
+from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The last batch, the frontier that it left behind, and what each report's windows have come to."""
+    """The last batch, the frontier that it left behind, and what each report's windows have come to.
+
+    The share of malformed records is of this process alone: it may stop a service, and decides about no record.
+    """
 
     topic: str
     policy: Policy
     number: int
     frontier: Frontier
     windows: States
+    malformed: MalformedShare
 
     @property
     def positions(self) -> Mapping[int, int]:
@@ -51,10 +56,11 @@ class Progress:
         dues, windows = lives.after_batch(
             self.windows, lives.moved(number, tallies.panes, self.frontier.watermark, frontier.watermark)
         )
+        malformed = self.malformed.after(tallies.total(), tallies.total([Verdict.MALFORMED]))
         batch = Batch(number, self.topic, self.frontier, frontier, tallies, dues, now, self.policy)
         if batch.is_empty:
             return replace(batch, number=self.number), replace(self, frontier=frontier)
-        return batch, replace(self, number=number, frontier=frontier, windows=windows)
+        return batch, replace(self, number=number, frontier=frontier, windows=windows, malformed=malformed)
 
     def at_start(self) -> tuple[Dues, Self]:
         """What a start publishes again, and the progress from there."""

@@ -48,6 +48,10 @@ class Tallies:
     ages_ms: Counter[int] = field(default_factory=Counter)
     bytes: int = 0
     """Size of the folded rows."""
+    letter_bytes: int = 0
+    """Of these, of the rows that are dead letters and nothing else."""
+    malformed: Counter[Check] = field(default_factory=Counter)
+    """Records that are no events, by the check that they failed."""
 
     @classmethod
     def of_rows(cls, rows: Iterable[Statistic]) -> Self:
@@ -60,10 +64,14 @@ class Tallies:
     def add(self, row: Statistic) -> None:
         """One row of the fold's statistics; every grouping has all counted records, the first one all records."""
         self.bytes += row.bytes
+        self.letter_bytes += row.bytes if row.check > Check.PARTLY_LATE else 0
         if row.grouping:
             return
+        check = Check(row.check)
         tally = self.partitions.setdefault(row.partition, Tally())
-        tally.verdicts[verdict_of(Check(row.check))] += row.records
+        tally.verdicts[verdict_of(check)] += row.records
+        if verdict_of(check) is Verdict.MALFORMED:
+            self.malformed[check] += row.records
         tally.partly_late += row.records if row.check == Check.PARTLY_LATE else 0
         times = [time for time in (tally.max_event_time, row.max_event_time) if time is not None]
         tally.max_event_time = max(times, default=None)

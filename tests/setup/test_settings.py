@@ -14,6 +14,7 @@ from pipeline.errors import SetUpError
 from pipeline.load import load_settings
 from pipeline.settings import Settings
 from pipeline.time.grid import Grid
+from pipeline.time.malformed import MalformedLimit
 from pipeline.time.report import Report
 
 
@@ -68,6 +69,10 @@ def test_the_policy_is_in_milliseconds() -> None:
         Report("page_traffic", Grid(60_000, 60_000), 60_000, ("page_url",)),
         Report("site_traffic", Grid(60_000, 60_000), 60_000, ()),
     )
+
+
+def test_a_topic_is_given_up_when_nine_in_ten_of_ten_thousand_records_are_malformed() -> None:
+    assert Settings().dead_letters.malformed() == MalformedLimit(0.9, 10_000)
 
 
 def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +146,15 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"kafka": {"start": "middle"}}, {"metrics": {"port": 65536}}, {"batch": {"max_records": 0}}]
+    "wrong",
+    [
+        {"kafka": {"start": "middle"}},
+        {"metrics": {"port": 65536}},
+        {"batch": {"max_records": 0}},
+        {"dead_letters": {"limit": 0}},
+        {"dead_letters": {"limit": 1.1}},
+        {"dead_letters": {"window": 0}},
+    ],
 )
 def test_a_value_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pipeline.time import lives
 from pipeline.time.checks import Check
 from pipeline.time.grid import Grid
+from pipeline.time.malformed import MalformedLimit, MalformedShare
 from pipeline.time.progress import Progress
 from pipeline.time.states import PeriodicState
 from pipeline.time.tallies import Statistic, Tallies
@@ -34,7 +35,9 @@ class Core:
 
     def __post_init__(self) -> None:
         frontier = Frontier({number: PartitionState(0, 0) for number in range(PARTITIONS)})
-        self.progress = Progress("t", self.policy, 0, frontier, lives.begun(self.policy.reports))
+        self.progress = Progress(
+            "t", self.policy, 0, frontier, lives.begun(self.policy.reports), MalformedShare(MalformedLimit(1, 1))
+        )
 
     @property
     def frontier(self) -> Frontier:

@@ -1,0 +1,57 @@
+"""What bad records cost: topics of nothing else, drained in turn with one of good events."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from rich.table import Table
+
+from benchmarks.bad_topics import FRAMED, NOISE, bad_topic
+from benchmarks.contestants import Contestant, Job
+from benchmarks.drain import Plan, drain_alone
+from benchmarks.task import Drain, Task
+from demo.broker import Broker
+
+GOOD: Final = "good"
+GOAL: Final = 0.5
+"""The least that the rate of bad records may be of that of good ones."""
+
+
+def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[str, list[Drain]]]:
+    """Round after round a process for each kind of records; `topic` has the good ones. Raises BenchmarkError."""
+    topics = {GOOD: topic, **{kind: bad_topic(broker, kind, plan.events) for kind in (NOISE, FRAMED)}}
+    for number in range(plan.rounds):
+        for kind, name in topics.items():
+            folder = str(work / f"bad-{number}-{name}")
+            task = Task(broker.bootstrap_servers, name, plan.events, folder, drains=plan.drains)
+            yield kind, drain_alone(Contestant(Job.OURS, kind), task)
+
+
+def figures(rounds: dict[str, list[list[Drain]]], records: int) -> dict[str, dict[str, Any]]:
+    """Per kind its rate, the median of the last drains, and what it is of the good ones'."""
+    rates = {kind: records / median(drains[-1].seconds for drains in each) for kind, each in rounds.items()}
+    return {
+        kind: {
+            "rate": rate,
+            "of_good": rate / rates[GOOD],
+            "cpu_us_per_record": median(drains[-1].cpu_seconds for drains in rounds[kind]) / records * 1e6,
+            "seconds": [[drain.seconds for drain in drains] for drains in rounds[kind]],
+        }
+        for kind, rate in rates.items()
+    }
+
+
+def render(found: dict[str, dict[str, Any]], records: int) -> Table:
+    """One row per kind."""
+    title = f"{records:,} records that are all good, or all bad: at least {GOAL:.1f} of the good ones' rate"
+    table = Table(title=title, title_justify="left")
+    table.add_column("records")
+    for name in ("M records/s", "of good", "CPU us/record", "all drains, s"):
+        table.add_column(name, justify="right")
+    for kind, row in found.items():
+        shown = " | ".join(" ".join(f"{one:.1f}" for one in drains) for drains in row["seconds"])
+        table.add_row(
+            kind, f"{row['rate'] / 1e6:.3f}", f"{row['of_good']:.2f}", f"{row['cpu_us_per_record']:.2f}", shown
+        )
+    return table

@@ -1,0 +1,76 @@
+"""What the tables say of a stream against what its bytes tell, record by record."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.time.checks import DETAILS, Check, reason_of
+from tests.fuzz.oracle import Told
+from tests.warehouse import table
+
+_MINUTE = 60_000
+
+
+class Sent(NamedTuple):
+    """A record, and what must become of it."""
+
+    value: bytes | None
+    key: bytes | None
+    told: Told
+
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+def assert_as_told(warehouse: Path, sent: Mapping[Place, Sent]) -> None:
+    """Every record is counted or a dead letter with all that belongs to it, once; fails with the first ten that differ.
+
+    Of streams of which nothing has fired yet.
+    """
+    letters = dict(_letters(warehouse))
+    told = {place: letter for place, letter in map(_as_letter, sent.items()) if letter}
+    wrong = sorted(place for place in letters.keys() | told.keys() if letters.get(place) != told.get(place))
+    assert not wrong, [(place, sent.get(place), letters.get(place)) for place in wrong[:10]]
+    assert table(warehouse, "dead_letters").num_rows == len(letters)
+    assert _counted(warehouse) == Counter(
+        (one.told.user, (one.told.event_time or 0) // _MINUTE * _MINUTE)
+        for one in sent.values()
+        if one.told.check is Check.PASSED
+    )
+    ledger = table(warehouse, "ledger")
+    assert pc.sum(ledger["records"]).as_py() == len(sent)
+    assert pc.sum(ledger["counted"]).as_py() == len(sent) - len(told)
+    assert pc.sum(ledger["gap"]).as_py() == 0
+
+
+def _as_letter(item: tuple[Place, Sent]) -> tuple[Place, tuple[object, ...] | None]:
+    place, (value, key, told) = item
+    if told.check is Check.PASSED:
+        return place, None
+    return place, (reason_of(told.check), DETAILS[told.check], told.event_time, told.user, key, value)
+
+
+def _letters(warehouse: Path) -> Iterator[tuple[Place, tuple[object, ...]]]:
+    rows = table(warehouse, "dead_letters")
+    columns = ("reason", "detail", "event_time", "user_id", "key", "value")
+    places = zip(_list(rows, "partition"), _list(rows, "offset"), strict=True)
+    yield from zip(places, zip(*(_list(rows, name) for name in columns), strict=True), strict=True)
+
+
+def _list(rows: pa.Table, name: str) -> Sequence[object]:
+    found: list[object] = rows[name].to_pylist()
+    return found
+
+
+def _counted(warehouse: Path) -> Counter[tuple[str, int]]:
+    """Events by user and minute."""
+    rows = table(warehouse, "panes").filter(pc.field("report") == "page_views")
+    sums = rows.group_by(["user_id", "pane_start"]).aggregate([("page_views", "sum"), ("clicks", "sum")])
+    return Counter(
+        {(row["user_id"], row["pane_start"]): row["page_views_sum"] + row["clicks_sum"] for row in sums.to_pylist()}
+    )

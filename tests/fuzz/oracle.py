@@ -1,0 +1,65 @@
+"""What must become of a record, told from its bytes without Spark."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pipeline.time.checks import Check
+from pipeline.time.verdicts import Policy, Verdict, judge
+from tests.fuzz.reader import NotAvro, Reader
+
+_FRAME = 5
+_ACTS = ("visit", "click")
+_OF_A_TIME = {Verdict.COUNTED: Check.PASSED, Verdict.TOO_LATE: Check.TOO_LATE, Verdict.FUTURE: Check.FUTURE}
+
+
+class Told(NamedTuple):
+    """The check that a record fails, and what could be read of it."""
+
+    check: Check
+    event_time: int | None = None
+    user: str | None = None
+    page: str | None = None
+
+
+class Oracle:
+    """Judges records of the given schemas; `needed` are the texts by which the reports group."""
+
+    def __init__(self, schemas: Mapping[int, str], policy: Policy, needed: tuple[str, ...]) -> None:
+        self._readers = {number: Reader(schema, {"user_id", *needed}) for number, schema in schemas.items()}
+        self._policy = policy
+
+    def __call__(self, value: bytes | None, kafka_timestamp: int, watermark: int | None) -> Told:
+        """The checks in the order in which `pipeline.time.checks` has them."""
+        if not value:
+            return Told(Check.EMPTY_VALUE)
+        if len(value) < _FRAME or value[0]:
+            return Told(Check.MAGIC_BYTE)
+        reader = self._readers.get(int.from_bytes(value[1:_FRAME], "big"))
+        if reader is None:
+            return Told(Check.SCHEMA_ID)
+        try:
+            event = reader.read(value, _FRAME)
+        except NotAvro:
+            return Told(Check.AVRO)
+        return self._judged(event, kafka_timestamp, watermark)
+
+    def _judged(self, event: dict[str, object], kafka_timestamp: int, watermark: int | None) -> Told:
+        time, user, page = event["event_time"], _text(event["user_id"]), _text(event.get("page_url"))
+        assert isinstance(time, int)
+        if user is None or (page is None and event.get("page_url") is not None):
+            return Told(Check.TEXT, time, user, page)
+        if event["event_type"] not in _ACTS:
+            return Told(Check.EVENT_TYPE, time, user, page)
+        if not user:
+            return Told(Check.USER_ID, time, user, page)
+        verdict = judge(time, kafka_timestamp, watermark, self._policy)
+        return Told(_OF_A_TIME.get(verdict, Check.EVENT_TIME), time, user, page)
+
+
+def _text(raw: object) -> str | None:
+    """None if it is not UTF-8."""
+    assert raw is None or isinstance(raw, bytes)
+    try:
+        return raw.decode() if raw is not None else None
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,56 @@
+"""Records that broke something once, or might: each becomes what its bytes tell, through the real service."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline import service as service_module
+from pipeline.app import open_service
+from pipeline.frames.outputs import LETTER_BYTES
+from producers.encode import encode_one, header
+from schemas import load_schemas
+from tests.fuzz.bulk import Bulk
+from tests.fuzz.compare import Sent, assert_as_told
+from tests.fuzz.kept import corpus
+from tests.fuzz.oracle import Oracle
+from tests.fuzz.seeds import NOW, seeds
+from tests.kafka_cluster import Cluster
+from tests.services import settings_of
+
+LARGE = 900_000
+KEYS = (b"ann", None, b"", b"\xff\xfe", b"nul\0", b"k" * 10_000)
+
+
+def large() -> list[bytes]:
+    """Records near what a broker takes: noise, a frame with noise, one good text and one that nobody reads."""
+    event = {"event_id": "e", "event_type": "visit", "user_id": "u", "event_time": NOW, "page_url": "/"}
+    grown = [encode_one({**event, name: "é" * (LARGE // 2)}) for name in ("event_id", "user_id", "user_agent")]
+    return [b"\x80" * LARGE, header(1) + b"\x80" * LARGE, header(1) + bytes(LARGE), *grown]
+
+
+def cut() -> list[bytes]:
+    """An event with every field, cut behind each byte."""
+    whole = max(seeds()[:6], key=len)
+    return [whole[:end] for end in range(len(whole))]
+
+
+@pytest.mark.parametrize("letter_bytes", [LETTER_BYTES, 0], ids=["by the driver", "by the executors"])
+def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_whoever_writes_the_dead_letters(
+    letter_bytes: int,
+    broker: Cluster,
+    make_topic: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service_module, "LETTER_BYTES", letter_bytes)
+    topic = make_topic(partitions=1)
+    settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
+    oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
+    values: list[bytes | None] = [*corpus().values(), None, b"", *cut(), *large(), *(b"?" for _ in KEYS)]
+    keys = [KEYS[number % len(KEYS)] for number in range(len(values))]
+    Bulk(broker.bootstrap_servers, topic, 1, NOW).send(values, keys)
+    with open_service(settings) as service:
+        service.drain()
+    records = enumerate(zip(values, keys, strict=True))
+    assert_as_told(tmp_path, {(0, n): Sent(value, key, oracle(value, NOW, None)) for n, (value, key) in records})

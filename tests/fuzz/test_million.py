@@ -1,0 +1,41 @@
+"""A million broken records through the real service: what becomes of each is what its bytes tell."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.app import open_service
+from schemas import load_schemas
+from tests.fuzz.bulk import Bulk
+from tests.fuzz.compare import Sent, assert_as_told
+from tests.fuzz.heap import live_bytes
+from tests.fuzz.kept import corpus
+from tests.fuzz.mutate import mutants
+from tests.fuzz.oracle import Oracle
+from tests.fuzz.seeds import NOW, seeds
+from tests.kafka_cluster import Cluster
+from tests.services import settings_of
+
+PARTS, PER_PART, PARTITIONS = 5, 200_000, 4
+HEAP_RATIO = 1.25
+"""How much more may live on the heap after the last part than after the first."""
+KEYS = (b"ann", None, b"", b"\xff\xfe", b"k" * 300)
+
+
+def test_a_million_broken_records_are_each_counted_or_a_dead_letter_as_their_bytes_tell_and_the_heap_stays_flat(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic, sent, heap = make_topic(partitions=PARTITIONS), {}, []
+    # Nothing is ever too late, so that a verdict does not depend on how the stream was cut into batches.
+    settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
+    oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
+    bulk, good = Bulk(broker.bootstrap_servers, topic, PARTITIONS, NOW), [*seeds(), *corpus().values()]
+    with open_service(settings) as service:
+        for part in range(PARTS):
+            values, keys = mutants(good, PER_PART, part), [KEYS[n % len(KEYS)] for n in range(PER_PART)]
+            bulk.send(values, keys)
+            service.drain()
+            heap.append(live_bytes())
+            for n, (value, key) in enumerate(zip(values, keys, strict=True), start=part * PER_PART):
+                sent[n % PARTITIONS, n // PARTITIONS] = Sent(value, key, oracle(value, NOW, None))
+    assert_as_told(tmp_path, sent)
+    assert heap[-1] < HEAP_RATIO * heap[0], heap

@@ -1,0 +1,67 @@
+"""The oracle's own reader against fastavro, so that it is not alone with its view of the specification."""
+
+import io
+import json
+
+import fastavro
+import pytest
+
+from schemas import load_schemas
+from tests.fuzz.kept import corpus
+from tests.fuzz.mutate import mutants
+from tests.fuzz.reader import NotAvro, Reader
+from tests.fuzz.seeds import seeds
+
+# Without its logical type: not every long is a date of Python's.
+SCHEMA = load_schemas()[1].replace('{"type": "long", "logicalType": "timestamp-millis"}', '"long"')
+PARSED = fastavro.parse_schema(json.loads(SCHEMA))
+EVERYTHING = [field["name"] for field in json.loads(SCHEMA)["fields"]]
+DROPPED_BITS = ("event type with bits beyond 32", "time with bits beyond 64")
+"""Of the corpus: fastavro keeps the bits of a number that have no place in it, or drops others."""
+
+
+def by_fastavro(value: bytes) -> dict[str, object]:
+    """All fields of a framed value; texts as bytes. Raises what fastavro raises."""
+    body = io.BytesIO(value[5:])
+    found = fastavro.schemaless_reader(body, PARSED, None, handle_unicode_errors="surrogateescape")
+    assert isinstance(found, dict)
+    return {
+        name: one.encode(errors="surrogateescape") if isinstance(one, str) and name != "event_type" else one
+        for name, one in found.items()
+        if one is not None
+    }
+
+
+def by_us(value: bytes) -> dict[str, object] | None:
+    try:
+        return Reader(SCHEMA, EVERYTHING).read(value, 5)
+    except NotAvro:
+        return None
+
+
+def test_what_the_oracle_reads_fastavro_reads_too() -> None:
+    named = {name: value for name, value in corpus().items() if name not in DROPPED_BITS}
+    broken = [value for value in mutants(seeds(), 1_500, 7) if not any(bits in value for bits in _BITS)]
+    for value in [*named.values(), *broken]:
+        if value[:5] == b"\0\0\0\0\1" and (found := by_us(value)) is not None:
+            assert found == by_fastavro(value), value.hex()
+
+
+_BITS = tuple(map(bytes.fromhex, ("8080808010", "8080808070", "80808080808080808002")))
+
+
+@pytest.mark.parametrize("value", seeds()[:6], ids=range(6))
+def test_an_event_cut_anywhere_is_none_for_either(value: bytes) -> None:
+    assert by_us(value) == by_fastavro(value)
+    for end in range(5, len(value)):
+        assert by_us(value[:end]) is None
+        with pytest.raises((EOFError, IndexError, ValueError)):
+            by_fastavro(value[:end])
+
+
+def test_the_mutants_are_of_every_kind_and_always_the_same() -> None:
+    found = mutants(seeds(), 1_000, 1)
+    assert found == mutants(seeds(), 1_000, 1)
+    readable = sum(by_us(value) is not None for value in found)
+    assert 100 < readable < 750
+    assert len(set(found)) > 750
