@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import bad, day, drain, drain_report, growth, results, sessions
+from benchmarks import age, bad, day, drain, drain_report, growth, results, sessions
 from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
@@ -48,6 +48,9 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
     if "day" in options.only:
         parts["day"] = day.seconds_to_publish(options.day_batches, options.day_users, work)
         console.print(day.render(parts["day"]))
+    if "age" in options.only:
+        parts["age"] = age.starts_by_age(options.ages, work)
+        console.print(age.render(parts["age"]))
     if "sessions" in options.only:
         parts["sessions"] = sessions.seconds_to_publish(options.session_batches, options.session_rows, work)
         console.print(sessions.render(parts["sessions"]))

@@ -9,12 +9,21 @@ from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from producers.units import length_ms, whole
 
 T = TypeVar("T")
-PARTS: Final = ("drain", "freshness", "growth", "bad", "day", "sessions")
+PARTS: Final = ("drain", "freshness", "growth", "bad", "age", "day", "sessions")
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = ["--events", "600000", "--textbook-batches", "300000", "--duration", "1m", "--warm-up", "30s"]
 _QUICK_TOO: Final = ["--slice", "15s", "--rate", "10000", "--batches", "60", "--drains", "2"]
-_QUICK_ALSO: Final = ["--day-batches", "300", "--session-batches", "20", "--bad-records", "300000"]
+_QUICK_ALSO: Final = [
+    "--day-batches",
+    "300",
+    "--session-batches",
+    "20",
+    "--bad-records",
+    "300000",
+    "--ages",
+    "2000,20000",
+]
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -27,7 +36,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", type=_of(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
     parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
-    for add in (_drain, _freshness, _growth, _bad, _day, _sessions):
+    for add in (_drain, _freshness, _growth, _bad, _age, _day, _sessions):
         add(parser)
     quick = [*_QUICK, *_QUICK_TOO, *_QUICK_ALSO] if "--quick" in arguments else []
     return parser.parse_args([*quick, *arguments])
@@ -60,6 +69,11 @@ def _growth(parser: argparse.ArgumentParser) -> None:
 def _bad(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("bad").add_argument
     add("--bad-records", type=_of(whole), default=6_000_000, help="on each of the topics; drained like the others")
+
+
+def _age(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("age").add_argument
+    add("--ages", type=_of(_sizes), default=(3_000, 300_000, 2_600_000), metavar="N,...", help="batches in the ledger")
 
 
 def _day(parser: argparse.ArgumentParser) -> None:
