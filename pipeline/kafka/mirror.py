@@ -15,7 +15,7 @@ class OffsetMirror:
     """Copies the ledger's offsets to a consumer group; a failure is logged, for the ledger is what counts."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
-        self._topic = kafka.topic
+        self._topic, self._group = kafka.topic, kafka.group_id
         self._consumer = Consumer({**client_options(kafka), "group.id": kafka.group_id, "enable.auto.commit": False})
 
     def commit(self, positions: Mapping[int, int]) -> None:
@@ -24,7 +24,7 @@ class OffsetMirror:
         try:
             self._consumer.commit(offsets=offsets, asynchronous=True)
         except KafkaException as error:
-            _log.warning("offsets not mirrored", group=self._topic, reason=str(error))
+            _log.warning("offsets not mirrored", group=self._group, topic=self._topic, reason=str(error))
 
     def close(self) -> None:
         """Lets the last commit go out."""
