@@ -54,8 +54,9 @@ class Service:
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
         """One batch of Kafka rows, read up to `ends`; returns when it is committed.
 
-        Raises Replaced if a newer service has taken over, and whatever made an earlier publication fail.
+        Raises Replaced if a newer service has taken over, and whatever made publishing impossible.
         """
+        self._publisher.check()
         with self._turn:
             if self._closed:  # the checkpoint is disposable: what is not taken is read again by the next start
                 return
@@ -66,6 +67,7 @@ class Service:
 
     def tick(self) -> None:
         """Re-evaluates idleness without data; commits and publishes if that moved the watermark."""
+        self._publisher.check()
         with self._turn:
             self._settle()
 

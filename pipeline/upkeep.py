@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import structlog
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import CommitFailedError
 
 from pipeline.batch import Batch
 from pipeline.parts import Parts
@@ -33,7 +33,7 @@ class Upkeep:
         """Does it all, once what `batch` made due is published. A clash with a writer is left to the next time."""
         try:
             self._do(batch)
-        except DeltaError as error:
+        except CommitFailedError as error:
             _log.info("upkeep put off", reason=str(error))
 
     def _do(self, batch: Batch) -> None:

@@ -19,19 +19,26 @@ class Results:
         spec = result_of(report)
         self._schema = spec.schema
         self._table = DeltaTable(spec.uri(warehouse))
+        self._published = 0
 
     def put(self, rows: pa.Table, where: str | None, batch: int) -> None:
         """Adds the rows, in the place of those for which `where` holds.
 
-        `batch` becomes the transaction version, by which a start knows how far publication came. Raises Replaced if a
-        newer service has published.
+        `batch` becomes the transaction version, by which a start knows how far publication came. What the table has of
+        this batch already it does not take again: a publication that failed at another table is repeated as a whole.
+        Raises Replaced if a newer service has published.
         """
+        if batch <= self._published:
+            return
         data = rows.select(self._schema.names).cast(self._schema)
         while not swap(self._table, data, where, Transaction(WRITER_APP, batch)):
             # Somebody took the version: a newer service, or mere maintenance.
-            newest = (self._table.transaction_version(WRITER_APP) or 0) // EPOCH
-            if newest > batch // EPOCH:
-                raise replaced(newest, batch // EPOCH)
+            newest = self._table.transaction_version(WRITER_APP) or 0
+            if newest // EPOCH > batch // EPOCH:
+                raise replaced(newest // EPOCH, batch // EPOCH)
+            if newest == batch:
+                break  # one's own, whose answer was lost
+        self._published = batch
 
     def fence(self, batch: int) -> None:
         """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
