@@ -1,6 +1,8 @@
 """Committed offsets for others to see: Spark commits none to Kafka, so ordinary lag tools would see nothing."""
 
 from collections.abc import Mapping
+from threading import Thread
+from typing import Final
 
 import structlog
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -8,6 +10,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pipeline.kafka.topic import client_options
 from pipeline.settings import KafkaSettings
 
+_CLOSE_S: Final = 5.0
 _log = structlog.get_logger()
 
 
@@ -27,5 +30,7 @@ class OffsetMirror:
             _log.warning("offsets not mirrored", group=self._group, topic=self._topic, reason=str(error))
 
     def close(self) -> None:
-        """Lets the last commit go out."""
-        self._consumer.close()
+        """Lets the last commit go out, if the broker takes it soon: one that does not answer would hold us for minutes."""
+        closing = Thread(target=self._consumer.close, name="mirror-close", daemon=True)
+        closing.start()
+        closing.join(_CLOSE_S)
