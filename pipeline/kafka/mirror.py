@@ -30,7 +30,7 @@ class OffsetMirror:
             _log.warning("offsets not mirrored", group=self._group, topic=self._topic, reason=str(error))
 
     def close(self) -> None:
-        """Lets the last commit go out, if the broker takes it soon: one that does not answer would hold us for minutes."""
+        """Lets the last commit go out, but a broker that does not answer must not hold an attempt for minutes."""
         closing = Thread(target=self._consumer.close, name="mirror-close", daemon=True)
         closing.start()
         closing.join(_CLOSE_S)
