@@ -21,8 +21,8 @@ Wait = Callable[[Condition, Callable[[], bool], float], bool]
 _PAUSES_S: Final = (0.5, 1, 2, 4, 8, 16, 30)
 _LAST_TRIES: Final = 4
 """Of a publication that is waited for, before it is left to the next start."""
-_PATIENCE_S: Final = 30.0
-"""How long a store that does not even refuse is waited for."""
+_CLOSE_S: Final = 10.0
+"""How long a store that does not even refuse is waited for at the end."""
 _log = structlog.get_logger()
 
 
@@ -66,17 +66,18 @@ class Publisher:
         if self._fatal is not None:
             raise self._fatal
 
-    def flush(self, patience_s: float = _PATIENCE_S) -> None:
+    def flush(self, patience_s: float | None = None) -> None:
         """Returns when all that was offered is published, and upkeep done. Raises what `check` raises.
 
-        Raises TransientError if the store refuses a few more times, or takes longer than `patience_s`.
+        Raises TransientError if the store refuses a few more times, or publication takes longer than `patience_s`. A
+        backlog may publish for minutes, and a store that is away refuses in the end, so there is no limit by itself.
         """
         with self._changed:
             self._hurry()
             self._changed.wait_for(lambda: self._fatal or self._idle() or self._tries_left == 0, patience_s)
             self._tries_left = None
             self.check()
-            if not self._idle():
+            if self._outbox.batches:
                 raise TransientError(
                     f"{self._outbox.batches} committed batches are not published: "
                     f"{self._last_failure or 'the store does not answer'}"
@@ -87,7 +88,7 @@ class Publisher:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        self._thread.join(_PATIENCE_S)
+        self._thread.join(_CLOSE_S)
         if self._thread.is_alive():
             _log.warning("the store does not answer: a publication is left to the next start")
 

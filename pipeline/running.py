@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
+from typing import Final
 
 import structlog
 
@@ -12,6 +13,8 @@ from pipeline.kafka.stream import Stream
 from pipeline.observe.observer import Observer
 from pipeline.service import Service
 
+_LAST_S: Final = 30.0
+"""How long what is committed may take to be published once the service was told to stop."""
 _log = structlog.get_logger()
 
 
@@ -61,7 +64,7 @@ class RunningService:
                 self._service.close()
                 self._stream.stop(query)
         try:
-            self._service.flush()
+            self._service.flush(_LAST_S)
         except TransientError as error:
             _log.warning("publication is left to the next start", reason=str(error))
 

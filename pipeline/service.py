@@ -71,9 +71,9 @@ class Service:
         with self._turn:
             self._settle()
 
-    def flush(self) -> None:
+    def flush(self, patience_s: float | None = None) -> None:
         """Returns when all that was committed is published. Raises what made that fail."""
-        self._publisher.flush()
+        self._publisher.flush(patience_s)
 
     def close(self) -> None:
         """Takes no further batch, after the one in hand."""
