@@ -1,14 +1,15 @@
 """The composition root: settings become a running service, and nowhere else are real parts chosen."""
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 
+from deltalake import DeltaTable
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from pipeline.durations import milliseconds
-from pipeline.errors import SetUpError
+from pipeline.errors import SetUpError, Unreachable
 from pipeline.frames.fold import Fold, Known
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.stream import Stream
@@ -24,6 +25,7 @@ from pipeline.session import spark_session
 from pipeline.settings import Settings
 from pipeline.start import Tenure, open_epoch
 from pipeline.tables.ledger import Ledger
+from pipeline.tables.schemas import LEDGER
 from pipeline.time.verdicts import Policy
 from schemas import load_schemas
 
@@ -33,27 +35,48 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
+def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
+    """The HTTP endpoint of a process, which may outlive many services; the caller closes it. Raises SetUpError."""
+    _require(settings)
+    return Exporter(Observer(settings.metrics, settings.policy(), now), settings.metrics)
+
+
 @contextmanager
-def open_service(settings: Settings, now: Clock = wall_clock, tenure: Tenure | None = None) -> Iterator[RunningService]:
+def open_service(
+    settings: Settings,
+    now: Clock = wall_clock,
+    tenure: Tenure | None = None,
+    exporter: Exporter | None = None,
+    wait: Callable[[float], None] = time.sleep,
+) -> Iterator[RunningService]:
     """A service that has opened its epoch; everything is closed again in reverse order.
 
-    `now` gives the service's clock in epoch milliseconds, `tenure` is kept by a process that opens a warehouse
-    again and again. Raises SetUpError where something must be put right first, Replaced if a newer service took over.
+    `now` gives the service's clock in epoch milliseconds. `tenure` and `exporter` are kept by a process that opens a
+    warehouse again and again, `wait` is how it lets time pass. Raises SetUpError where something must be put right
+    first, Unreachable where broker or store did not answer, Replaced if a newer service took over.
     """
     _require(settings)
+    tenure = tenure or Tenure()
     with ExitStack() as stack:
-        parts = _parts(settings, now, stack)
-        exporter = Exporter(parts.observer, settings.metrics)
-        stack.callback(exporter.close)
-        opened = open_epoch(parts, settings.kafka, tenure or Tenure())
-        publisher = Publisher(lambda dues, batch: publish_due(parts, opened.publication, dues, batch))
+        page = exporter or stack.enter_context(closing(serve(settings, now)))
+        page.observer.opening()
+        _require_ledger(settings.warehouse, tenure)
+        parts = _parts(settings, now, stack, page.observer, wait)
+        opened = open_epoch(parts, settings.kafka, tenure)
+        publisher = Publisher(
+            lambda dues, batch: publish_due(parts, opened.publication, dues, batch), page.observer, now
+        )
         stack.callback(publisher.close)
         service = Service(parts, opened, publisher)
         stack.callback(service.close)
         stream = Stream(parts.spark, settings.kafka, settings.batch, service.take)
-        yield RunningService(
-            service, stream, parts.observer, exporter.port, milliseconds(settings.time.interval) / 1000
-        )
+        yield RunningService(service, stream, parts.observer, page.port, milliseconds(settings.time.interval) / 1000)
+
+
+def _require_ledger(warehouse: str, tenure: Tenure) -> None:
+    """A store that is not mounted looks like a new warehouse, and must not become one."""
+    if tenure.epoch is not None and not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
+        raise Unreachable(f"the warehouse {warehouse} is gone, in which this service opened epoch {tenure.epoch}")
 
 
 def _require(settings: Settings) -> None:
@@ -67,11 +90,14 @@ def _require(settings: Settings) -> None:
         raise SetUpError(f"{', '.join(missing)} must be set: by flag, TIDEMARK_ environment variable or --config file")
 
 
-def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
+def _parts(
+    settings: Settings, now: Clock, stack: ExitStack, observer: Observer, wait: Callable[[float], None]
+) -> Parts:
     """Cheap checks first, so that a mistake is told before Spark starts."""
     schemas = _schemas(settings)
     policy = settings.policy()
-    topic = connect(settings.kafka)
+    topic = connect(settings.kafka, wait)
+    observer.follow(topic.log_ends)
     spark = spark_session(settings.spark)
     _check_sql(spark, schemas, policy)
     mirror = OffsetMirror(settings.kafka)
@@ -85,7 +111,7 @@ def _parts(settings: Settings, now: Clock, stack: ExitStack) -> Parts:
         topic=topic,
         ledger=Ledger(settings.warehouse),
         mirror=mirror,
-        observer=Observer(topic.log_ends, settings.metrics, policy, now),
+        observer=observer,
         now=now,
     )
 

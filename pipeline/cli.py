@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -28,21 +29,49 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    own, settings = _run_parser().parse_known_args(arguments)
+    parser = _run_parser()
+    own, settings = parser.parse_known_args(arguments)
+    if {"-h", "--help"} & {*settings}:
+        print(parser.format_help())  # and then, from where they are, the settings
     from pipeline.load import load_settings  # not at the top: `status` needs neither these nor Spark
     from pipeline.supervise import catch_up, supervise
 
     loaded = load_settings(settings, own.config)
-    (catch_up if own.until_caught_up else supervise)(loaded)
+    if own.until_caught_up:
+        catch_up(loaded)
+    else:
+        supervise(loaded, _duration("--give-up-after", own.give_up_after))
     return 0
 
 
 def _run_parser() -> argparse.ArgumentParser:
     """The options of `run` that are no settings; the rest of the command line is."""
-    parser = argparse.ArgumentParser(prog="tidemark run", add_help=False, allow_abbrev=False)
-    parser.add_argument("--config", type=Path)
-    parser.add_argument("--until-caught-up", action="store_true")
+    parser = argparse.ArgumentParser(
+        prog="tidemark run", usage="%(prog)s [option ...] [setting ...]", add_help=False, allow_abbrev=False
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as TOML (default: TIDEMARK_CONFIG)")
+    parser.add_argument(
+        "--until-caught-up", action="store_true", help="read to the end of the topic once, instead of on and on"
+    )
+    parser.add_argument(
+        "--give-up-after",
+        metavar="DURATION",
+        help="end with exit code 1 when attempts committed nothing for so long, such as 30m (default: try for ever)",
+    )
     return parser
+
+
+def _duration(option: str, text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    from pydantic import TypeAdapter, ValidationError
+
+    from pipeline.durations import PositiveDuration
+
+    try:
+        return TypeAdapter(PositiveDuration).validate_python(text)
+    except ValidationError as error:
+        raise SetUpError(f"{option}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
 
 
 def _status(arguments: Sequence[str]) -> int:

@@ -2,9 +2,11 @@
 
 TidemarkError
 ├── SetUpError        a person must change something first: exit code 2, one sentence, no traceback
+│   └── Unreachable   no broker or store answered; once the service was at work the world will mend that
 ├── Replaced          a newer service has taken this warehouse over: this one must stop
 ├── BrokenChain       a batch does not go on from the last one: a defect, and nothing was committed
-└── TransientError    the world may get better by itself: the service tries again, with backoff
+├── TransientError    the world may get better by itself: the service tries again, with pauses
+└── JavaEnded         Spark's Java process is gone: this one ends too, for whoever starts it again
 
 Bad data is not an error: it becomes a dead letter.
 """
@@ -18,6 +20,10 @@ class SetUpError(TidemarkError):
     """Settings, files or services are not as they must be; the message says what was found and what to do."""
 
 
+class Unreachable(SetUpError):
+    """A broker or store did not answer: at the first start a person must look, later it is transient."""
+
+
 class Replaced(TidemarkError):
     """Another service opened a newer epoch on the same warehouse; nothing more may be committed here."""
 
@@ -28,3 +34,7 @@ class BrokenChain(TidemarkError):
 
 class TransientError(TidemarkError):
     """A broker or store did not answer; what was not committed is read again after a pause."""
+
+
+class JavaEnded(TidemarkError):
+    """The Java process in which Spark runs has ended, and no process can have a second one."""

@@ -4,10 +4,18 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
+from typing import Final
 
+import structlog
+
+from pipeline.errors import TransientError
 from pipeline.kafka.stream import Stream
 from pipeline.observe.observer import Observer
 from pipeline.service import Service
+
+_LAST_S: Final = 30.0
+"""How long what is committed may take to be published once the service was told to stop."""
+_log = structlog.get_logger()
 
 
 class RunningService:
@@ -45,7 +53,7 @@ class RunningService:
     def run(self, stopping: Event) -> None:
         """Batch after batch until `stopping`; then the batch in hand is finished, committed and published.
 
-        Raises what `drain` raises.
+        What the store then refuses to publish is left to the next start. Raises what `drain` raises.
         """
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
             query = self._stream.start(self._service.positions(), Path(checkpoint))
@@ -54,8 +62,11 @@ class RunningService:
             finally:
                 # Between batches: stopping a query inside one overflows its thread's stack.
                 self._service.close()
-                query.stop()
-        self._service.flush()
+                self._stream.stop(query)
+        try:
+            self._service.flush(_LAST_S)
+        except TransientError as error:
+            _log.warning("publication is left to the next start", reason=str(error))
 
     def _repeat(self, stopping: Event, ended: Callable[[], bool]) -> None:
         while not stopping.is_set() and not ended():

@@ -51,7 +51,7 @@ class Service:
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
         """One batch of Kafka rows, read up to `ends`; returns when it is committed.
 
-        Raises Replaced if a newer service has taken over, and whatever made an earlier batch or publication fail.
+        Raises Replaced if a newer service has taken over, and whatever made an earlier batch or publishing fail for good.
         """
         if ends == self._progress.positions:  # a query begins with a batch even where there is nothing to read
             self.tick()
@@ -81,9 +81,9 @@ class Service:
                 self._publish(batch)
                 self._observe(batch)
 
-    def flush(self) -> None:
+    def flush(self, patience_s: float | None = None) -> None:
         """Returns when all that was committed is published. Raises what made that fail."""
-        self._publisher.flush()
+        self._publisher.flush(patience_s)
 
     def close(self) -> None:
         """Takes no further batch, after the one in hand."""
@@ -97,6 +97,7 @@ class Service:
             if self._failure is not None:
                 raise self._failure
             try:
+                self._publisher.check()
                 yield not self._closed
             except BaseException as failure:
                 self._failure = failure

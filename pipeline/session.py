@@ -1,5 +1,6 @@
 """The one Spark session of a process."""
 
+import logging
 import os
 from typing import Final
 
@@ -24,6 +25,8 @@ _ALWAYS: Final = {
     # Small results in many tasks cost seconds per batch.
     "spark.sql.adaptive.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # A query whose broker has gone asks it for minutes more before it can be stopped: then it is left to itself.
+    "spark.sql.streaming.stopTimeout": "10s",
     # What the status store keeps per query must not grow the driver over weeks.
     "spark.sql.ui.retainedExecutions": "20",
     "spark.ui.retainedJobs": "200",
@@ -49,15 +52,18 @@ def spark_session(settings: SparkSettings) -> SparkSession:
 
     Raises SetUpError if there is no Java, or a jar cannot be had.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
+    session = SparkSession.getActiveSession() or _new_session(settings)
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _new_session(settings: SparkSettings) -> SparkSession:
+    # py4j prints pages to the root logger where its Java process ends; `pipeline.java_process` says it in a sentence.
+    logging.getLogger().addFilter(lambda record: record.msg != "Exception while sending command.")
     builder = SparkSession.builder.appName("tidemark")
     for name, value in (_ALWAYS | _deployment(settings) | settings.conf).items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
+    return builder.getOrCreate()
 
 
 def _deployment(settings: SparkSettings) -> dict[str, str]:

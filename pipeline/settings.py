@@ -115,7 +115,9 @@ class MetricsSettings(Section):
     port: Annotated[int, Field(ge=0, le=65535)] = 9477
     """Port to listen on; 0 takes a free one."""
     max_age: PositiveDuration = timedelta(minutes=5)
-    """The service is unhealthy when its oldest unprocessed record is older than this."""
+    """The service is not ready while its oldest unprocessed record, or an unpublished batch, is older than this."""
+    stuck_after: PositiveDuration = timedelta(minutes=5)
+    """The service is unhealthy when for so long no batch, no tick and no failed attempt has ended."""
 
 
 class SparkSettings(Section):

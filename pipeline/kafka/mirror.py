@@ -1,6 +1,8 @@
 """Committed offsets for others to see: Spark commits none to Kafka, so ordinary lag tools would see nothing."""
 
 from collections.abc import Mapping
+from threading import Thread
+from typing import Final
 
 import structlog
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -8,6 +10,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pipeline.kafka.topic import client_options
 from pipeline.settings import KafkaSettings
 
+_CLOSE_S: Final = 5.0
 _log = structlog.get_logger()
 
 
@@ -15,7 +18,7 @@ class OffsetMirror:
     """Copies the ledger's offsets to a consumer group; a failure is logged, for the ledger is what counts."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
-        self._topic = kafka.topic
+        self._topic, self._group = kafka.topic, kafka.group_id
         self._consumer = Consumer({**client_options(kafka), "group.id": kafka.group_id, "enable.auto.commit": False})
 
     def commit(self, positions: Mapping[int, int]) -> None:
@@ -24,8 +27,10 @@ class OffsetMirror:
         try:
             self._consumer.commit(offsets=offsets, asynchronous=True)
         except KafkaException as error:
-            _log.warning("offsets not mirrored", group=self._topic, reason=str(error))
+            _log.warning("offsets not mirrored", group=self._group, topic=self._topic, reason=str(error))
 
     def close(self) -> None:
-        """Lets the last commit go out."""
-        self._consumer.close()
+        """Lets the last commit go out, but a broker that does not answer must not hold an attempt for minutes."""
+        closing = Thread(target=self._consumer.close, name="mirror-close", daemon=True)
+        closing.start()
+        closing.join(_CLOSE_S)

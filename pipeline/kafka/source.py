@@ -14,6 +14,11 @@ _FAST_CONSUMER: Final = {
     # At the end of the log a consumer's read-ahead waits this long at the broker, and Spark's next question waits
     # behind it on the same connection: with the default of 500 ms draining two records took that much longer.
     "kafka.fetch.max.wait.ms": "10",
+    # The query asks a broker that has gone four times, each time so long (by default 1 min), and cannot be interrupted.
+    "kafka.request.timeout.ms": "15000",
+    "kafka.default.api.timeout.ms": "15000",
+    # A task whose broker has gone fails after this long (by default 2 min): until then nobody can stop the batch.
+    "kafkaConsumer.pollTimeoutMs": "30000",
 }
 
 

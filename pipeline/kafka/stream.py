@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import structlog
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
@@ -19,6 +20,8 @@ from pipeline.errors import TransientError
 from pipeline.kafka.planned import planned_ends
 from pipeline.kafka.source import source_options
 from pipeline.settings import BatchSettings, KafkaSettings
+
+_log = structlog.get_logger()
 
 OnBatch = Callable[[DataFrame, Mapping[int, int]], None]
 """Takes a batch's records, and the offset (exclusive) up to which each partition is read."""
@@ -59,6 +62,14 @@ class Stream:
         if self._failure is not None:
             raise self._failure
         return ended
+
+    def stop(self, query: StreamingQuery) -> None:
+        """Ends a query; one that cannot be ended brings nothing any more, for its service is closed."""
+        try:
+            query.stop()
+        except Exception as error:  # noqa: BLE001 - Spark raises what it likes, and the reason to stop matters more
+            _log.warning("the streaming query did not stop", reason=_first_line(error))
+            self.spark.sparkContext.setLogLevel("OFF")  # until the next start: its last words would be pages
 
     def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
         self._failure = None

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 
 from pipeline.begin import At, Begin, Committed, Earliest, Latest, Offsets
 from pipeline.durations import milliseconds
-from pipeline.errors import SetUpError, TransientError
+from pipeline.errors import SetUpError, TransientError, Unreachable
 from pipeline.settings import KafkaSettings
 
 _REQUEST_SECONDS = 10.0
@@ -132,13 +132,13 @@ class Topic:
         except KafkaException as error:
             if error.args[0].code() not in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION}:
                 raise TransientError(f"no broker answers: {error.args[0].str()}") from error
-            raise SetUpError(f"there is no topic {self.name}. Create it, or correct kafka.topic") from error
+            raise Unreachable(f"there is no topic {self.name}. Create it, or correct kafka.topic") from error
 
 
 def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) -> Topic:
     """The topic, once a broker answers; waits for one up to `connect_timeout`.
 
-    Raises SetUpError if none answers in time or the topic does not exist.
+    Raises Unreachable if none answers in time, SetUpError if the topic does not exist, and what `wait` raises.
     """
     topic = Topic(AdminClient(client_options(kafka)), kafka.topic)
     left = milliseconds(kafka.connect_timeout) / 1000
@@ -150,7 +150,7 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
             return topic
         except TransientError as error:
             if time.monotonic() - began >= left:
-                raise SetUpError(
+                raise Unreachable(
                     f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
                     "Start it, or correct kafka.bootstrap_servers"
                 ) from error

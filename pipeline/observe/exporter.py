@@ -24,6 +24,7 @@ class Exporter:
 
     def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
         """Listens. Raises SetUpError if the address cannot be had."""
+        self.observer = observer
         try:
             self._server = _Server(observer, settings.host, settings.port)
         except OSError as error:

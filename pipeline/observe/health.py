@@ -54,18 +54,40 @@ def reached(positions: Mapping[int, int], goal: Mapping[int, int]) -> bool:
     return all(position >= goal.get(number, position) for number, position in positions.items())
 
 
-def health(age_ms: int | None, max_age_ms: int) -> Answer:
-    """Well while no record is known to have waited for `max_age_ms`."""
-    if age_ms is None:
-        return Answer(ok=True, sentence="Well: no record is known to wait.")
-    waited = f"the oldest unprocessed record has waited {age_ms / 1000:.1f} s"
-    if age_ms < max_age_ms:
-        return Answer(ok=True, sentence=f"Well: {waited}.")
-    return Answer(ok=False, sentence=f"Unwell: {waited}, and {max_age_ms / 1000:g} s is too long.")
+@dataclass(slots=True)
+class Loop:
+    """When the service last came round, and what it does; it comes round with each batch, tick and failed attempt."""
+
+    at_ms: int
+    doing: str = "the service starts"
+
+    def round(self, now: int, doing: str | None = None) -> None:
+        """It came round, and goes on with the same or with something else."""
+        self.at_ms = now
+        self.doing = doing or self.doing
 
 
-def readiness(*, caught_up: bool) -> Answer:
-    """Ready from the first time that the service caught up with the topic."""
-    if caught_up:
-        return Answer(ok=True, sentence="Ready: the service has caught up with the topic.")
-    return Answer(ok=False, sentence="Not ready: the service has not caught up with the topic yet.")
+def health(loop: Loop, now: int, stuck_after_ms: int) -> Answer:
+    """Well while the loop came round within `stuck_after_ms`: a backlog or an outage is no reason to be ended."""
+    ago = f"its loop came round {_seconds(max(0, now - loop.at_ms))} ago"
+    if now - loop.at_ms < stuck_after_ms:
+        return Answer(ok=True, sentence=f"Well: {loop.doing}; {ago}.")
+    return Answer(ok=False, sentence=f"Unwell: {loop.doing}; {ago}, and {stuck_after_ms / 1000:g} s is too long.")
+
+
+def readiness(age_ms: int | None, unpublished_ms: int | None, max_age_ms: int, *, caught_up: bool) -> Answer:
+    """Ready once the service caught up, while neither a record nor a publication waits for `max_age_ms`."""
+    too_long = f"and {max_age_ms / 1000:g} s is too long"
+    if not caught_up:
+        return Answer(ok=False, sentence="Not ready: the service has not caught up with the topic yet.")
+    if age_ms is not None and age_ms >= max_age_ms:
+        waited = f"the oldest unprocessed record has waited {_seconds(age_ms)}"
+        return Answer(ok=False, sentence=f"Not ready: {waited}, {too_long}.")
+    if unpublished_ms is not None and unpublished_ms >= max_age_ms:
+        behind = f"publication has been behind for {_seconds(unpublished_ms)}"
+        return Answer(ok=False, sentence=f"Not ready: {behind}, {too_long}.")
+    return Answer(ok=True, sentence="Ready: the service has caught up with the topic.")
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.1f} s"

@@ -7,6 +7,9 @@ import structlog
 
 from pipeline.errors import TidemarkError
 
+Ask = Callable[[], Mapping[int, int]]
+"""Returns the log end of each partition, or raises a TidemarkError."""
+
 _FRESH_MS = 1000
 _log = structlog.get_logger()
 
@@ -14,17 +17,16 @@ _log = structlog.get_logger()
 class LogEnds:
     """Asks in a thread of its own, at most once a second, and tells what it heard.
 
-    `ask` returns the log end of each partition or raises a TidemarkError; `hear` is called with every answer.
+    `hear` is called with every answer.
     """
 
     def __init__(
         self,
-        ask: Callable[[], Mapping[int, int]],
         hear: Callable[[Mapping[int, int]], None],
         now: Callable[[], int],
         patience_s: float,
     ) -> None:
-        self._ask = ask
+        self._ask: Ask | None = None
         self._hear = hear
         self._now = now
         self._patience_s = patience_s
@@ -33,12 +35,19 @@ class LogEnds:
         self._answered = Event()
         self._silent = False
 
+    def follow(self, ask: Ask) -> None:
+        """From now on asks there."""
+        self._ask = ask
+
     def refresh(self) -> None:
         """Returns when an answer of the last second was heard, when there is none to be had, or out of patience."""
+        ask = self._ask
+        if ask is None:
+            return
         with self._lock:
             if self._due():
                 self._asked_at, self._answered = self._now(), Event()
-                Thread(target=self._inquire, args=(self._answered,), name="log-ends", daemon=True).start()
+                Thread(target=self._inquire, args=(ask, self._answered), name="log-ends", daemon=True).start()
             answered = self._answered
         answered.wait(self._patience_s)
 
@@ -47,9 +56,9 @@ class LogEnds:
             return True
         return self._answered.is_set() and not 0 <= self._now() - self._asked_at < _FRESH_MS
 
-    def _inquire(self, answered: Event) -> None:
+    def _inquire(self, ask: Ask, answered: Event) -> None:
         try:
-            self._hear(self._ask())
+            self._hear(ask())
             self._silent = False
         except TidemarkError as error:
             if not self._silent:  # once per silence: a scrape comes every few seconds

@@ -36,11 +36,17 @@ def read(totals: Totals, heard: Heard, policy: Policy, now: int) -> Readings:
     """All metrics at once."""
     age_ms = heard.backlog.oldest_age_ms(totals.positions, now)
     values: Values = {
+        m.ATTEMPTS: {(): totals.attempts},
         m.BATCHES: {(): totals.batches},
         m.EPOCH: _if_known(totals.epoch),
+        m.LAST_ERROR: _seconds(totals.last_error_at),
         m.LOG_ENDS_TIME: _seconds(heard.at),
         m.OLDEST_WAITING: {(): (age_ms or 0) / 1000},
+        m.PUBLICATION_FAILURES: {(): totals.publication_failures},
         m.UNACCOUNTED: {(): totals.unaccounted},
+        m.UNPUBLISHED: {(): totals.unpublished},
+        m.UNPUBLISHED_SINCE: _seconds(totals.unpublished_since),
+        m.UPKEEP_FAILURES: {(): totals.upkeep_failures},
         m.WATERMARK: _seconds(totals.watermark),
         m.WATERMARK_LAG: _seconds(None if totals.watermark is None else now - totals.watermark),
     }
@@ -65,6 +71,7 @@ def _counts(totals: Totals) -> Values:
             ("partly_late",): totals.partly_late,
             **{(verdict.value,): totals.verdicts[verdict] for verdict in rejected},
         },
+        m.FAILURES: {(kind.value,): totals.failures[kind] for kind in m.FailureKind},
         m.WINDOWS: {
             (report, event.value): totals.windows[report, event] for report in totals.reports for event in m.WindowEvent
         },

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from pipeline.observe.catalogue import BATCH_DURATION, FRESHNESS, Step, WindowEvent
+from pipeline.observe.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.observe.facts import CommittedBatch, CommittedRow, imbalance
 from pipeline.observe.histogram import Histogram
 from pipeline.time.lives import Dues
@@ -30,6 +30,13 @@ class Totals:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     partly_late: int = 0
     windows: Counter[tuple[str, WindowEvent]] = field(default_factory=Counter)
+    attempts: int = 0
+    failures: Counter[FailureKind] = field(default_factory=Counter)
+    last_error_at: int | None = None
+    publication_failures: int = 0
+    upkeep_failures: int = 0
+    unpublished: int = 0
+    unpublished_since: int | None = None
     freshness: Histogram = field(default_factory=lambda: Histogram(FRESHNESS.buckets))
     steps: dict[Step, Histogram] = field(default_factory=_per_step)
 

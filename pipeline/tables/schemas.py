@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.errors import SetUpError
+from pipeline.errors import Unreachable
 from pipeline.frames import columns as c
 from pipeline.time.grid import Grid
 from pipeline.time.report import Report
@@ -163,7 +163,7 @@ def _totals(name: str) -> TableSpec:
 def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:
     """The table, made empty if it does not exist yet; `properties` are of our own and hold from then on.
 
-    Raises SetUpError if the warehouse cannot be written.
+    Raises Unreachable if the warehouse cannot be written.
     """
     try:
         return DeltaTable.create(
@@ -176,7 +176,7 @@ def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | 
             raise_if_key_not_exists=False,
         )
     except (DeltaError, OSError) as error:
-        raise SetUpError(
+        raise Unreachable(
             f"the warehouse {warehouse} cannot be written: {_one_line(error)}. Correct the path, or its permissions"
         ) from error
 

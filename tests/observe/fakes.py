@@ -38,7 +38,9 @@ class World:
 
     def observer(self, settings: MetricsSettings | None = None, policy: Policy = POLICY) -> Observer:
         """An observer of this world; patient, because the fake broker answers at once on however busy a machine."""
-        return Observer(self.ask, settings or MetricsSettings(), policy, lambda: self.now, patience_s=30)
+        observer = Observer(settings or MetricsSettings(), policy, lambda: self.now, patience_s=30)
+        observer.follow(self.ask)
+        return observer
 
 
 def frontier(positions: Mapping[int, int], watermark: int | None = None, newest: int | None = None) -> Frontier:

@@ -11,7 +11,7 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipeline.observe.catalogue import CATALOGUE, Kind, Metric
+from pipeline.observe.catalogue import CATALOGUE, FailureKind, Kind, Metric
 from pipeline.observe.observer import Observer
 from pipeline.time.verdicts import Verdict
 from tests.observe.fakes import START, World, batch, frontier
@@ -23,7 +23,9 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
 def observer() -> Observer:
     """One whose every metric has a value."""
     observer = World(log_ends={0: 12}).observer()
+    observer.failed(FailureKind.OTHER, "no reason", 1)
     observer.opened(1, frontier({0: 0}))
+    observer.unpublished(1, START)
     after = frontier({0: 10}, watermark=START - 10_000, newest=START)
     observer.committed(batch(frontier({0: 0}), after, {0: Counter({Verdict.COUNTED: 10})}), START)
     return observer

@@ -15,7 +15,7 @@ from pipeline.settings import MetricsSettings
 from tests.observe.fakes import World, frontier
 
 PATIENCE_S = 5  # less than the ten seconds that the exporter gives a client
-SETTINGS = MetricsSettings(port=0, max_age=timedelta(minutes=1))
+SETTINGS = MetricsSettings(port=0, stuck_after=timedelta(minutes=1))
 
 
 @pytest.fixture
@@ -52,15 +52,16 @@ def test_metrics_come_as_text_or_as_openmetrics(port: int) -> None:
     assert body.endswith("# EOF\n")
 
 
-def test_health_is_200_while_well_and_503_when_a_record_waits_too_long(
+def test_health_is_200_while_the_loop_comes_round_and_503_when_it_is_stuck(
     world: World, observer: Observer, port: int
 ) -> None:
     observer.opened(1, frontier({0: 0}))
     status, _, body = get(port, "/healthz")
-    assert (status, body) == (200, "Well: the oldest unprocessed record has waited 0.0 s.\n")
+    assert (status, body) == (200, "Well: the service is at work; its loop came round 0.0 s ago.\n")
     world.now += 60_000
     status, _, body = get(port, "/healthz")
-    assert (status, body) == (503, "Unwell: the oldest unprocessed record has waited 60.0 s, and 60 s is too long.\n")
+    assert status == 503
+    assert body == "Unwell: the service is at work; its loop came round 60.0 s ago, and 60 s is too long.\n"
 
 
 def test_readiness_is_503_until_the_service_caught_up(observer: Observer, port: int) -> None:

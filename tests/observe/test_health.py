@@ -6,9 +6,10 @@ from itertools import accumulate, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.observe.health import Backlog, health, reached, readiness
+from pipeline.observe.health import Backlog, Loop, health, reached, readiness
 
 MAX_AGE_MS = 60_000
+STUCK_AFTER_MS = 300_000
 
 
 def test_nothing_waits_when_all_is_committed() -> None:
@@ -92,18 +93,39 @@ def test_the_age_is_never_too_high_and_too_low_by_no_more_than_a_look(
         assert age <= now - arrivals[position] <= age + longest
 
 
-def test_health_changes_at_the_limit() -> None:
-    assert health(None, MAX_AGE_MS).ok
-    assert health(MAX_AGE_MS - 1, MAX_AGE_MS).ok
-    assert not health(MAX_AGE_MS, MAX_AGE_MS).ok
-    assert health(MAX_AGE_MS, MAX_AGE_MS).sentence == (
-        "Unwell: the oldest unprocessed record has waited 60.0 s, and 60 s is too long."
+def test_a_loop_that_has_not_come_round_for_too_long_is_unwell() -> None:
+    loop = Loop(at_ms=0)
+    loop.round(1000, "the service is at work")
+    assert health(loop, 1000 + STUCK_AFTER_MS - 1, STUCK_AFTER_MS).ok
+    unwell = health(loop, 1000 + STUCK_AFTER_MS, STUCK_AFTER_MS)
+    assert not unwell.ok
+    assert unwell.sentence == "Unwell: the service is at work; its loop came round 300.0 s ago, and 300 s is too long."
+
+
+def test_a_loop_that_comes_round_goes_on_with_what_it_did() -> None:
+    loop = Loop(at_ms=0, doing="the service is at work")
+    loop.round(2500)
+    assert health(loop, 3000, STUCK_AFTER_MS).sentence == (
+        "Well: the service is at work; its loop came round 0.5 s ago."
     )
 
 
-def test_readiness_says_which() -> None:
-    assert readiness(caught_up=True).ok
-    assert not readiness(caught_up=False).ok
+def test_a_clock_that_goes_back_makes_nobody_unwell() -> None:
+    assert health(Loop(at_ms=5000), 4000, STUCK_AFTER_MS).sentence.endswith("came round 0.0 s ago.")
+
+
+def test_readiness_says_what_is_missing() -> None:
+    late, ready = MAX_AGE_MS, readiness(MAX_AGE_MS - 1, MAX_AGE_MS - 1, MAX_AGE_MS, caught_up=True)
+    assert ready.ok
+    assert readiness(None, None, MAX_AGE_MS, caught_up=True).ok
+    never, record, window = (
+        readiness(age, behind, MAX_AGE_MS, caught_up=caught_up)
+        for age, behind, caught_up in ((None, None, False), (late, None, True), (None, late, True))
+    )
+    assert [never.ok, record.ok, window.ok] == [False, False, False]
+    assert never.sentence == "Not ready: the service has not caught up with the topic yet."
+    assert record.sentence == "Not ready: the oldest unprocessed record has waited 60.0 s, and 60 s is too long."
+    assert window.sentence == "Not ready: publication has been behind for 60.0 s, and 60 s is too long."
 
 
 def test_a_goal_is_reached_when_every_partition_is_there() -> None:

@@ -7,6 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
+from pipeline.observe.catalogue import FailureKind
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings
 from pipeline.time.verdicts import Policy, Strategy, Verdict
@@ -79,7 +80,7 @@ def test_the_broker_is_asked_at_most_once_a_second() -> None:
     for now in (START, START + 999, START + 1000, START + 1500):
         world.now = now
         samples(observer)
-        observer.healthy()
+        observer.ready()
     assert world.asked == 2
 
 
@@ -102,7 +103,8 @@ def test_a_broker_that_never_answers_holds_neither_the_page_nor_a_batch() -> Non
         release.wait()
         return {}
 
-    observer = Observer(ask, MetricsSettings(), POLICY, lambda: START, patience_s=0.01)
+    observer = Observer(MetricsSettings(), POLICY, lambda: START, patience_s=0.01)
+    observer.follow(ask)
     try:
         assert samples(observer)["tidemark_batches_total"] == 0
         observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
@@ -234,16 +236,76 @@ def test_what_made_it_ready_is_not_taken_back_by_a_goal_further_on() -> None:
     assert observer.ready().ok
 
 
-def test_a_stuck_service_becomes_unhealthy_and_a_commit_heals_it() -> None:
+def test_a_service_that_falls_behind_is_well_but_not_ready_until_a_commit() -> None:
     world = World(log_ends={0: 10})
     observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
     observer.opened(1, frontier({0: 0}))
+    observer.caught_up()
     world.now += 59_999
-    assert observer.healthy().ok
+    assert observer.ready().ok
     world.now += 1
-    assert not observer.healthy().ok
-    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), world.now)
+    assert not observer.ready().ok
     assert observer.healthy().ok
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), world.now)
+    assert observer.ready().ok
+
+
+def test_a_publication_that_is_behind_for_too_long_makes_it_unready_until_it_is_made() -> None:
+    world = World()
+    observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
+    observer.caught_up()
+    observer.unpublished(3, START)
+    page = samples(observer)
+    assert page["tidemark_unpublished_batches"] == 3
+    assert page["tidemark_unpublished_since_timestamp_seconds"] == START / 1000
+    world.now += 60_000
+    assert not observer.ready().ok
+    observer.unpublished(0, None)
+    assert observer.ready().ok
+    assert "tidemark_unpublished_since_timestamp_seconds" not in samples(observer)
+
+
+def test_a_start_leaves_nothing_unpublished() -> None:
+    observer = World().observer()
+    observer.unpublished(3, START)
+    observer.opened(2, frontier({0: 0}))
+    assert samples(observer)["tidemark_unpublished_batches"] == 0
+
+
+@pytest.mark.parametrize("comes_round", ["batch", "tick", "failed attempt", "wait"])
+def test_the_loop_comes_round_with(comes_round: str) -> None:
+    world = World()
+    observer = world.observer(MetricsSettings(stuck_after=timedelta(minutes=1)))
+    observer.opened(1, frontier({0: 0}))
+    world.now += 60_000
+    assert not observer.healthy().ok
+    match comes_round:
+        case "batch":
+            observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), world.now)
+        case "tick":
+            observer.settled(frontier({0: 0}))
+        case "failed attempt":
+            observer.failed(FailureKind.BROKER, "no broker answers", 5)
+        case _:
+            observer.waiting()
+    assert observer.healthy().ok
+
+
+def test_an_outage_is_counted_and_told_over_the_attempts() -> None:
+    world = World()
+    observer = world.observer()
+    observer.opening()
+    assert observer.healthy().sentence == "Well: the service starts; its loop came round 0.0 s ago."
+    assert "tidemark_last_error_timestamp_seconds" not in samples(observer)
+    observer.failed(FailureKind.BROKER, "no broker answers", 5)
+    again = "the service failed and starts again after 5 s: no broker answers; its loop came round 0.0 s ago."
+    assert observer.healthy().sentence == f"Well: {again}"
+    observer.opening()
+    assert observer.healthy().sentence.startswith("Well: the service starts again after: no broker answers; ")
+    page = samples(observer)
+    assert page["tidemark_attempts_total"] == 2
+    assert page['tidemark_failures_total{kind="broker"}'] == 1
+    assert page["tidemark_last_error_timestamp_seconds"] == START / 1000
 
 
 def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:

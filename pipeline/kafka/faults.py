@@ -1,0 +1,21 @@
+"""Whether an error is the broker's."""
+
+from collections.abc import Iterator
+
+from confluent_kafka import KafkaException
+
+from pipeline.errors import TidemarkError
+
+
+def is_of_broker(error: BaseException) -> bool:
+    """Whether it was raised because a broker did not answer, or answered that it cannot."""
+    return isinstance(error, TidemarkError) and any(
+        isinstance(cause, KafkaException | TimeoutError) for cause in causes(error)
+    )
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """What an error was raised from, and what that was raised from, and so on."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+        yield error

@@ -1,0 +1,12 @@
+"""Whose fault an error is: the store's, which may get well by itself, or ours."""
+
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+# A query over a file that cannot be read fails as ArrowInvalid, with the store's words inside.
+_OF_THE_STORE = (DeltaError, OSError, pa.ArrowInvalid)
+
+
+def is_of_store(error: BaseException) -> bool:
+    """Whether a table or the store below it refused, so that the same may succeed later."""
+    return isinstance(error, _OF_THE_STORE)

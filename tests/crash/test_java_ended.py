@@ -1,0 +1,52 @@
+"""Spark's Java process is killed: the service notices at once, says so in a sentence, and ends."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.against_truth import ledger_version
+from tests.conservation import assert_conserved
+from tests.kafka_cluster import Cluster
+from tests.processes import Process, tidemark
+from tests.services import ANY_TIMESTAMP
+from tests.topic_writer import event, send
+from tests.waiting import wait_for
+
+PATIENCE_S = 180
+NOTICED_S = 8
+"""A second or two, on a machine that does other things as well; clean-up that hung would be ended after ten."""
+SENTENCE = "tidemark: Spark's Java process has ended: what was not committed is read again by the next start\n"
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["while_batches_run", "while_there_is_nothing_to_do"])
+def test_a_killed_java_process_ends_the_service_with_one_sentence(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, busy: bool
+) -> None:
+    topic, warehouse = make_topic(**ANY_TIMESTAMP), tmp_path / "warehouse"
+    count = 5000 if busy else 1
+    send(broker.bootstrap_servers, topic, [event("ann", 1_000_000 + number) for number in range(count)])
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--warehouse", str(warehouse))
+    cut = ("--batch.max-records", "10", "--batch.interval", "0s", "--metrics.port", "0")
+    with tidemark(tmp_path / "service.log", "run", *where, *cut) as service:
+        goal = 4 if busy else 2
+        wait_for(lambda: ledger_version(warehouse) >= goal or not service.alive, PATIENCE_S, "a commit")
+        os.kill(java_of(service), signal.SIGKILL)
+        killed = time.monotonic()
+        assert service.wait() == 1, service.said
+        assert time.monotonic() - killed < NOTICED_S, service.said
+    assert service.said.endswith(SENTENCE), service.said
+    assert "Traceback" not in service.said
+    assert "Py4J" not in service.said
+    balance = assert_conserved(warehouse)
+    assert (balance.counted < count) == busy
+
+
+def java_of(service: Process) -> int:
+    """The process id of its only child."""
+    threads = Path(f"/proc/{service.popen.pid}/task").iterdir()
+    (child,) = [int(pid) for thread in threads for pid in (thread / "children").read_text().split()]
+    return child

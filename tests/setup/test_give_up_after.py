@@ -1,0 +1,21 @@
+"""`tidemark run --give-up-after`: an option beside the settings."""
+
+import pytest
+
+from pipeline.cli import main
+
+
+@pytest.mark.parametrize(
+    ("written", "said"), [("30", "'30' is not a duration: write a whole number"), ("0s", "must be at least 1ms")]
+)
+def test_what_is_no_duration_is_told_in_a_sentence(written: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--give-up-after", written, "--topic", "clicks"]) == 2
+    assert capsys.readouterr().err.startswith(f"tidemark: --give-up-after: {said}")
+
+
+def test_help_tells_of_it_and_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    shown = capsys.readouterr().out
+    assert "--give-up-after DURATION" in shown
+    assert "--metrics.stuck-after" in shown
