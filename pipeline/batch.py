@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pipeline.frames.checks import Check, verdict_of
 from pipeline.tables.ledger import EPOCH, LedgerRow
-from pipeline.tables.policies import to_text
+from pipeline.tables.policies import opening
 from pipeline.time.lives import Dues
 from pipeline.time.slack import slack
 from pipeline.time.verdicts import Policy, Verdict
@@ -123,7 +123,7 @@ class Batch:
             watermark=self.after.watermark,
             committed_at=committed_at,
             slack=[{"slack_ms": ahead, "records": n} for ahead, n in self._slack(tally).items()],
-            policy=None if self.number % EPOCH else to_text(self.policy),
+            opening=None if self.number % EPOCH else opening(self.policy),
         )
 
     def _slack(self, tally: Tally) -> Mapping[int, int]:

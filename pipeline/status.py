@@ -12,7 +12,7 @@ from pipeline.frames import columns as c
 from pipeline.observe.view import PartitionStatus, Status, WindowStatus, render
 from pipeline.tables.latest import latest_windows
 from pipeline.tables.ledger import EPOCH, require_warehouse
-from pipeline.tables.policies import from_text
+from pipeline.tables.policies import policy_of
 from pipeline.tables.schemas import LEDGER
 from pipeline.time.report import Report
 from pipeline.time.totals import Totals
@@ -87,8 +87,8 @@ def _rate(recent: list[Row]) -> float | None:
 
 def _report(ledger: DeltaTable, epoch: int, name: str | None) -> Report:
     """The report to show, of those of an epoch that have windows; `page_views` or else the first, if none is named."""
-    sql = f"SELECT policy FROM {_NAME} WHERE {c.BATCH} = {epoch * EPOCH} AND policy IS NOT NULL LIMIT 1"  # noqa: S608 - ours
-    reports = from_text(_ask(ledger, sql)[0]["policy"]).reports
+    sql = f"SELECT opening FROM {_NAME} WHERE {c.BATCH} = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours
+    reports = policy_of(_ask(ledger, sql)[0]["opening"]).reports
     windowed = {report.name: report for report in reports if not isinstance(report.windows, Totals)}
     if name is None:
         return windowed.get(_USUAL, next(iter(windowed.values())))

@@ -52,7 +52,9 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
     if {*groups.sets[groups.of(report)]} - {c.PLACE} != {*report.kept_by}:
         rows = _added_up(rows, report)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
-    fixed = {c.BATCH: _same(batch, rows), c.REPORT: _same(report.name, rows), c.WATERMARK: _same(frontier, rows)}
+    closed = rules.NO_WATERMARK if watermark is None else watermark - report.allowed_lateness_ms
+    told = {c.BATCH: batch, c.REPORT: report.name, c.WATERMARK: frontier, c.CLOSED_UNTIL: closed}
+    fixed = {name: _same(value, rows) for name, value in told.items()}
     nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
     windows = _windows(rows[c.PANE_START], report.windows) if isinstance(report.windows, Calendar) else {}
     return pa.table({**nothing, **fixed, **windows, **{name: rows[name] for name in rows.column_names}})

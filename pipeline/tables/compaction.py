@@ -29,6 +29,7 @@ from pipeline.time.totals import Totals
 _SQL: Final = """
 SELECT report, pane_start, user_id, page_url, event_type, max(batch) AS batch, sum(page_views) AS page_views, {users}
   sum(clicks) AS clicks, sum(late_events) AS late_events, min(watermark) AS watermark,
+  min(closed_until) AS closed_until,
   min(first_time) AS first_time, max(last_time) AS last_time, max(place) AS place, max(sessions) AS sessions,
   max(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms
 FROM ({parts}) AS parts JOIN (VALUES {firsts}) AS firsts (pane, first_end) ON pane_start = pane

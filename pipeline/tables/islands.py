@@ -24,6 +24,7 @@ _ADDS_UP: Final[Mapping[str, np.ufunc]] = {
     c.LATE_EVENTS: np.add,
     c.BATCH: np.maximum,
     c.WATERMARK: np.minimum,
+    c.CLOSED_UNTIL: np.minimum,
 }
 
 

@@ -14,7 +14,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import CommitFailedError
 
 from pipeline.errors import Replaced, SetUpError
-from pipeline.tables.policies import from_text
+from pipeline.tables.policies import policy_of
 from pipeline.tables.schemas import LEDGER, open_table
 from pipeline.tables.swap import ONCE, swap
 from pipeline.time.verdicts import Policy
@@ -49,8 +49,10 @@ class LedgerRow:
     committed_at: int
     slack: list[dict[str, int]] = field(default_factory=list)
     """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
-    policy: str | None = None
+    opening: str | None = None
     """The rules of the epoch, as JSON; in the row that opens it."""
+    lost: int = 0
+    """Offsets that were removed from the topic before they were read."""
 
 
 def require_warehouse(warehouse: str) -> None:
@@ -93,8 +95,8 @@ class Ledger:
 
     def policies(self) -> dict[int, Policy]:
         """The rules that each epoch went by."""
-        rows = self._ask("SELECT DISTINCT epoch, policy FROM ledger WHERE policy IS NOT NULL")
-        return {row["epoch"]: from_text(row["policy"]) for row in rows}
+        rows = self._ask("SELECT DISTINCT epoch, opening FROM ledger WHERE opening IS NOT NULL")
+        return {row["epoch"]: policy_of(row["opening"]) for row in rows}
 
     def commit(self, rows: Sequence[LedgerRow]) -> None:
         """Appends one batch's rows. Raises Replaced if a newer epoch was opened; mere maintenance does not matter."""

@@ -21,6 +21,17 @@ def to_text(policy: Policy) -> str:
     return json.dumps({**asdict(policy), "reports": [told(report) for report in policy.reports]})
 
 
+def opening(policy: Policy) -> str:
+    """What the row says that opens an epoch, as JSON."""
+    nothing = {"closed": {}, "cluster_id": None, "topic_id": None, "reset": None}
+    return json.dumps({"policy": json.loads(to_text(policy)), **nothing})
+
+
+def policy_of(opening: str) -> Policy:
+    """The policy that the row tells of that opened an epoch."""
+    return from_text(json.dumps(json.loads(opening)["policy"]))
+
+
 def told(report: Report) -> dict[str, Any]:
     """A report as JSON has it; its windows say their kind."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))

@@ -33,6 +33,7 @@ class TableSpec:
     name: str
     schema: pa.Schema
     properties: dict[str, str] = field(default_factory=lambda: dict(_PROPERTIES))
+    partition_by: tuple[str, ...] = ()
 
     def uri(self, warehouse: str) -> str:
         """Where the table lives."""
@@ -64,10 +65,11 @@ LEDGER: Final = TableSpec(
                 "future",
                 "malformed",
                 "gap",
+                "lost",
             ),
             *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
             pa.field("slack", pa.list_(pa.struct(_longs("slack_ms", c.RECORDS)))),
-            pa.field("policy", pa.string()),
+            pa.field("opening", pa.string()),
         ]
     ),
 )
@@ -79,13 +81,15 @@ PANES: Final = TableSpec(
             pa.field(c.REPORT, pa.string()),
             *_longs(c.PANE_START),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
+            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL),
+            *_longs(c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
             pa.field(c.USERS, pa.binary()),
             *_longs(c.WINDOW_START_MS, c.WINDOW_END_MS),
         ]
     ),
     # Publication looks panes up by batch, report and time: statistics of further columns would only cost.
     {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "3"},
+    (c.REPORT,),
 )
 DEAD_LETTERS: Final = TableSpec(
     "dead_letters",
@@ -113,7 +117,7 @@ CORRECTIONS: Final = TableSpec(
             *_longs("correction", "corrected_at"),
             *_texts(c.REPORT, c.TOPIC),
             pa.field(c.PARTITION, pa.int32()),
-            *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, "closed_until"),
+            *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, c.CLOSED_UNTIL),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
             *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
         ]
@@ -159,6 +163,7 @@ def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | 
             spec.uri(warehouse),
             spec.schema,
             mode="ignore",
+            partition_by=list(spec.partition_by),
             name=spec.name,
             configuration={**spec.properties, **(properties or {})},
             raise_if_key_not_exists=False,

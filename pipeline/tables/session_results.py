@@ -25,7 +25,8 @@ from pipeline.time.windows import Due
 # row of its pane, whenever it came.
 _SQL: Final = """
 SELECT {keys}min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
-  sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark
+  sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark,
+  min(closed_until) AS closed_until
 FROM ({parts}) AS parts
 GROUP BY {keys}pane_start, CASE WHEN watermark < first_time + {allowed_lateness_ms} THEN {never} ELSE watermark END
 ORDER BY {keys}first_time, last_time

@@ -16,7 +16,7 @@ from pipeline.cli import main
 from pipeline.observe.tradeoff import duration
 from pipeline.settings import Settings
 from pipeline.tables.ledger import EPOCH
-from pipeline.tables.policies import to_text
+from pipeline.tables.policies import opening as opening_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, open_table
 from tests.observe.test_status import NOON_MS, row
 
@@ -25,7 +25,7 @@ MINUTE_MS = 60_000
 
 def policy(**time: str) -> str:
     """Windows of a minute, a bound of 10 s unless told otherwise, no allowed lateness."""
-    return to_text(Settings(time={"bound": "10s", "allowed_lateness": "0s", **time}).policy())  # type: ignore[arg-type]
+    return opening_of(Settings(time={"bound": "10s", "allowed_lateness": "0s", **time}).policy())  # type: ignore[arg-type]
 
 
 def commit(warehouse: Path, *rows: object) -> None:
@@ -51,7 +51,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     and another life's uncommitted batch left one that does not count.
     """
     warehouse = tmp_path_factory.mktemp("made")
-    opening = [replace(row(EPOCH, number, 0, NOON_MS), policy=policy()) for number in (0, 1)]
+    opening = [replace(row(EPOCH, number, 0, NOON_MS), opening=policy()) for number in (0, 1)]
     batches = [
         replace(
             row(EPOCH + number, partition, 100, NOON_MS + 10_000 * number + 10_000),
@@ -109,9 +109,9 @@ def test_the_bound_of_now_is_always_shown_and_others_around_it_by_default(wareho
 
 
 def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
-    lag = replace(row(2 * EPOCH, 0, 0, NOON_MS), policy=policy(strategy="time_lag"))
+    lag = replace(row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag"))
     commit(warehouse, lag, replace(row(2 * EPOCH + 1, 0, 500, NOON_MS + 400_000), watermark=NOON_MS + 390_000))
-    commit(warehouse, replace(row(3 * EPOCH, 0, 0, NOON_MS), policy=policy(bound="20s")))
+    commit(warehouse, replace(row(3 * EPOCH, 0, 0, NOON_MS), opening=policy(bound="20s")))
     (now,), now_ms = outcomes_of(str(warehouse), [20_000])
     assert (now_ms, now.events, now.too_late) == (20_000, 6_000, 2)
 
@@ -169,9 +169,9 @@ def test_a_warehouse_with_nothing_to_go_by_is_one_sentence(tmp_path: Path, capsy
     open_table(LEDGER, str(tmp_path))
     open_table(DEAD_LETTERS, str(tmp_path))
     assert "has no events yet: let a service run first" in said()
-    commit(tmp_path, replace(row(EPOCH, 0, 0, NOON_MS), policy=policy()))
+    commit(tmp_path, replace(row(EPOCH, 0, 0, NOON_MS), opening=policy()))
     assert "has no events yet: let a service run first" in said()
-    commit(tmp_path, replace(row(2 * EPOCH, 0, 0, NOON_MS), policy=policy(strategy="time_lag")))
+    commit(tmp_path, replace(row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag")))
     assert "is time_lag: advice is for time.strategy bounded" in said()
 
 

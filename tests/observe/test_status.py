@@ -20,7 +20,7 @@ from pipeline.observe.view import PartitionStatus, Status, WindowStatus, render
 from pipeline.settings import Settings
 from pipeline.status import print_status, read_status
 from pipeline.tables.ledger import EPOCH, LedgerRow
-from pipeline.tables.policies import to_text
+from pipeline.tables.policies import opening as opening_of
 from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table, result_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -48,7 +48,7 @@ def row(batch: int, partition: int, records: int, committed_at: int) -> LedgerRo
         watermark_before=None,
         watermark=None,
         committed_at=committed_at,
-        policy=None if batch % EPOCH else to_text(Settings().policy()),
+        opening=None if batch % EPOCH else opening_of(Settings().policy()),
     )
 
 
@@ -140,7 +140,7 @@ def test_a_report_shows_what_it_has_and_what_can_be_added_up(tmp_path: Path) -> 
     reports = {"landings": landings, "site": {"measures": measures[:1]}}
     told: dict[str, Any] = {"reports": reports, "totals": {"gap": "1m"}}
     policy = Settings(**told).policy()
-    commit(str(tmp_path), replace(row(EPOCH, 0, 0, NOON_MS), policy=to_text(policy)))
+    commit(str(tmp_path), replace(row(EPOCH, 0, 0, NOON_MS), opening=opening_of(policy)))
     times = {"window_start": [NOON] * 2, "window_end": [NOON + MINUTE] * 2}
     counts = {"unique_users": [3, 4], "users_sketch": [b""] * 2, "sessions_begun": [1, 2], "late_events": [0, 1]}
     for report in policy.reports[:2]:
