@@ -83,6 +83,20 @@ def _advise(arguments: Sequence[str]) -> int:
     return advise(arguments)
 
 
+def _verify(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="tidemark verify", description="Holds a warehouse against its laws, at rest or in use. Needs no Spark."
+    )
+    add_warehouse(parser)
+    own = parser.parse_args(arguments)
+    from pipeline.verify.laws import verify
+    from pipeline.verify.render import show
+
+    verification = verify(own.warehouse)
+    show(verification)
+    return 0 if verification.is_sound else _FAILED
+
+
 def _say(error: Exception, code: int) -> int:
     print(f"tidemark: {error}", file=sys.stderr)
     return code
@@ -94,6 +108,7 @@ _VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "live": _live,
     "run": _run,
     "status": _status,
+    "verify": _verify,
 }
 
 if __name__ == "__main__":

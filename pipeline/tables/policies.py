@@ -23,7 +23,7 @@ def to_text(policy: Policy) -> str:
 
 def opening(policy: Policy) -> str:
     """What the row says that opens an epoch, as JSON."""
-    nothing = {"closed": {}, "cluster_id": None, "topic_id": None, "reset": None}
+    nothing: dict[str, Any] = {"closed": {}, "cluster_id": None, "topic_id": None, "reset": None}
     return json.dumps({"policy": json.loads(to_text(policy)), **nothing})
 
 
