@@ -15,7 +15,7 @@ Check = Callable[[Tables, Finding], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Law:
+class OneLaw:
     """What must hold, and the tables without which it cannot be told."""
 
     name: str
@@ -24,15 +24,15 @@ class _Law:
 
 
 LAWS: Final = (
-    _Law("ledger balances", ledger.check, (LEDGER.name,)),
-    _Law("offsets join", offsets.check, (LEDGER.name,)),
-    _Law("watermark is handed on", watermark.check, (LEDGER.name,)),
-    _Law("dead letters are the rejected", dead_letters.check, (LEDGER.name, DEAD_LETTERS.name)),
-    _Law(
+    OneLaw("ledger balances", ledger.check, (LEDGER.name,)),
+    OneLaw("offsets join", offsets.check, (LEDGER.name,)),
+    OneLaw("watermark is handed on", watermark.check, (LEDGER.name,)),
+    OneLaw("dead letters are the rejected", dead_letters.check, (LEDGER.name, DEAD_LETTERS.name)),
+    OneLaw(
         "results are their panes", results.check, (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
     ),
-    _Law("windows have fired, once", windows.check, (LEDGER.name, CORRECTIONS.name)),
-    _Law(
+    OneLaw("windows have fired, once", windows.check, (LEDGER.name, CORRECTIONS.name)),
+    OneLaw(
         "counted events are there", conservation.check, (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
     ),
 )  # fmt: skip
@@ -50,10 +50,11 @@ def verify(warehouse: str) -> Verification:
     whole = Finding(WHOLE)
     unsafe = storage.check(tables, whole)
     safe = tables.without(unsafe)
-    return Verification(warehouse, (*(_look_into(law, safe, unsafe) for law in LAWS), whole.done()))
+    return Verification(warehouse, (*(look_into(law, safe, unsafe) for law in LAWS), whole.done()))
 
 
-def _look_into(law: _Law, tables: Tables, unsafe: set[str]) -> Law:
+def look_into(law: OneLaw, tables: Tables, unsafe: set[str]) -> Law:
+    """Holds tables against one law, as far as those are safe to ask that it needs."""
     finding = Finding(law.name)
     missing = storage.required(law.needs, unsafe)
     if missing:

@@ -99,7 +99,7 @@ class Periodic:
         if not report.has_overlap and not report.session_gap_ms:
             return "true"
         first = self.tables.number(f"SELECT min(pane_start) FROM ({sql.parts(self.shown)}) AS parts")
-        return f"(end_ms > {self.shown.closed} OR start_ms - {report.session_gap_ms} >= {first})"
+        return f"(end_ms > {self.shown.swept} OR start_ms - {report.session_gap_ms} >= {first})"
 
 
 def check(tables: Tables, shown: Shown, finding: Finding) -> None:

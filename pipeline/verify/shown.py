@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.tables.policies import report_of
+from pipeline.tables.schemas import PANES
 from pipeline.time import rules
 from pipeline.time.report import Report
-from pipeline.verify.tables import CORRECTIONS_APP, Tables
+from pipeline.verify.tables import CORRECTIONS_APP, NEVER_PUBLISHED, Tables
 
 _MADE_AS: Final = "tidemark.report"
 
@@ -26,6 +27,8 @@ class Shown:
     """The highest one up to that batch: where an epoch began with a lower one, what had fired stays."""
     closed: int
     """Windows that end no later are closed, as of the newest batch."""
+    swept: int
+    """Windows that end no later are closed as of the last compaction of panes: these alone may lack some."""
     corrected: int
     """The last correction that its table has."""
     is_kept: bool
@@ -41,12 +44,21 @@ class Shown:
 
 def shown_reports(tables: Tables) -> list[Shown]:
     """Every report whose table can be read."""
-    highest = {
-        row["epoch"]: rules.NO_WATERMARK if row["watermark"] is None else row["watermark"]
-        for row in tables.ask("SELECT epoch, max(watermark) AS watermark FROM ledger GROUP BY epoch").to_pylist()
-    }
+    now, then = _highest(tables, tables.newest), _highest(tables, _compacted(tables))
     names = dict.fromkeys(report.name for one in tables.openings.values() for report in one.policy.reports)
-    return [_shown(name, tables, highest) for name in names if name in tables.handles]
+    return [_shown(name, tables, now, then) for name in names if name in tables.handles]
+
+
+def _highest(tables: Tables, until: int) -> dict[int, int]:
+    """The highest watermark of each epoch, up to a batch."""
+    sql = f"SELECT epoch, max(watermark) AS watermark FROM ledger WHERE batch <= {until} GROUP BY epoch"
+    return {row["epoch"]: _known(row["watermark"]) for row in tables.ask(sql).to_pylist()}
+
+
+def _compacted(tables: Tables) -> int:
+    """The batch of the last compaction, or of a start after it; the newest one where nothing says so."""
+    version = tables.published(PANES.name) if PANES.name in tables.handles else NEVER_PUBLISHED
+    return tables.newest if version == NEVER_PUBLISHED else version
 
 
 def definition(name: str, tables: Tables) -> Report:
@@ -55,7 +67,7 @@ def definition(name: str, tables: Tables) -> Report:
     return report_of({**json.loads(told), "name": name})
 
 
-def _shown(name: str, tables: Tables, highest: Mapping[int, int]) -> Shown:
+def _shown(name: str, tables: Tables, now: Mapping[int, int], then: Mapping[int, int]) -> Shown:
     published = tables.published(name)
     reached = tables.ask(
         f"SELECT max(watermark) AS highest, max(CASE WHEN batch = {published} THEN watermark END) AS watermark "
@@ -69,19 +81,22 @@ def _shown(name: str, tables: Tables, highest: Mapping[int, int]) -> Shown:
         published=published,
         watermark=_known(reached["watermark"]),
         highest=_known(reached["highest"]),
-        closed=max((_closed(name, tables, epoch, highest) for epoch in having), default=rules.NO_WATERMARK),
+        closed=_closed(name, tables, now),
+        swept=_closed(name, tables, then),
         corrected=tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
         is_kept=is_kept,
         epochs=tuple(having) if having == epochs[len(epochs) - len(having) :] else (),
     )
 
 
-def _closed(name: str, tables: Tables, epoch: int, highest: Mapping[int, int]) -> int:
-    """What an epoch has closed of a report, or found closed."""
-    opening = tables.openings[epoch]
-    report = opening.report(name)
-    lateness = report.allowed_lateness_ms if report else 0
-    return max(highest[epoch] - lateness, opening.closed.get(name, rules.NO_WATERMARK))
+def _closed(name: str, tables: Tables, highest: Mapping[int, int]) -> int:
+    """Up to which end some epoch has closed windows of a report, or found them closed."""
+    closed = [rules.NO_WATERMARK]
+    for epoch in highest.keys() & tables.openings.keys():
+        opening = tables.openings[epoch]
+        if report := opening.report(name):
+            closed += [highest[epoch] - report.allowed_lateness_ms, opening.closed.get(name, rules.NO_WATERMARK)]
+    return max(closed)
 
 
 def _known(watermark: int | None) -> int:
