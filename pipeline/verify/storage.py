@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, TableSpec, result_of
@@ -27,8 +28,12 @@ def check(tables: Tables, finding: Finding) -> set[str]:
     """Table by table; returns the names of those from which nothing can be asked."""
     unsafe = {*tables.unreadable}
     for name in (*tables.handles, *tables.unreadable):
-        store = _store(tables.uri(name))
         before = finding.broken
+        try:
+            store = pafs.PyFileSystem(DeltaStorageHandler(tables.uri(name)))
+        except DeltaError as error:
+            finding.breach(f"{name}: there are 0 files of the table: {first_line(error)}")
+            continue
         _check_log(name, store, tables.handles.get(name), finding)
         if name in tables.unreadable:
             if finding.broken == before:
@@ -39,10 +44,6 @@ def check(tables: Tables, finding: Finding) -> set[str]:
         if finding.broken > before:
             unsafe.add(name)
     return unsafe
-
-
-def _store(uri: str) -> pafs.FileSystem:
-    return pafs.PyFileSystem(DeltaStorageHandler(uri))
 
 
 def _check_log(name: str, store: pafs.FileSystem, handle: DeltaTable | None, finding: Finding) -> None:

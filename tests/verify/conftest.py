@@ -14,7 +14,7 @@ Copy = Callable[[str], Path]
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """Of one report, made when it is first asked for: three windows that fired, one of which has closed, and one that waits."""
+    """Of one report, made when first asked for: three windows that fired, two of them closed, and one that waits."""
     made: dict[str, Path] = {}
 
     def make(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""A warehouse as a service leaves it, made without one: panes by hand, published, compacted and corrected by its code."""
+"""A warehouse as a service leaves it, made without Spark: panes by hand, all else by the service's own code."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,19 @@ import pyarrow as pa
 from pipeline.sketches import sketch_of
 from pipeline.tables.compaction import Compaction
 from pipeline.tables.corrections import Corrections
+from pipeline.tables.housekeeping import pane_starts
 from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import EPOCH, Ledger, LedgerRow
 from pipeline.tables.policies import opening
 from pipeline.tables.publication import Publication
+from pipeline.tables.results import last_published
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from pipeline.tables.write import Appender
 from pipeline.time import rules
 from pipeline.time.calendar import Calendar
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
-from pipeline.time.lives import Lives
+from pipeline.time.lives import Dues, Lives
 from pipeline.time.report import Report, cutoffs
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
@@ -89,10 +91,21 @@ class Site:
         self.publication = Publication(str(self.warehouse), self.policy.reports)
         self.compaction = Compaction(str(self.warehouse), self.policy.reports)
         self.lives = Lives(self.policy.reports)
+        before = dict(self.last)
         self._commit(self.watermark, 0, opening=opening(self.policy))
+        dues = self._restored() if before else {}
+        self.publication.publish({name: due for name, due in dues.items() if due}, before, self.number)
         self.compaction.fence(self.number)
-        self.publication.fence([report.name for report in self.policy.reports], self.number)
+        names = [report.name for report in self.policy.reports if not dues.get(report.name)]
+        self.publication.fence(names, self.number)
         return self
+
+    def _restored(self) -> Dues:
+        panes = pane_starts(str(self.warehouse))
+        for report in self.policy.reports:
+            published = last_published(str(self.warehouse), report) or 0
+            self.lives.restore(report.name, panes[report.name], published, self.ledger.watermarks())
+        return self.lives.at_start(self.watermark)
 
     def batch(self, *events: Event, commit: bool = True, publish: bool = True) -> "Site":
         """A batch of these events, each at the next offset; void if it is not committed."""
@@ -139,7 +152,7 @@ class Site:
 
     def _commit(self, after: int | None, records: int, **told: Any) -> None:
         fixed = {"batch": self.number, "epoch": self.number // EPOCH, "topic": "t", "partition": 0}
-        counts = {name: 0 for name in ("counted", "partly_late", "too_late", "future", "malformed", "gap")}
+        counts = dict.fromkeys(("counted", "partly_late", "too_late", "future", "malformed", "gap"), 0)
         offsets = {"from_offset": self.position, "to_offset": self.position + records, "records": records}
         times = {"max_event_time": after, "watermark_before": self.watermark, "watermark": after, "committed_at": 0}
         self.ledger.commit([LedgerRow(**{**fixed, **counts, **offsets, **times, **told})])

@@ -87,13 +87,17 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "partitions disagree on where the watermark was": (
         add(batch(5), partition=1, watermark_before=ms(31)),
-        "ledger: the partitions of batch 1000000005 disagree on watermark_before: 2024-05-01T12:31:00Z and "
-        "2024-05-01T12:31:30Z",
+        (
+            "ledger: the partitions of batch 1000000005 disagree on watermark_before: 2024-05-01T12:31:00Z and "
+            "2024-05-01T12:31:30Z"
+        ),
     ),
     "a batch begins at another watermark": (
         change(batch(5), watermark_before=ms(31)),
-        "ledger: batch 1000000005 begins at the watermark 2024-05-01T12:31:00Z, but batch 1000000004 ended at "
-        "2024-05-01T12:31:30Z",
+        (
+            "ledger: batch 1000000005 begins at the watermark 2024-05-01T12:31:00Z, but batch 1000000004 ended at "
+            "2024-05-01T12:31:30Z"
+        ),
     ),
     "the watermark goes back": (
         change(batch(5), watermark=ms(30)),
@@ -127,8 +131,10 @@ DEAD_LETTERS: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "one was judged by another watermark": (
         change({}, watermark=NOON),
-        "dead_letters: offset 9 of partition 0 of t was judged by the watermark 2024-05-01T12:00:00Z, but batch "
-        "1000000005 began at 2024-05-01T12:31:30Z",
+        (
+            "dead_letters: offset 9 of partition 0 of t was judged by the watermark 2024-05-01T12:00:00Z, but batch "
+            "1000000005 began at 2024-05-01T12:31:30Z"
+        ),
     ),
 }
 
