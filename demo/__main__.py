@@ -1,4 +1,4 @@
-"""`make demo`: a broker, a disorderly site, the service, and a live view; then the truth and every law against the tables."""
+"""`make demo`: a broker, a disorderly site, the service, and a live view; then truth and laws against the tables."""
 
 import os
 import sys

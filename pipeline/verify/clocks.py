@@ -18,6 +18,8 @@ _FROM, _TO = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year 
 
 def follows(calendar: Calendar, start: int, end: int) -> bool:
     """Whether `[start, end)` is a window: both its bounds are such, and none lies between."""
+    if end <= start:
+        return False
     if not _FROM <= start < end <= _TO:
         return True
     steps = range(start + _STEP_MS, end, _STEP_MS)

@@ -61,7 +61,7 @@ def _there(tables: Tables, shown: Shown) -> tuple[int, str]:
         # A user's panes never go, and what they add up to is law 5.
         in_panes = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
         return in_panes, f"{in_panes} in panes"
-    in_rows = tables.number(f'SELECT {_EVENTS} FROM "{shown.name}"')
+    in_rows = tables.number(f"SELECT {_EVENTS} FROM {shown.table}")
     added = sql.corrections(tables, shown)
     corrected = tables.number(f"SELECT {_EVENTS} FROM ({added}) AS added") if added else 0
     waiting = tables.number(_waiting(tables, shown))

@@ -23,7 +23,7 @@ class OneLaw:
     needs: tuple[str, ...]
 
 
-LAWS: Final = (
+LAWS: Final[tuple[OneLaw, ...]] = (
     OneLaw("ledger balances", ledger.check, (LEDGER.name,)),
     OneLaw("offsets join", offsets.check, (LEDGER.name,)),
     OneLaw("watermark is handed on", watermark.check, (LEDGER.name,)),

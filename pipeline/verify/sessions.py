@@ -32,7 +32,7 @@ WITH parts AS ({parts}), near AS (
 """
 # What a correction joined is one row with it, and which sessions that were swept it joined is not known any more.
 _CORRECTED: Final = """
-, result AS ({rows}), added AS ({added}), joined AS (
+, result AS (SELECT {columns} FROM ({rows}) AS rows), added AS ({added}), joined AS (
   SELECT {result_cell}, {sums} FROM result JOIN added
     ON added.start_ms >= result.start_ms AND added.end_ms <= result.end_ms {same_keys}
   GROUP BY {result_cell}
@@ -61,8 +61,8 @@ def check(tables: Tables, shown: Shown, windows: Sessions, finding: Finding) -> 
     if added:
         begin += _corrected(shown, added, numbers)
         _check_corrected(tables, shown, begin, numbers, finding)
-        result = f"SELECT {columns} FROM result WHERE true {_apart('result', keys)}"
-        due += f" {_apart('sessions', keys)}"
+        result = _apart("result", keys, numbers)
+        due = f"{_apart('sessions', keys, numbers)} AND sessions.end_ms <= {shown.watermark}"
     cells = f"{begin}, cells AS ({sql.side_by_side(('start_ms', 'end_ms', *keys), numbers, result, due)})"
     # Shown without panes: they were swept, as only those may be that have closed.
     swept = f"is_due = 0 AND end_ms <= {shown.closed if shown.is_kept else shown.highest}"
@@ -81,6 +81,7 @@ def check(tables: Tables, shown: Shown, windows: Sessions, finding: Finding) -> 
 def _corrected(shown: Shown, added: str, numbers: list[str]) -> str:
     keys = shown.report.keys
     return _CORRECTED.format(
+        columns=", ".join(("start_ms", "end_ms", *keys, *numbers)),
         rows=sql.rows(shown),
         added=added,
         result_cell=", ".join(f"result.{name}" for name in ("start_ms", "end_ms", *keys, *numbers)),
@@ -89,11 +90,12 @@ def _corrected(shown: Shown, added: str, numbers: list[str]) -> str:
     )
 
 
-def _apart(of: str, keys: tuple[str, ...]) -> str:
-    """That a session of one of the two sides is no part of a corrected one."""
+def _apart(of: str, keys: tuple[str, ...], numbers: list[str]) -> str:
+    """The sessions of one of the two sides that are no part of a corrected one."""
+    columns = ", ".join(f"{of}.{name}" for name in ("start_ms", "end_ms", *keys, *numbers))
     same = " ".join(f"AND (joined.{key} IS NOT DISTINCT FROM {of}.{key})" for key in keys)
-    here = f"joined.start_ms <= {of}.start_ms AND joined.end_ms >= {of}.end_ms"
-    return f"AND NOT EXISTS (SELECT 1 FROM joined WHERE {here} {same})"
+    here = f"joined.start_ms <= {of}.start_ms AND joined.end_ms >= {of}.end_ms {same}"
+    return f"SELECT {columns} FROM {of} LEFT JOIN joined ON {here} WHERE joined.start_ms IS NULL"
 
 
 def _check_corrected(tables: Tables, shown: Shown, begin: str, numbers: list[str], finding: Finding) -> None:
@@ -115,8 +117,8 @@ def _check_corrected(tables: Tables, shown: Shown, begin: str, numbers: list[str
     finding.each(wrong, lambda row: difference(shown.name, row, keys, numbers))
     lost = " ".join(f"AND (result.{key} IS NOT DISTINCT FROM added.{key})" for key in keys)
     missing = tables.ask(
-        f"{begin} SELECT added.* FROM added WHERE NOT EXISTS (SELECT 1 FROM result WHERE "
-        f"result.start_ms <= added.start_ms AND result.end_ms >= added.end_ms {lost})"
+        f"{begin} SELECT added.* FROM added LEFT JOIN result "
+        f"ON result.start_ms <= added.start_ms AND result.end_ms >= added.end_ms {lost} WHERE result.start_ms IS NULL"
     )
     finding.each(
         missing,

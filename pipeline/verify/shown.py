@@ -9,7 +9,7 @@ from pipeline.tables.policies import report_of
 from pipeline.tables.schemas import PANES
 from pipeline.time import rules
 from pipeline.time.report import Report
-from pipeline.verify.tables import CORRECTIONS_APP, NEVER_PUBLISHED, Tables
+from pipeline.verify.tables import CORRECTIONS_APP, NEVER_PUBLISHED, Tables, name_of
 
 _MADE_AS: Final = "tidemark.report"
 
@@ -40,6 +40,11 @@ class Shown:
     def name(self) -> str:
         """The table."""
         return self.report.name
+
+    @property
+    def table(self) -> str:
+        """The table in SQL."""
+        return name_of(self.name)
 
 
 def shown_reports(tables: Tables) -> list[Shown]:

@@ -30,7 +30,7 @@ def parts(shown: Shown, *, published: bool = True) -> str:
 def rows(shown: Shown) -> str:
     """The rows of a result, their windows in milliseconds."""
     times = "CAST(window_start AS BIGINT) / 1000 AS start_ms, CAST(window_end AS BIGINT) / 1000 AS end_ms"
-    return f'SELECT {times}, * FROM "{shown.name}"'
+    return f"SELECT {times}, * FROM {shown.table}"
 
 
 def corrections(tables: Tables, shown: Shown) -> str | None:

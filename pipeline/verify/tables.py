@@ -15,6 +15,7 @@ from pipeline.verify.verification import Row
 CORRECTIONS_APP: Final = "tidemark-corrections"
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
+_FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
 _OPENINGS: Final = "SELECT DISTINCT batch, opening FROM ledger WHERE opening IS NOT NULL ORDER BY batch"
 
 
@@ -89,8 +90,13 @@ def _read(warehouse: str) -> Tables:
 def _engine(handles: Mapping[str, DeltaTable]) -> QueryBuilder:
     engine = QueryBuilder()
     for name, handle in handles.items():
-        engine = engine.register(name, handle)
+        engine = engine.register(name_of(name), handle)
     return engine
+
+
+def name_of(table: str) -> str:
+    """What SQL calls a table: a report may have any name, also one that a query has for a part of its own."""
+    return table if table in _FIXED else f"_{table}"
 
 
 def _open(tables: Tables, names: Iterable[str]) -> tuple[dict[str, DeltaTable], dict[str, str]]:

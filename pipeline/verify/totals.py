@@ -29,7 +29,7 @@ WITH parts AS ({parts}), begins AS (
   FROM sums JOIN counted ON sums.user_id = counted.user_id
 ), shown AS (
   SELECT user_id, page_views, clicks, sessions, CAST(first_seen AS BIGINT) / 1000 AS first_ms,
-    CAST(last_seen AS BIGINT) / 1000 AS last_ms FROM "{name}"
+    CAST(last_seen AS BIGINT) / 1000 AS last_ms FROM {table}
 ), added AS (
   SELECT user_id, sum(page_views) AS page_views, sum(clicks) AS clicks FROM ({corrections}) AS corrected
   GROUP BY user_id
@@ -60,7 +60,7 @@ def check(tables: Tables, shown: Shown, windows: Totals, finding: Finding) -> No
         parts=sql.parts(shown, published=False),
         gap=windows.gap_ms,
         published=shown.published,
-        name=shown.name,
+        table=shown.table,
         corrections=_CORRECTIONS.format(name=shown.name) if "corrections" in tables.handles else _NO_CORRECTIONS,
         # Before there is a watermark nothing is written.
         no_watermark="true" if shown.watermark == rules.NO_WATERMARK else "false",

@@ -86,7 +86,7 @@ def _users(it: Periodic) -> dict[tuple[Any, ...], Expected]:
     if added := sql.corrections(it.tables, it.shown):
         users += (
             f" UNION ALL SELECT {cell_of}, user_id FROM ({added}) AS added "
-            "JOIN windows ON start_ms = a AND end_ms = b AND has_panes = 1"
+            f"JOIN windows ON start_ms = a AND end_ms = b WHERE has_panes = 1 AND {it.is_whole()}"
         )
     rows = it.tables.ask(
         f"{_begin(it)} SELECT {cell_of}, count(DISTINCT user_id) AS users, CASE WHEN count(DISTINCT user_id) <= "

@@ -21,7 +21,7 @@ _EVENTS: Final = {c.PAGE_VIEWS, c.CLICKS}
 def check(tables: Tables, finding: Finding) -> None:
     """Report by report."""
     for shown in shown_reports(tables):
-        finding.look(tables.number(f'SELECT count(*) FROM "{shown.name}"'), f"rows of {shown.name}")
+        finding.look(tables.number(f"SELECT count(*) FROM {shown.table}"), f"rows of {shown.name}")
         _check_published(tables, shown, finding)
         if isinstance(shown.report.windows, Totals):
             _check_users(tables, shown, finding)
@@ -117,7 +117,7 @@ def _check_published(tables: Tables, shown: Shown, finding: Finding) -> None:
             f"{shown.name}: it is published up to batch {shown.published}, but the ledger ends with {tables.newest}"
         )
     by = tables.ask(
-        f'SELECT published_batch, count(*) AS rows FROM "{shown.name}" WHERE (published_batch IS NULL '
+        f"SELECT published_batch, count(*) AS rows FROM {shown.table} WHERE (published_batch IS NULL "
         f"OR published_batch NOT IN (SELECT batch FROM ledger) OR published_batch > {shown.published}) "
         f"AND NOT ((published_batch IS NOT DISTINCT FROM 0) AND {_corrected(tables, shown)}) "
         "GROUP BY published_batch ORDER BY published_batch"
@@ -144,13 +144,13 @@ def _corrected(tables: Tables, shown: Shown) -> str:
 
 def _check_users(tables: Tables, shown: Shown, finding: Finding) -> None:
     twice = tables.ask(
-        f'SELECT user_id, count(*) AS found FROM "{shown.name}" GROUP BY user_id HAVING count(*) > 1 ORDER BY user_id'
+        f"SELECT user_id, count(*) AS found FROM {shown.table} GROUP BY user_id HAVING count(*) > 1 ORDER BY user_id"
     )
     finding.each(
         twice, lambda row: f"{shown.name}: user {row['user_id']!r} is there {row['found']} times, but must be once"
     )
     odd = tables.ask(
-        f'SELECT * FROM "{shown.name}" WHERE first_seen > last_seen OR sessions < 1 OR page_views < 0 OR clicks < 0 '
+        f"SELECT * FROM {shown.table} WHERE first_seen > last_seen OR sessions < 1 OR page_views < 0 OR clicks < 0 "
         "OR sessions > page_views + clicks ORDER BY user_id"
     )
     finding.each(

@@ -35,7 +35,7 @@ REPORTS: Final = (
     Report("page_views", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE),
     Report("pages", Grid(10 * MINUTE, 5 * MINUTE), 5 * MINUTE, keys=("page_url",)),
     Report("days", Calendar(60 * MINUTE, "Europe/Berlin"), 0, keys=()),
-    Report("visits", Sessions(5 * MINUTE), 5 * MINUTE),
+    Report("sessions", Sessions(5 * MINUTE), 5 * MINUTE),
     Report("pairs", Counts(2), 0),
     Report(
         "landings",

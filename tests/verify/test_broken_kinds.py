@@ -19,37 +19,37 @@ def panes(report: str, **told: Any) -> dict[str, Any]:
 
 BREAKS: dict[str, Break] = {
     "a session has another count": (
-        "visits",
-        "visits",
+        "sessions",
+        "sessions",
         change({"window_start": at(12)}, clicks=1),
         (
-            "visits: window [2024-05-01T12:12:00Z, 2024-05-01T12:17:00Z) of user_id 'ann' shows 1 clicks, but its "
+            "sessions: window [2024-05-01T12:12:00Z, 2024-05-01T12:17:00Z) of user_id 'ann' shows 1 clicks, but its "
             f"{BOUND} 0"
         ),
     ),
     "a session is shown that ended otherwise": (
-        "visits",
-        "visits",
+        "sessions",
+        "sessions",
         change({"window_start": at(12)}, window_end=at(18)),
-        "visits: window [2024-05-01T12:12:00Z, 2024-05-01T12:17:00Z) of user_id 'ann' is not shown",
+        "sessions: window [2024-05-01T12:12:00Z, 2024-05-01T12:17:00Z) of user_id 'ann' is not shown",
     ),
     "a session is shorter than its gap": (
-        "visits",
-        "visits",
+        "sessions",
+        "sessions",
         change({"window_start": at(12)}, window_end=at(13)),
-        "visits: window [2024-05-01T12:12:00Z, 2024-05-01T12:13:00Z) is 60000 ms long, which does not fit Sessions(",
+        "sessions: window [2024-05-01T12:12:00Z, 2024-05-01T12:13:00Z) is 60000 ms long, which does not fit Sessions(",
     ),
     "a session has not ended": (
-        "visits",
-        "visits",
+        "sessions",
+        "sessions",
         add({"window_start": at(12)}, window_start=at(31), window_end=at(36)),
-        "visits: window [2024-05-01T12:31:00Z, 2024-05-01T12:36:00Z) has not fired and shows 1 rows",
+        "sessions: window [2024-05-01T12:31:00Z, 2024-05-01T12:36:00Z) has not fired and shows 1 rows",
     ),
     "a session's events are gone": (
-        "visits",
+        "sessions",
         "panes",
-        drop(**panes("visits", batch=E + 5)),
-        "visits: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10",
+        drop(**panes("sessions", batch=E + 5)),
+        "sessions: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10",
     ),
     # Counts.
     "a count window is missing": (

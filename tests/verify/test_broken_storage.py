@@ -21,7 +21,7 @@ def whole(warehouse: Path) -> tuple[str, dict[str, Law]]:
 
 
 def data_file(warehouse: Path, name: str) -> Path:
-    files = pa.table(DeltaTable(str(warehouse / name)).get_add_actions())["path"].to_pylist()
+    files: list[str] = pa.table(DeltaTable(str(warehouse / name)).get_add_actions())["path"].to_pylist()
     return warehouse / name / min(files)
 
 

@@ -57,7 +57,7 @@ def test_what_is_not_published_is_told(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(120, "eve"), Event(68), publish=False)
     found = told(tmp_path)
     assert "page_views: 2 windows that have fired or changed are not published yet" in found
-    assert "visits: 3 parts of sessions are not published yet" in found
+    assert "sessions: 3 parts of sessions are not published yet" in found
     assert "pairs: 1 windows that are full are not published yet" in found
     assert "user_totals: 4 users have events that are not published yet" in found
 
@@ -91,8 +91,8 @@ def test_a_report_that_is_new_has_what_came_since(tmp_path: Path) -> None:
     site.policy = replace(POLICY, reports=(*POLICY.reports[:1], POLICY.reports[3]))
     site.open().batch(Event(50), Event(44, "bob"))
     told(tmp_path)
-    alter(tmp_path, "panes", add({"report": "visits"}))
-    assert "visits: there are 3 events" in sentences(tmp_path, OF_RESULTS)
+    alter(tmp_path, "panes", add({"report": "sessions"}))
+    assert "sessions: there are 3 events" in sentences(tmp_path, OF_RESULTS)
 
 
 def test_closed_windows_may_have_lost_their_panes(tmp_path: Path) -> None:
