@@ -1,4 +1,4 @@
-"""`make demo`: a broker, a disorderly site, the service, and a live view; then the truth against the tables."""
+"""`make demo`: a broker, a disorderly site, the service, and a live view; then truth and laws against the tables."""
 
 import os
 import sys
@@ -16,6 +16,8 @@ from demo.children import Child, child, free_port
 from pipeline.errors import SetUpError, TidemarkError
 from pipeline.observe.view import Status, render
 from pipeline.status import read_status
+from pipeline.verify.laws import verify
+from pipeline.verify.render import show
 from producers.truth import Truth
 
 TOPIC: Final = "events"
@@ -67,9 +69,10 @@ def _demo(folder: Path, seconds: float) -> int:
             site.end()
             _await_all_read(warehouse, sum(Truth.load(truth).partitions.values()), service)
             service.end()
-    lines = check(Truth.load(truth), str(warehouse))
+    lines, verification = check(Truth.load(truth), str(warehouse)), verify(str(warehouse))
     _console.print(_picture(read_status(str(warehouse))), as_table(lines))
-    return 0 if all(line.sent == line.found for line in lines) else 1
+    show(verification, _console)
+    return 0 if verification.is_sound and all(line.sent == line.found for line in lines) else 1
 
 
 def _tell(servers: str, warehouse: Path, port: int) -> None:

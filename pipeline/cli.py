@@ -118,6 +118,20 @@ def _reset_watermark(arguments: Sequence[str]) -> int:
     return reset_watermark(arguments)
 
 
+def _verify(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="tidemark verify", description="Holds a warehouse against its laws, at rest or in use. Needs no Spark."
+    )
+    add_warehouse(parser)
+    own = parser.parse_args(arguments)
+    from pipeline.verify.laws import verify
+    from pipeline.verify.render import show
+
+    verification = verify(own.warehouse)
+    show(verification)
+    return 0 if verification.is_sound else _FAILED
+
+
 def _say(error: Exception, code: int) -> int:
     print(f"tidemark: {error}", file=sys.stderr)
     return code
@@ -130,6 +144,7 @@ _VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "reset-watermark": _reset_watermark,
     "run": _run,
     "status": _status,
+    "verify": _verify,
 }
 
 if __name__ == "__main__":

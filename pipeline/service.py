@@ -51,7 +51,7 @@ class Service:
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
         """One batch of Kafka rows, read up to `ends`; returns when it is committed.
 
-        Raises Replaced if a newer service has taken over, and whatever made an earlier batch or publishing fail for good.
+        Raises Replaced if a newer service has taken over, and whatever made a batch or publishing fail for good.
         """
         if ends == self._progress.positions:  # a query begins with a batch even where there is nothing to read
             self.tick()

@@ -1,6 +1,6 @@
 """Too-late events are added to the closed windows they belong to: each once, whoever dies on the way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from deltalake.exceptions import DeltaError
 from pipeline.app import open_service
 from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
+from tests.conservation import assert_conserved
 from tests.crash.store_faults import Refusal, refusing
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
@@ -25,7 +26,7 @@ TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_futu
 
 
 @pytest.fixture
-def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Settings:
+def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Iterator[Settings]:
     """Windows of 10 s; after the watermark has come to 50 s, five events come too late, for one report or for all."""
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)
@@ -40,7 +41,8 @@ def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Set
         for step in steps:
             send(broker.bootstrap_servers, topic, step)
             service.drain()
-    return settings
+    yield settings
+    assert_conserved(Path(settings.warehouse))
 
 
 def shown(settings: Settings, name: str) -> dict[tuple[Any, ...], tuple[int, int, int]]:

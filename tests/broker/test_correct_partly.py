@@ -7,6 +7,7 @@ from typing import Any
 from pipeline.app import open_service
 from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
+from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.topic_writer import event, send
@@ -46,6 +47,7 @@ def test_of_windows_that_overlap_those_it_missed(
     assert len(apply_corrections(settings, Chosen())) == 2
     assert apply_corrections(settings, Chosen()) == []
     assert shown(settings, "sliding") == {**before, -5: (2, 1), 0: (2, 1)}
+    assert_conserved(tmp_path)
 
 
 def test_as_they_were_when_it_came(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> None:
@@ -63,3 +65,4 @@ def test_as_they_were_when_it_came(broker: Cluster, make_topic: Callable[..., st
     assert [row["report"] for row in apply_corrections(later, Chosen())] == ["strict"]
     assert (shown(later, "strict")[10], shown(later, "patient")[10]) == ((2, 1), (2, 1))
     assert 10 not in shown(later, "newcomer")
+    assert_conserved(tmp_path)

@@ -1,6 +1,6 @@
 """Too-late events come to `user_totals` through the service, each once; count windows have none to come."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pipeline import upkeep
 from pipeline.app import open_service
 from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
+from tests.conservation import assert_conserved
 from tests.crash.store_faults import Refusal, refusing
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
@@ -46,14 +47,17 @@ CORRECTED = {
 
 
 @pytest.fixture
-def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def late(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Settings]:
     """Three events came too late; panes are compacted after every batch."""
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
     totals = {"gap": "5s", "every": "10s"}
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, time=TIME, reports=REPORTS, totals=totals)
     play(settings, STEPS)
-    return settings
+    yield settings
+    assert_conserved(Path(settings.warehouse))
 
 
 def play(settings: Settings, steps: Sequence[Sequence[Raw]]) -> None:
@@ -115,3 +119,4 @@ def test_nothing_is_too_late_for_count_windows(broker: Cluster, make_topic: Call
     assert rows(tmp_path, "pairs") == before
     full = {(row["user_id"], row["page_views"], row["clicks"]) for row in before}
     assert full == {("ann", 1, 1), ("bob", 2, 0)}, "the events that were late for others are in their windows"
+    assert_conserved(tmp_path)

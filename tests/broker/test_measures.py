@@ -1,6 +1,6 @@
 """Different users and sessions begun: through batches, restarts, compaction and corrections, and for Spark to merge."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pipeline import upkeep
 from pipeline.app import open_service
 from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
+from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.topic_writer import Raw, event, send
@@ -33,7 +34,7 @@ def settings(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
-) -> Settings:
+) -> Iterator[Settings]:
     """Windows of 10 s; the watermark comes to 24, 24, 90 s."""
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", request.param)
     topic = make_topic(1, **ANY_TIMESTAMP)
@@ -52,7 +53,8 @@ def settings(
             for step in half:
                 send(broker.bootstrap_servers, topic, step)
                 service.drain()
-    return settings
+    yield settings
+    assert_conserved(Path(settings.warehouse))
 
 
 def visit(user: str, second: int, page: str) -> Raw:

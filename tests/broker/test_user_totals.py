@@ -9,6 +9,7 @@ import pytest
 
 from pipeline import upkeep
 from pipeline.app import open_service
+from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.topic_writer import event, send
@@ -68,6 +69,7 @@ def test_totals_are_those_of_all_counted_events(
     assert {user: found[user] for user in told} == told
     settled = [row for row in rows(tmp_path, "panes") if row["report"] == "user_totals" and row["sessions"]]
     assert settled, "compaction keeps what is settled as a number"
+    assert_conserved(tmp_path)
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -87,3 +89,4 @@ def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_g
                 service.drain()
     (row,) = rows(tmp_path, "user_totals")
     assert (milliseconds(row["last_seen"]), row["page_views"]) == (25_000, 3)
+    assert_conserved(tmp_path)

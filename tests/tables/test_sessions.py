@@ -57,7 +57,8 @@ def partial_sessions(report: Report, events: Iterable[Sent], batch: int, waterma
         counts = {"page_views": len(times), "clicks": 0, "late_events": late, "watermark": watermark, "batch": batch}
         counts |= {"closed_until": report.closed_until(watermark)}
         told = {"user_id": user, "pane_start": start, "first_time": times[0], "last_time": times[-1]}
-        found.append({"report": report.name, **told, **counts})
+        closed = {"closed_until": watermark - report.allowed_lateness_ms}
+        found.append({"report": report.name, **told, **counts, **closed})
     return pa.Table.from_pylist(found, schema=PANES.schema)
 
 

@@ -1,0 +1,49 @@
+"""Warehouses that are sound, made once and copied."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.verify.site import POLICY, REPORTS, Event, Site
+
+Copy = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """Of one report, made when first asked for: three windows that fired, two of them closed, and one that waits."""
+    made: dict[str, Path] = {}
+
+    def make(name: str) -> Path:
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp(name)
+            report = next(report for report in REPORTS if report.name == name)
+            # Totals take what another report takes.
+            others = REPORTS[:1] if name == "user_totals" else ()
+            play(Site(made[name], replace(POLICY, reports=(*others, report))).open())
+        return made[name]
+
+    return make
+
+
+@pytest.fixture
+def copy(sound: Copy, tmp_path: Path) -> Copy:
+    """The same, to be broken."""
+
+    def make(name: str) -> Path:
+        shutil.copytree(sound(name), tmp_path, dirs_exist_ok=True)
+        return tmp_path
+
+    return make
+
+
+def play(site: Site) -> Site:
+    """Windows fire at 10, 20 and 30 minutes, the first again, and close five minutes later; one comes too late."""
+    site.batch(Event(1), Event(3, click=True), Event(4, "bob", "/a"), Event(4.5, page=None))
+    site.batch(Event(12), Event(13, "bob"))
+    site.batch(Event(8.5, "bob"))
+    site.batch(Event(22), Event(31.5))
+    return site.batch(Event(2, "dan"), Event(32, "dan"))

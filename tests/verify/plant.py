@@ -1,0 +1,84 @@
+"""Breaches planted in tables that were sound."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+from pipeline.verify.laws import LAWS, look_into, verify
+from pipeline.verify.tables import read
+from tests.verify.site import MINUTE, NOON
+
+OF_LEDGER, OF_DEAD_LETTERS, OF_RESULTS = slice(0, 3), slice(3, 4), slice(4, 7)
+Row = dict[str, Any]
+Rows = list[Row]
+
+
+def at(minute: float) -> datetime:
+    """A time after noon, as results have it."""
+    return datetime.fromtimestamp((NOON + minute * MINUTE) / 1000, UTC)
+
+
+def ms(minute: float) -> int:
+    """The same in milliseconds."""
+    return NOON + round(minute * MINUTE)
+
+
+def alter(warehouse: Path, name: str, how: Callable[[Rows], Rows]) -> None:
+    """Writes a table anew; what it knows of its publication stays."""
+    table = DeltaTable(str(warehouse / name))
+    schema = pa.schema(table.schema().to_arrow())
+    rows = how(table.to_pyarrow_table().to_pylist())
+    write_deltalake(table, pa.Table.from_pylist(rows, schema=schema), mode="overwrite")
+
+
+def change(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
+    """Some rows tell something else."""
+
+    def changed(rows: Rows) -> Rows:
+        assert any(_is(row, where) for row in rows), rows
+        return [row | told if _is(row, where) else row for row in rows]
+
+    return changed
+
+
+def drop(**where: Any) -> Callable[[Rows], Rows]:
+    """Some rows are gone."""
+
+    def dropped(rows: Rows) -> Rows:
+        assert any(_is(row, where) for row in rows), rows
+        return [row for row in rows if not _is(row, where)]
+
+    return dropped
+
+
+def add(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
+    """A row is there again, with something else."""
+
+    def added(rows: Rows) -> Rows:
+        found = next((row for row in rows if _is(row, where)), None)
+        assert found is not None, rows
+        return [*rows, found | told]
+
+    return added
+
+
+def sentences(warehouse: Path, laws: slice) -> str:
+    """Breaches of some of the laws, a line each."""
+    tables = read(str(warehouse))
+    found = [look_into(law, tables, set()) for law in LAWS[laws]]
+    return "\n".join(breach.sentence for law in found for breach in law.breaches)
+
+
+def told(warehouse: Path) -> str:
+    """What is told of a warehouse that is sound."""
+    verification = verify(str(warehouse))
+    assert not verification.breaches
+    return "\n".join(sentence for law in verification.laws for sentence in law.told)
+
+
+def _is(row: Row, where: Mapping[str, Any]) -> bool:
+    return all(row[name] == value for name, value in where.items())

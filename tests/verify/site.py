@@ -1,0 +1,252 @@
+"""A warehouse as a service leaves it, made without Spark: panes by hand, all else by the service's own code."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pipeline.sketches import sketch_of
+from pipeline.tables.compaction import Compaction
+from pipeline.tables.corrections import Corrections
+from pipeline.tables.housekeeping import pane_starts, remove_void
+from pipeline.tables.layout import create_tables
+from pipeline.tables.ledger import Ledger
+from pipeline.tables.opening import Opening, with_closed
+from pipeline.tables.publication import Publication
+from pipeline.tables.results import published
+from pipeline.tables.schemas import DEAD_LETTERS, PANES
+from pipeline.tables.write import Appender
+from pipeline.time import lives, rules
+from pipeline.time import opening as openings
+from pipeline.time.batch import EPOCH, LedgerRow
+from pipeline.time.calendar import Calendar
+from pipeline.time.counts import Counts
+from pipeline.time.grid import Grid
+from pipeline.time.lives import Dues, States
+from pipeline.time.report import Report, cutoffs
+from pipeline.time.sessions import Sessions
+from pipeline.time.totals import Totals
+from pipeline.time.verdicts import Policy
+
+MINUTE: Final = 60_000
+NOON: Final = 1_714_564_800_000
+"""2024-05-01T12:00:00Z."""
+REPORTS: Final = (
+    Report("page_views", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE),
+    Report("pages", Grid(10 * MINUTE, 5 * MINUTE), 5 * MINUTE, keys=("page_url",)),
+    Report("days", Calendar(60 * MINUTE, "Europe/Berlin"), 0, keys=()),
+    Report("sessions", Sessions(5 * MINUTE), 5 * MINUTE),
+    Report("pairs", Counts(2), 0),
+    Report(
+        "landings",
+        Grid(10 * MINUTE, 10 * MINUTE),
+        5 * MINUTE,
+        keys=("page_url",),
+        measures=("page_views", "clicks", "unique_users", "sessions_begun"),
+        session_gap_ms=5 * MINUTE,
+    ),
+    Report(
+        "readers",
+        Grid(10 * MINUTE, 10 * MINUTE),
+        5 * MINUTE,
+        keys=("page_url",),
+        measures=("page_views", "unique_users"),
+    ),
+    Report("user_totals", Totals(5 * MINUTE, 10 * MINUTE), 0),
+)
+POLICY: Final = Policy(bound_ms=0, idle_timeout_ms=30_000, max_future_skew_ms=MINUTE, reports=REPORTS)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A visit or a click, by the minute after noon."""
+
+    minute: float
+    user: str = "ann"
+    page: str | None = "/"
+    click: bool = False
+
+    @property
+    def time(self) -> int:
+        return NOON + round(self.minute * MINUTE)
+
+
+@dataclass
+class Site:
+    """One partition, and a service's epochs over it."""
+
+    warehouse: Path
+    policy: Policy = POLICY
+    number: int = 0
+    position: int = 0
+    watermark: int | None = None
+    closed: dict[str, int] = field(default_factory=dict)
+    last: int = 0
+    dead: list[dict[str, Any]] = field(default_factory=list)
+
+    def open(self) -> "Site":
+        """The next epoch."""
+        is_new, warehouse = self.number == 0, str(self.warehouse)
+        names = [report.name for report in self.policy.reports]
+        if not is_new:
+            self.closed = openings.closed(self.policy, self.closed, self.watermark, names)
+            self.policy = with_closed(self.policy, self.closed)
+        self.number = (self.number // EPOCH + 1) * EPOCH
+        self.ledger = Ledger(warehouse)
+        self.ledger.latest()
+        self._commit(self.watermark, 0, opening=Opening(self.policy, self.closed, None, None, self.last).to_text())
+        create_tables(warehouse, self.policy.reports)
+        remove_void(warehouse, self.last, self.number)
+        self.publication = Publication(warehouse, self.policy.reports)
+        self.compaction = Compaction(warehouse, self.policy.reports)
+        states = lives.begun(self.policy.reports) if is_new else self._restored()
+        dues, self.states = lives.at_start(states, self.watermark, self.number)
+        self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
+        self.publication.fence([name for name in names if not dues[name]], self.number)
+        return self
+
+    def _restored(self) -> States:
+        warehouse = str(self.warehouse)
+        panes, steps = pane_starts(warehouse), tuple(self.ledger.watermarks(0))
+        return {
+            report.name: lives.restored(report, panes.get(report.name, ()), published(warehouse, report), steps)
+            for report in self.policy.reports
+        }
+
+    def batch(self, *events: Event, commit: bool = True, publish: bool = True) -> "Site":
+        """A batch of these events, each at the next offset; void if it is not committed."""
+        before, places = self.watermark, range(self.position, self.position + len(events))
+        self.number += 1
+        rows = [row for event, place in zip(events, places, strict=True) for row in self._rows(event, place)]
+        panes = pa.Table.from_pylist(rows, schema=PANES.schema)
+        Appender(PANES, str(self.warehouse)).append(panes, self.number)
+        dead = [letter for event, place in zip(events, places, strict=True) for letter in self._dead(event, place)]
+        letters = pa.Table.from_pylist(dead, schema=DEAD_LETTERS.schema)
+        Appender(DEAD_LETTERS, str(self.warehouse)).append(letters, self.number)
+        if not commit:
+            return self
+        self.dead += dead
+        times = [event.time - self.policy.bound_ms for event in events]
+        after = max([*times, *([] if before is None else [before])], default=None)
+        reasons = [letter["reason"] for letter in dead]
+        self._commit(
+            after,
+            len(events),
+            too_late=reasons.count("too_late"),
+            partly_late=reasons.count("partly_late"),
+            counted=len(events) - reasons.count("too_late"),
+        )
+        step = lives.moved(self.number, {row["pane_start"] for row in rows}, before, after)
+        dues, self.states = lives.after_batch(self.states, step)
+        if publish:
+            self._publish(dues)
+        return self
+
+    def _publish(self, dues: Dues) -> None:
+        self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
+
+    def compact(self) -> "Site":
+        """Sweeps and compacts the panes."""
+        self.compaction(self.number, self.watermark)
+        return self
+
+    def correct(self) -> "Site":
+        """Adds what came too late to the windows of `page_views`, and to the sessions, that have closed."""
+        corrections, assumed = Corrections(str(self.warehouse)), self.watermark or 0
+        rows = [
+            row for letter in self.dead for report in self.policy.reports for row in _added(letter, report, assumed)
+        ]
+        assert corrections.decide(rows)
+        for report in self.policy.reports:
+            corrections.apply(report)
+        return self
+
+    def _commit(self, after: int | None, records: int, **told: Any) -> None:
+        fixed = {"batch": self.number, "epoch": self.number // EPOCH, "topic": "t", "partition": 0}
+        counts = dict.fromkeys(("counted", "partly_late", "too_late", "future", "malformed", "gap", "lost"), 0)
+        offsets = {"from_offset": self.position, "to_offset": self.position + records, "records": records}
+        times = {"max_event_time": after, "watermark_before": self.watermark, "watermark": after, "committed_at": 0}
+        self.ledger.commit([LedgerRow(**{**fixed, **counts, **offsets, **times, **told})])
+        self.position += records
+        self.watermark = after
+        self.last = self.number if self.number % EPOCH else self.last
+
+    def _dead(self, event: Event, place: int) -> list[dict[str, Any]]:
+        too_late, partly_late = cutoffs(self.policy.reports, self.watermark)
+        if event.time >= partly_late:
+            return []
+        where = {"topic": "t", "partition": 0, "offset": place, "batch": self.number, "watermark": self.watermark}
+        told = {"reason": "too_late" if event.time < too_late else "partly_late", "event_time": event.time}
+        who = {"user_id": event.user, "value": f"{event.page} {event.click}".encode()}
+        return [{**dict.fromkeys(DEAD_LETTERS.schema.names), **where, **told, **who}]
+
+    def _rows(self, event: Event, place: int) -> list[dict[str, Any]]:
+        too_late, _ = cutoffs(self.policy.reports, self.watermark)
+        if event.time < too_late:
+            return []
+        return [row for report in self.policy.reports for row in self._row(event, place, report)]
+
+    def _row(self, event: Event, place: int, report: Report) -> list[dict[str, Any]]:
+        frontier = rules.NO_WATERMARK if self.watermark is None else self.watermark
+        windows = report.windows
+        if not isinstance(windows, Totals | Counts) and event.time < report.cutoff(self.watermark):
+            return []
+        counts = {"page_views": int(not event.click), "clicks": int(event.click), "late_events": 0}
+        if isinstance(windows, Sessions):
+            counts["late_events"] = int(event.time + windows.gap_ms <= frontier)
+        pane = event.time - event.time % report.pane_ms if report.pane_ms else event.time
+        fixed = {"batch": self.number, "report": report.name, "watermark": frontier, "pane_start": pane}
+        keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
+        told: dict[str, Any] = {key: keys[key] for key in report.kept_by}
+        told["closed_until"] = report.closed_until(self.watermark)
+        if report.is_timed:
+            told |= {"first_time": event.time, "last_time": event.time}
+        if isinstance(windows, Totals):
+            told |= {"user_id": event.user}
+        if isinstance(windows, Counts):
+            told |= {"place": place}
+        if isinstance(windows, Calendar):
+            told["window_start_ms"], told["window_end_ms"] = windows.window(event.time)
+        if report.keeps_sketches:
+            told["users"] = sketch_of([event.user])
+        return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **told}]
+
+
+def _added(letter: dict[str, Any], report: Report, watermark: int) -> list[dict[str, Any]]:
+    """Corrections of an event for the windows that it missed."""
+    time, closed = letter["event_time"], watermark - report.allowed_lateness_ms
+    page, click = letter["value"].decode().split()
+    kind = {"page_views": int(click == "False"), "clicks": int(click == "True"), "late_events": 1}
+    keys = {"user_id": letter["user_id"], "page_url": page, "event_type": "visit"}
+    place = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")}
+    return [
+        {"report": report.name, "closed_until": closed, **place, **kind, "window_start_ms": start, "window_end_ms": end}
+        | {key: keys[key] for key in report.grouped_by}
+        for start, end in _windows(time, report, letter["watermark"])
+        if end <= closed
+    ]
+
+
+def _windows(time: int, report: Report, judged: int) -> list[tuple[int, int]]:
+    windows = report.windows
+    if isinstance(windows, Sessions):
+        return [(time, time + windows.gap_ms)] if time + windows.gap_ms + report.allowed_lateness_ms <= judged else []
+    if isinstance(windows, Counts | Totals):
+        return []
+    ends: Sequence[int] = windows.ends(windows.pane_start(time))
+    return [(windows.begin(end), end) for end in ends if end + report.allowed_lateness_ms <= judged]
+
+
+def busy(warehouse: Path) -> Site:
+    """Windows of every kind that have fired, fired again, closed, and wait; events that came too late for some."""
+    site = Site(warehouse).open()
+    site.batch(Event(1), Event(2, "bob", "/a"), Event(3, click=True), Event(4, "bob", page=None))
+    site.batch(Event(11), Event(12, "bob"), Event(13, "cid", "/a"))
+    site.batch(Event(8, "bob"), Event(9, "cid", "/a"))
+    site.batch(Event(21, "cid"), Event(22))
+    site.batch(Event(5, "dan", "/a"))
+    site.batch(Event(70, "cid"), Event(23, "bob"))
+    site.batch(Event(10, "dan"), Event(69, "bob", "/a", click=True))
+    return site.batch(Event(71), Event(72, "dan"))

@@ -1,0 +1,135 @@
+"""Breaches in sessions, count windows and totals, and in their panes, are found, each by its sentence."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.verify.conftest import Copy
+from tests.verify.plant import OF_RESULTS, Rows, add, alter, at, change, drop, sentences
+
+E = 10**9
+BOUND = "panes and corrections have"
+Break = tuple[str, str, Callable[[Rows], Rows], str]
+
+
+def panes(report: str, **told: Any) -> dict[str, Any]:
+    return {"report": report, **told}
+
+
+BREAKS: dict[str, Break] = {
+    "a session has another count": (
+        "sessions",
+        "sessions",
+        change({"window_start": at(12)}, clicks=1),
+        (
+            "sessions: window [2024-05-01T12:12:00Z, 2024-05-01T12:17:00Z) of user_id 'ann' shows 1 clicks, but its "
+            f"{BOUND} 0"
+        ),
+    ),
+    "a session is shown that ended otherwise": (
+        "sessions",
+        "sessions",
+        change({"window_start": at(12)}, window_end=at(18)),
+        "sessions: window [2024-05-01T12:12:00Z, 2024-05-01T12:17:00Z) of user_id 'ann' is not shown",
+    ),
+    "a session is shorter than its gap": (
+        "sessions",
+        "sessions",
+        change({"window_start": at(12)}, window_end=at(13)),
+        "sessions: window [2024-05-01T12:12:00Z, 2024-05-01T12:13:00Z) is 60000 ms long, which does not fit Sessions(",
+    ),
+    "a session has not ended": (
+        "sessions",
+        "sessions",
+        add({"window_start": at(12)}, window_start=at(31), window_end=at(36)),
+        "sessions: window [2024-05-01T12:31:00Z, 2024-05-01T12:36:00Z) has not fired and shows 1 rows",
+    ),
+    "a session's events are gone": (
+        "sessions",
+        "panes",
+        drop(**panes("sessions", batch=E + 5)),
+        "sessions: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10",
+    ),
+    # Counts.
+    "a count window is missing": (
+        "pairs",
+        "pairs",
+        drop(published_batch=E + 1, page_views=1),
+        (
+            "pairs: window [2024-05-01T12:01:00Z, 2024-05-01T12:03:00.001Z) of user_id 'ann', full with batch "
+            "1000000001 (1 page_views, 1 clicks), is shown 0 times, but its panes fill 1"
+        ),
+    ),
+    "a count window is not full": (
+        "pairs",
+        "pairs",
+        change({"published_batch": E + 1, "page_views": 1}, clicks=0),
+        (
+            "pairs: window [2024-05-01T12:01:00Z, 2024-05-01T12:03:00.001Z) of user_id 'ann' shows 1 page_views and 0 "
+            "clicks in a window of 2 events"
+        ),
+    ),
+    "an event that waits for its window is gone": (
+        "pairs",
+        "panes",
+        drop(**panes("pairs", batch=E + 3)),
+        "pairs: there are 10 events (10 shown, 0 of them corrected, and 0 in panes), but the ledger has 11",
+    ),
+    # Totals.
+    "a total is too high": (
+        "user_totals",
+        "user_totals",
+        change({"user_id": "bob"}, page_views=9),
+        "user_totals: user 'bob' shows 9 page_views, but the panes have 3 page_views",
+    ),
+    "a user was seen at another time": (
+        "user_totals",
+        "user_totals",
+        change({"user_id": "bob"}, last_seen=at(14)),
+        (
+            "user_totals: user 'bob' shows last seen 2024-05-01T12:14:00Z, but the panes have last seen "
+            "2024-05-01T12:13:00Z"
+        ),
+    ),
+    "a user has other sessions": (
+        "user_totals",
+        "user_totals",
+        change({"user_id": "bob"}, sessions=2),
+        "user_totals: user 'bob' shows 2 sessions, but the panes have 1 sessions",
+    ),
+    "a user is missing": (
+        "user_totals",
+        "user_totals",
+        drop(user_id="bob"),
+        "user_totals: user 'bob' is shown 0 times, but has panes of 3 page_views",
+    ),
+    "a user is there twice": (
+        "user_totals",
+        "user_totals",
+        add({"user_id": "bob"}),
+        "user_totals: user 'bob' is there 2 times, but must be once",
+    ),
+    "a user has more sessions than events": (
+        "user_totals",
+        "user_totals",
+        change({"user_id": "bob"}, sessions=5),
+        "user_totals: user 'bob' shows 5 sessions of 3 events",
+    ),
+    "a user's panes are gone": (
+        "user_totals",
+        "panes",
+        drop(**panes("user_totals", batch=E + 5)),
+        "user_totals: there are 9 events (9 in panes), but the ledger has 10",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_a_breach_is_told(name: str, copy: Copy) -> None:
+    report, table, how, sentence = BREAKS[name]
+    warehouse = copy(report)
+    alter(warehouse, table, how)
+    found = sentences(warehouse, OF_RESULTS)
+    assert found
+    assert sentence in found

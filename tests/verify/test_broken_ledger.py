@@ -1,0 +1,179 @@
+"""Breaches in the ledger and in what was rejected are found, each by its sentence."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.verify.laws import verify
+from tests.verify.conftest import Copy, play
+from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, Rows, add, alter, change, drop, ms, sentences, told
+from tests.verify.site import NOON, POLICY, REPORTS, Site
+
+E = 10**9
+
+
+def batch(number: int) -> dict[str, Any]:
+    return {"batch": E + number}
+
+
+LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
+    "a record has no verdict": (
+        change(batch(1), records=5, to_offset=5),
+        "ledger: batch 1000000001, partition 0 has 5 records and 4 verdicts",
+    ),
+    "an offset is unaccounted for": (
+        change(batch(5), to_offset=12),
+        "ledger: batch 1000000005, partition 0 has 3 offsets, and 2 records, gaps and lost ones",
+    ),
+    "lost offsets count once": (
+        change(batch(5), lost=1),
+        "ledger: batch 1000000005, partition 0 has 2 offsets, and 3 records, gaps and lost ones",
+    ),
+    "a number is missing": (
+        change(batch(5), lost=None),
+        "ledger: batch 1000000005, partition 0 has 2 offsets, and None records, gaps and lost ones",
+    ),
+    "a number is negative": (
+        change(batch(5), gap=-1, lost=1),
+        "ledger: batch 1000000005, partition 0 has a number below 0: -1",
+    ),
+    "more was partly late than counted": (
+        change(batch(5), partly_late=2),
+        "ledger: batch 1000000005, partition 0 has 2 records that were partly late, of only 1 that were counted",
+    ),
+    "a batch is in another's epoch": (
+        change(batch(5), epoch=2),
+        "ledger: batch 1000000005, partition 0 is in epoch 2, but its number says 1",
+    ),
+    "a batch is there twice": (
+        add(batch(5)),
+        "ledger: batch 1000000005, partition 0 is there 2 times, but must be once",
+    ),
+    "an epoch is not opened": (
+        drop(**batch(0)),
+        "ledger: epoch 1 begins with batch 1000000001, but 1000000000 opens it",
+    ),
+    "an opening brings records": (
+        change(batch(0), records=1, malformed=1, from_offset=-1),
+        "ledger: batch 1000000000, partition 0 opens an epoch and has 1 records, but must have 0",
+    ),
+    "an opening says nothing": (
+        change(batch(0), opening=None),
+        "ledger: batch 1000000000, partition 0 has an opening of 0 letters",
+    ),
+    "an opening is cut off": (
+        change(batch(0), opening="{"),
+        "ledger: the opening of batch 1000000000 cannot be read",
+    ),
+    "a batch in between opens": (
+        change(batch(5), opening="{}"),
+        "ledger: batch 1000000005, partition 0 has an opening of 2 letters",
+    ),
+    "offsets overlap": (
+        change(batch(5), from_offset=8, gap=1),
+        "ledger: batch 1000000005, partition 0 of t begins at offset 8, but batch 1000000004 ended at 9",
+    ),
+    "a partition disappears": (
+        add(batch(2), partition=1, from_offset=0, to_offset=2),
+        "ledger: partition 1 of t is in batch 1000000002, but not in the next one, 1000000003",
+    ),
+    "partitions disagree on the watermark": (
+        add(batch(5), partition=1, watermark=None),
+        "ledger: the partitions of batch 1000000005 disagree on watermark: 2024-05-01T12:32:00Z and none",
+    ),
+    "partitions disagree on where the watermark was": (
+        add(batch(5), partition=1, watermark_before=ms(31)),
+        (
+            "ledger: the partitions of batch 1000000005 disagree on watermark_before: 2024-05-01T12:31:00Z and "
+            "2024-05-01T12:31:30Z"
+        ),
+    ),
+    "a batch begins at another watermark": (
+        change(batch(5), watermark_before=ms(31)),
+        (
+            "ledger: batch 1000000005 begins at the watermark 2024-05-01T12:31:00Z, but batch 1000000004 ended at "
+            "2024-05-01T12:31:30Z"
+        ),
+    ),
+    "the watermark goes back": (
+        change(batch(5), watermark=ms(30)),
+        "ledger: in batch 1000000005 the watermark goes back, from 2024-05-01T12:31:30Z to 2024-05-01T12:30:00Z",
+    ),
+    "the watermark goes away": (
+        change(batch(5), watermark=None),
+        "ledger: in batch 1000000005 the watermark goes back, from 2024-05-01T12:31:30Z to none",
+    ),
+}
+DEAD_LETTERS: dict[str, tuple[Callable[[Rows], Rows], str]] = {
+    "one has another reason": (
+        change({}, reason="future"),
+        "dead_letters: batch 1000000005, partition 0 has 1 that are future, but the ledger 0",
+    ),
+    "one is missing": (
+        drop(),
+        "dead_letters: batch 1000000005, partition 0 has 0 that are too_late, but the ledger 1",
+    ),
+    "one is there twice": (
+        add({}),
+        "dead_letters: offset 9 of partition 0 of t is there 2 times, but must be once",
+    ),
+    "one was never read": (
+        change({}, offset=11),
+        "dead_letters: offset 11 of partition 0 of t is of batch 1000000005, which read [9, 11)",
+    ),
+    "one is of a partition that was not read": (
+        change({}, partition=3),
+        "dead_letters: offset 9 of partition 3 of t is of batch 1000000005, which read nothing of that partition",
+    ),
+    "one was judged by another watermark": (
+        change({}, watermark=NOON),
+        (
+            "dead_letters: offset 9 of partition 0 of t was judged by the watermark 2024-05-01T12:00:00Z, but batch "
+            "1000000005 began at 2024-05-01T12:31:30Z"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEDGER)
+def test_a_breach_in_the_ledger_is_told(name: str, copy: Copy) -> None:
+    how, sentence = LEDGER[name]
+    warehouse = copy("page_views")
+    alter(warehouse, "ledger", how)
+    assert sentence in sentences(warehouse, OF_LEDGER)
+
+
+@pytest.mark.parametrize("name", DEAD_LETTERS)
+def test_a_breach_in_what_was_rejected_is_told(name: str, copy: Copy) -> None:
+    how, sentence = DEAD_LETTERS[name]
+    warehouse = copy("page_views")
+    alter(warehouse, "dead_letters", how)
+    assert sentence in sentences(warehouse, OF_DEAD_LETTERS)
+
+
+def test_many_breaches_are_counted_and_a_few_told(copy: Copy) -> None:
+    warehouse = copy("page_views")
+    alter(warehouse, "ledger", change({}, gap=1))
+    law = verify(str(warehouse)).laws[0]
+    assert (law.name, law.broken, len(law.breaches)) == ("ledger balances", 6, 2)
+
+
+def test_an_epoch_may_begin_anew_at_a_watermark_that_it_tells(tmp_path: Path) -> None:
+    site = play(Site(tmp_path, replace(POLICY, reports=REPORTS[:1])).open()).open()
+
+    def reset(rows: Rows) -> Rows:
+        opening = next(row for row in rows if row["batch"] == 2 * E)
+        said = json.loads(opening["opening"]) | {"reset": {"watermark": ms(25), "reason": "by hand"}}
+        return change({"batch": 2 * E}, opening=json.dumps(said), watermark=ms(25))(rows)
+
+    alter(tmp_path, "ledger", reset)
+    assert "epoch 2 was begun anew at the watermark 2024-05-01T12:25:00Z" in told(tmp_path)
+    alter(tmp_path, "ledger", change({"batch": 2 * E}, watermark=ms(26)))
+    assert "opens an epoch that begins anew at the watermark 2024-05-01T12:25:00Z, but has 2024-05-01T12:26:00Z" in (
+        sentences(tmp_path, OF_LEDGER)
+    )
+    assert site.watermark == ms(32)

@@ -1,0 +1,31 @@
+"""`tidemark verify` as a command: what it prints, and its exit codes."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.verify.laws import LAWS
+from tests.verify.conftest import Copy
+from tests.verify.plant import alter, change
+
+
+def test_a_sound_warehouse_is_exit_code_0_and_a_table(sound: Copy, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", f"--warehouse={sound('page_views')}"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("holds") == len(LAWS) + 1
+    assert "BREACH" not in printed
+
+
+def test_a_breach_is_exit_code_1_and_a_sentence(copy: Copy, capsys: pytest.CaptureFixture[str]) -> None:
+    warehouse = copy("page_views")
+    alter(warehouse, "page_views", change({}, clicks=7))
+    assert main(["verify", f"--warehouse={warehouse}"]) == 1
+    printed = capsys.readouterr().out
+    assert "BREACH: page_views: window [2024-05-01T12:00:00Z, 2024-05-01T12:10:00Z) of user_id 'ann' shows" in printed
+    assert "results are their panes: 5 breaches in all, of which 2 are shown" in printed
+
+
+def test_no_warehouse_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", f"--warehouse={tmp_path}"]) == 2
+    assert "there is no Tidemark warehouse" in capsys.readouterr().err

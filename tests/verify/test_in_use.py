@@ -1,0 +1,120 @@
+"""A warehouse in use, or after a crash, gives no false alarm: what is not settled yet is told."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from pipeline.verify import tables
+from tests.verify.conftest import play
+from tests.verify.plant import OF_RESULTS, add, alter, ms, sentences, told
+from tests.verify.site import POLICY, Event, Site, busy
+
+
+def test_every_kind_of_windows_is_sound(tmp_path: Path) -> None:
+    site = busy(tmp_path)
+    told(tmp_path)
+    site.compact()
+    told(tmp_path)
+    site.batch(Event(100), Event(73, "cid", "/a")).compact()
+    assert "not looked into" not in told(tmp_path)
+
+
+def test_a_start_is_sound_before_and_after_it_published(tmp_path: Path) -> None:
+    site = busy(tmp_path).open()
+    told(tmp_path)
+    site.batch(Event(120), Event(74, "dan"))
+    told(tmp_path)
+
+
+def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
+    site = busy(tmp_path)
+    site.batch(Event(2), Event(2.5, "eve", "/a"), Event(30, "ann")).batch(Event(200))
+    told(tmp_path)
+    site.correct()
+    told(tmp_path)
+    site.compact()
+    told(tmp_path)
+    alter(
+        tmp_path,
+        "page_views",
+        lambda rows: [row | {"page_views": row["page_views"] - (row["user_id"] == "eve")} for row in rows],
+    )
+    assert "of user_id 'eve' shows 0 page_views" in sentences(tmp_path, OF_RESULTS)
+
+
+def test_void_rows_are_told(tmp_path: Path) -> None:
+    busy(tmp_path).batch(Event(73), Event(1, "eve"), commit=False)
+    found = told(tmp_path)
+    assert "panes: 10 rows of batches that the ledger does not have are void" in found
+    assert "dead_letters: 1 rows of batches that the ledger does not have are void" in found
+
+
+def test_what_is_not_published_is_told(tmp_path: Path) -> None:
+    busy(tmp_path).batch(Event(73), Event(120, "eve"), Event(68), publish=False)
+    found = told(tmp_path)
+    assert "page_views: 2 windows that have fired or changed are not published yet" in found
+    assert "sessions: 3 parts of sessions are not published yet" in found
+    assert "pairs: 1 windows that are full are not published yet" in found
+    assert "user_totals: 4 users have events that are not published yet" in found
+
+
+def test_a_publication_that_comes_while_it_is_read_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger is read, then a service commits and publishes a batch, and then the other tables are read."""
+    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
+    opened, late = tables._open, iter([lambda: site.batch(Event(60), Event(33))])
+
+    def open_late(*told: object) -> object:
+        found: Callable[..., object] = opened
+        result = found(*told)
+        next(late, lambda: None)()
+        return result
+
+    monkeypatch.setattr(tables, "_open", open_late)
+    assert told(tmp_path) == ""
+
+
+def test_a_report_that_is_no_longer_configured_is_told(tmp_path: Path) -> None:
+    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:2])).open())
+    site.policy = replace(POLICY, reports=POLICY.reports[:1])
+    site.open()
+    assert "pages is no longer configured: what it had open is gone" in told(tmp_path)
+
+
+def test_a_report_that_is_new_has_what_came_since(tmp_path: Path) -> None:
+    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
+    site.policy = replace(POLICY, reports=(*POLICY.reports[:1], POLICY.reports[3]))
+    site.open().batch(Event(50), Event(44, "bob"))
+    told(tmp_path)
+    alter(tmp_path, "panes", add({"report": "sessions"}))
+    assert "sessions: there are 3 events" in sentences(tmp_path, OF_RESULTS)
+
+
+def test_closed_windows_may_have_lost_their_panes(tmp_path: Path) -> None:
+    play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
+    alter(tmp_path, "panes", lambda rows: [row for row in rows if row["pane_start"] >= ms(20)])
+    assert told(tmp_path) == ""
+
+
+def test_a_correction_of_no_dead_letter_and_one_that_is_there_twice(tmp_path: Path) -> None:
+    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
+    site.correct()
+    alter(tmp_path, "corrections", lambda rows: [*rows, *rows, rows[0] | {"offset": 3}])
+    found = sentences(tmp_path, OF_RESULTS)
+    assert "corrections: offset 9 of partition 0 of t was added 2 times to one window of page_views" in found
+    assert "corrections: offset 3 of partition 0 of t was added to page_views, but there are 0 dead letters" in found
+
+
+def test_nothing_is_written(tmp_path: Path) -> None:
+    play(Site(tmp_path / "one", replace(POLICY, reports=POLICY.reports[:1])).open())
+    shutil.copytree(tmp_path / "one", tmp_path / "other")
+    told(tmp_path / "one")
+    for name in ("ledger", "panes", "page_views", "dead_letters"):
+        versions = {DeltaTable(str(tmp_path / one / name)).version() for one in ("one", "other")}
+        assert len(versions) == 1
+    assert not (tmp_path / "one" / "corrections").exists()
