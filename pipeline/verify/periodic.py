@@ -94,12 +94,8 @@ class Periodic:
         return _DUE.format(keys=sql.columns(self.shown.report.keys), watermark=self.shown.watermark)
 
     def is_whole(self) -> str:
-        """Of which windows no pane can be gone: those not closed, and where panes are shared those that begin later."""
-        report = self.shown.report
-        if not report.has_overlap and not report.session_gap_ms:
-            return "true"
-        first = self.tables.number(f"SELECT min(pane_start) FROM ({sql.parts(self.shown)}) AS parts")
-        return f"(end_ms > {self.shown.swept} OR start_ms - {report.session_gap_ms} >= {first})"
+        """Of which windows no pane can be gone: those that may still change."""
+        return f"end_ms > {self.shown.swept}"
 
 
 def check(tables: Tables, shown: Shown, finding: Finding) -> None:

@@ -27,7 +27,7 @@ class Shown:
     closed: int
     """Windows that end no later are closed, as of the newest batch."""
     swept: int
-    """Windows that end no later are final by the table's own word: these alone may lack panes."""
+    """Windows that end no later are final by the table's own word: these alone may lack some of their panes."""
     corrected: int
     """The last correction that its table has."""
     is_kept: bool
@@ -80,7 +80,7 @@ def _shown(name: str, tables: Tables, now: Mapping[int, int]) -> Shown:
         watermark=_known(reached["watermark"]),
         highest=_known(reached["highest"]),
         closed=_closed(name, tables, now),
-        swept=tables.final(name),
+        swept=tables.swept(name),
         corrected=tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
         is_kept=is_kept,
         epochs=tuple(having) if having == epochs[len(epochs) - len(having) :] else (),

@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.tables.schemas import CLOSED_APP, CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, WRITER_APP
+from pipeline.tables.schemas import CLOSED_APP, COMPACTION_APP, CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, WRITER_APP
 from pipeline.time import rules
 from pipeline.time.batch import EPOCH
 from pipeline.verify.openings import Opening, opening_of
@@ -48,8 +48,11 @@ class Tables:
         version = self.handles[name].transaction_version(WRITER_APP)
         return NEVER_PUBLISHED if version is None else version
 
-    def final(self, name: str) -> int:
-        """Windows of a result table that end no later are final by its own word; their panes may be gone."""
+    def swept(self, name: str) -> int:
+        """Windows of a result table that end no later may lack panes: they are final, and compaction has been there."""
+        compacted = self.handles[PANES.name].transaction_version(COMPACTION_APP) if PANES.name in self.handles else None
+        if compacted == EPOCH:  # the first start has been there, and nobody since
+            return rules.NO_WATERMARK
         version = self.handles[name].transaction_version(CLOSED_APP)
         return rules.NO_WATERMARK if version is None else version
 
