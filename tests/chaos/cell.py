@@ -1,0 +1,182 @@
+"""A cell of the matrix: one fault at one point, on a topic and a warehouse of its own, up to the verdict."""
+
+import json
+import time
+import traceback
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from demo.broker import Broker
+from tests.against_truth import ledger_version
+from tests.chaos.faults import Fault, Need
+from tests.chaos.lives import Command, Lives, last_words
+from tests.chaos.points import AFTER_WRITES, Approach, Point
+from tests.chaos.rules import Action
+from tests.chaos.scene import PATIENCE_S, Scene
+from tests.chaos.site import SILENCE, WINDOW, Site
+from tests.chaos.verdict import assert_well
+from tests.cluster.standalone import HOST, standalone_cluster
+from tests.kafka_cluster import Cluster
+from tests.processes import BRIEF_JVM
+from tests.waiting import wait_for
+from tests.warehouse import rows
+
+FIRST_COMMITS = 4
+NEXT_COMMITS = 3
+RULES = (
+    *("--window.size", WINDOW, "--time.bound", "1s", "--time.allowed-lateness", "1s", "--time.interval", "200ms"),
+    *("--batch.interval", "200ms", "--metrics.port", "0"),
+)
+ON_A_CLUSTER = {
+    "spark.driver.memory": "1g",
+    "spark.driver.host": HOST,
+    "spark.executor.memory": "600m",
+    "spark.driver.defaultJavaOptions": BRIEF_JVM,
+    "spark.executor.defaultJavaOptions": BRIEF_JVM,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A fault at a point; the same seed sends the same events."""
+
+    point: Point
+    fault: Fault
+    minute: float
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """As a folder may be called."""
+        return f"{self.point.name}.{self.fault.name}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell."""
+
+    cell: Cell
+    recovery_s: float | None
+    """From the fault to the next commit; of one that lasts from its begin to the first commit after its end."""
+    lives: int
+    error: str | None
+    seconds: float
+
+
+def play(cell: Cell, broker: Cluster, folder: Path) -> Outcome:
+    """Plays a cell and says what became of it; raises nothing of its own."""
+    began, told = time.monotonic(), _Told()
+    try:
+        with ExitStack() as stack:
+            _play(cell, _scene(cell, broker, folder, stack), told)
+    except Exception as error:  # noqa: BLE001 - one cell that fails must not end the others
+        (folder / "error.txt").write_text(traceback.format_exc())
+        told.error = f"{told.stage}: {str(error) or type(error).__name__}"
+    return Outcome(cell, told.recovery_s, told.lives, told.error, time.monotonic() - began)
+
+
+@dataclass
+class _Told:
+    """How far a cell has come."""
+
+    stage: str = "setting up"
+    recovery_s: float | None = None
+    lives: int = 0
+    error: str | None = None
+
+
+def _scene(cell: Cell, shared: Cluster, folder: Path, stack: ExitStack) -> Scene:
+    """All that the cell needs, nothing of it at work yet but brokers and clusters."""
+    folder.mkdir(parents=True)
+    broker, spark = None, None
+    if cell.fault.need is Need.OWN_BROKER:
+        broker = stack.enter_context(Broker(folder / "broker"))
+    if cell.fault.need is Need.EXECUTORS:
+        spark = stack.enter_context(standalone_cluster(folder / "spark", workers=1))
+    kafka = Cluster(broker.bootstrap_servers) if broker else shared
+    topic = f"chaos-{cell.name}-{uuid.uuid4().hex[:8]}"
+    site = Site(kafka, topic, folder, cell.seed, () if broker else SILENCE, stack)
+    # While a broker is away its partitions are silent, and the one that is back first would make the others late.
+    idle = ("--time.idle-timeout", "1h" if broker else "5s")
+    options = (*site.where, *RULES, *idle, *(("--spark.master", spark.url) if spark else ()))
+    environment = {"TIDEMARK_SPARK__CONF": json.dumps(ON_A_CLUSTER)} if spark else {}
+    return Scene(site, Lives(folder, options, environment, stack), cell.minute, broker, spark)
+
+
+def _play(cell: Cell, scene: Scene, told: _Told) -> None:
+    lives = scene.lives
+    scene.site.open()
+    told.stage = f"on the way to {cell.point.name}"
+    _approach(cell, scene)
+    began = time.monotonic()
+    told.stage = f"at {cell.point.name}, {cell.fault.name}"
+    cell.fault.strike(scene)
+    told.stage = "recovering"
+    lives.await_commits(1, PATIENCE_S)
+    told.recovery_s = time.monotonic() - began
+    lives.await_commits(NEXT_COMMITS - 1, PATIENCE_S)
+    if scene.corrector:
+        _finish(scene, scene.corrector)
+    told.stage = "reading to the end"
+    truth = scene.site.truth()
+    sent = sum(truth.sent.values())
+    lives.wait_for(_Read(lives.warehouse, sent), PATIENCE_S, f"the commit of {sent} records")
+    lives.stop(PATIENCE_S)
+    told.stage, told.lives = "the verdict", len(lives.lives)
+    assert_well(lives.warehouse, truth)
+
+
+def _approach(cell: Cell, scene: Scene) -> None:
+    """Returns when the process is at the point."""
+    lives, rules = scene.lives, cell.fault.rules(cell.point)
+    lives.start()
+    lives.await_commits(FIRST_COMMITS, PATIENCE_S)
+    if cell.point.approach is Approach.AT_WORK:
+        scene.victim = lives.now
+        scene.victim.faults.set(rules)
+    if cell.point.approach is Approach.START:
+        _leave_a_void_batch(scene)
+        scene.victim = lives.start(rules)
+    if cell.point.approach is Approach.CORRECT:
+        lives.wait_for(lambda: _has_late(lives.warehouse), PATIENCE_S, "a too-late event")
+        scene.victim = scene.corrector = lives.command("correct", "correct", rules=rules)
+    wait_for(lambda: scene.reached() or scene.subject.ended is not None, cell.point.patience_s, "the point")
+    assert scene.reached(), f"it ended before the point: {last_words(scene.subject.process)}"
+
+
+def _leave_a_void_batch(scene: Scene) -> None:
+    scene.victim = scene.lives.now
+    scene.victim.faults.set(AFTER_WRITES.rules(Action.HOLD))
+    wait_for(scene.reached, PATIENCE_S, "the batch that is to be void")
+    scene.victim.process.kill()
+
+
+def _has_late(warehouse: Path) -> bool:
+    """Whether a correction would find something: a dead letter of a batch, and windows that were published."""
+    late = any(row["reason"] == "too_late" for row in rows(warehouse, "dead_letters"))
+    return late and ledger_version(warehouse) > FIRST_COMMITS and bool(rows(warehouse, "page_views"))
+
+
+def _finish(scene: Scene, corrector: Command) -> None:
+    """A correction that was hurt may fail; done again it is done."""
+    if corrector.process.wait(PATIENCE_S):
+        again = scene.lives.command("correct-again", "correct")
+        assert again.process.wait(PATIENCE_S) == 0, last_words(again.process)
+
+
+class _Read:
+    """Whether so many records are committed; asks the table only when it has changed."""
+
+    def __init__(self, warehouse: Path, sent: int) -> None:
+        self._warehouse, self._sent = warehouse, sent
+        self._version, self._read = -1, 0
+
+    def __call__(self) -> bool:
+        version = ledger_version(self._warehouse)
+        if version != self._version:
+            self._version = version
+            self._read = sum(row["records"] for row in rows(self._warehouse, "ledger"))
+        assert self._read <= self._sent, f"{self._read} records are committed of {self._sent} that were sent"
+        return self._read == self._sent
