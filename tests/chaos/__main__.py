@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.chaos.cell import Cell, Outcome, play
 from tests.chaos.faults import FAULTS
 from tests.chaos.library import why_not
+from tests.chaos.play import Outcome, Play, Strike, perform
 from tests.chaos.points import POINTS
 from tests.chaos.report import as_page, as_table
 from tests.kafka_cluster import Cluster, any_cluster
@@ -33,9 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     seed = chosen.seed or random.randrange(1, 10**6)
     points, faults = (_named(all_, names) for all_, names in ((POINTS, chosen.points), (FAULTS, chosen.faults)))
-    cells = [Cell(point, fault, chosen.minute, seed) for fault, point in product(faults, points)]
+    cells = [Strike(point, fault) for fault, point in product(faults, points)]
     with any_cluster(folder / "broker") as broker:
-        outcomes = list(_played(cells, broker, folder, chosen.jobs))
+        plays = [Play((cell,), chosen.minute, seed) for cell in cells]
+        outcomes = list(_played(plays, broker, folder, chosen.jobs))
     _console.print(as_table(outcomes))
     if len(cells) == len(POINTS) * len(FAULTS):
         PAGE.write_text(as_page(outcomes))
@@ -43,25 +44,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(outcome.error for outcome in outcomes))
 
 
-def _played(cells: Sequence[Cell], broker: Cluster, folder: Path, jobs: int) -> Iterator[Outcome]:
+def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> Iterator[Outcome]:
     """Each cell as it ends; a folder stays only where it failed."""
     # The threads live as long as the pool, and what they start dies with them.
     with ThreadPoolExecutor(jobs) as pool:
-        running = [pool.submit(play, cell, broker, folder / cell.name) for cell in cells]
+        running = [pool.submit(perform, play, broker, folder / play.strikes[0].name) for play in plays]
         for number, done in enumerate(as_completed(running), 1):
             outcome = done.result()
-            _tell(outcome, f"{number}/{len(cells)}", folder)
+            _tell(outcome, f"{number}/{len(plays)}", folder)
             yield outcome
 
 
 def _tell(outcome: Outcome, count: str, folder: Path) -> None:
-    cell = outcome.cell
+    play, cell = outcome.play, outcome.play.strikes[0]
     if outcome.error is None:
         shutil.rmtree(folder / cell.name)
-        recovered = f"recovered in {outcome.recovery_s:.1f} s, {outcome.lives} lives"
+        recovered = f"recovered in {outcome.recoveries_s[0]:.1f} s, {outcome.lives} lives"
         _console.print(f"{count} ok     {cell.name}  {recovered}  ({outcome.seconds:.0f} s)")
         return
-    again = f"--points {cell.point.name} --faults {cell.fault.name} --minute {cell.minute:g} --seed {cell.seed}"
+    again = f"--points {cell.point.name} --faults {cell.fault.name} --minute {play.minute:g} --seed {play.seed}"
     _console.print(f"{count} FAILED {cell.name}  ({outcome.seconds:.0f} s)\n{outcome.error}", markup=False)
     _console.print(f'  see {folder / cell.name}; again: make chaos ARGS="{again}"', markup=False)
 

@@ -5,8 +5,8 @@ from statistics import median
 
 from rich.table import Table
 
-from tests.chaos.cell import Outcome
 from tests.chaos.faults import FAULTS, Fault
+from tests.chaos.play import Outcome, Strike
 from tests.chaos.points import POINTS, Point
 
 _PAGE = """\
@@ -79,7 +79,7 @@ def as_page(outcomes: Sequence[Outcome]) -> str:
 
 
 def _recovery(outcomes: Sequence[Outcome], fault: Fault) -> list[str]:
-    seconds = [one.recovery_s for one in outcomes if one.cell.fault == fault and one.recovery_s is not None]
+    seconds = [second for one in outcomes if _cell(one).fault == fault for second in one.recoveries_s]
     return [fault.name, *(f"{figure:.1f} s" for figure in (median(seconds), max(seconds)))] if seconds else []
 
 
@@ -92,19 +92,25 @@ def _shown(outcomes: Sequence[Outcome], point: Point, fault: Fault) -> str:
     found = _find(outcomes, point, fault)
     if found is None:
         return ""
-    return "[red]failed[/red]" if found.error else f"{found.recovery_s:.1f}"
+    return "[red]failed[/red]" if found.error else f"{found.recoveries_s[0]:.1f}"
 
 
 def _find(outcomes: Sequence[Outcome], point: Point, fault: Fault) -> Outcome | None:
-    return next((one for one in outcomes if one.cell.point == point and one.cell.fault == fault), None)
+    return next((one for one in outcomes if _cell(one).point == point and _cell(one).fault == fault), None)
+
+
+def _cell(outcome: Outcome) -> Strike:
+    """In the matrix each has a play of its own."""
+    (only,) = outcome.play.strikes
+    return only
 
 
 def _of(points: Sequence[Point], outcomes: Sequence[Outcome]) -> list[Point]:
-    return [point for point in points if any(one.cell.point == point for one in outcomes)]
+    return [point for point in points if any(_cell(one).point == point for one in outcomes)]
 
 
 def _of_faults(outcomes: Sequence[Outcome]) -> list[Fault]:
-    return [fault for fault in FAULTS if any(one.cell.fault == fault for one in outcomes)]
+    return [fault for fault in FAULTS if any(_cell(one).fault == fault for one in outcomes)]
 
 
 def _list(pairs: Sequence[tuple[str, str]]) -> str:

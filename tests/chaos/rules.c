@@ -22,7 +22,7 @@
 #define MOST_CONTENT (8 << 20)
 
 struct rule {
-    char line[LINE], name[64], ops[128], patterns[512], after[64], text[256];
+    char name[64], ops[128], patterns[512], after[64], text[256];
     int nth, error, hits;
     enum action action;
     bool always, struck;
@@ -71,7 +71,6 @@ const char *rules_below(const char *path) {
 static bool parse(struct rule *rule, const char *line) {
     char action[16], span[16];
     memset(rule, 0, sizeof *rule);
-    snprintf(rule->line, LINE, "%s", line);
     int found = sscanf(line, "%63[^\t]\t%127[^\t]\t%511[^\t]\t%63[^\t]\t%255[^\t]\t%d\t%15[^\t]\t%d\t%15[^\t\n]",
                        rule->name, rule->ops, rule->patterns, rule->after, rule->text, &rule->nth, action,
                        &rule->error, span);
@@ -85,7 +84,6 @@ static bool parse(struct rule *rule, const char *line) {
     return false;
 }
 
-// A rule that stands in the new file as it stood in the old one goes on where it was.
 static void reload(void) {
     char path[PATH_MAX], line[LINE];
     struct stat now;
@@ -95,17 +93,8 @@ static void reload(void) {
          now.st_size == seen.st_size && now.st_ino == seen.st_ino))
         return;
     seen = now;
-    static struct rule before[MOST_RULES];
-    int had = count;
-    memcpy(before, rules, sizeof rules);
     FILE *file = fopen(path, "re");
-    for (count = 0; file && count < MOST_RULES && fgets(line, sizeof line, file);) {
-        struct rule *rule = &rules[count];
-        if (!parse(rule, line)) continue;
-        for (int each = 0; each < had; each++)
-            if (strcmp(before[each].line, rule->line) == 0) *rule = before[each];
-        count++;
-    }
+    for (count = 0; file && count < MOST_RULES && fgets(line, sizeof line, file);) count += parse(&rules[count], line);
     if (file) fclose(file);
 }
 

@@ -43,10 +43,11 @@ class Rule:
     lasting: bool = False
     """Strikes again and again, until `Faults.end`."""
 
-    def line(self) -> str:
-        """As it stands in the file."""
+    def line(self, prefix: str) -> str:
+        """As it stands in the file, names with a prefix."""
         span = "always" if self.lasting else "once"
-        fields = (self.name, self.ops, self.paths, self.after, self.text, self.nth, self.action, self.error, span)
+        after = self.after if self.after == "-" else prefix + self.after
+        fields = (prefix + self.name, self.ops, self.paths, after, self.text, self.nth, self.action, self.error, span)
         return "\t".join(map(str, fields))
 
 
@@ -55,7 +56,7 @@ class Faults:
 
     def __init__(self, folder: Path, root: Path) -> None:
         """`folder` is this process's alone; paths count from `root`, which need not exist yet."""
-        self._folder, self._root = folder, root.resolve()
+        self._folder, self._root, self._sets = folder, root.resolve(), 0
         folder.mkdir(parents=True)
         self.set([])
 
@@ -66,9 +67,10 @@ class Faults:
         return {name: str(value) for name, value in told.items()}
 
     def set(self, rules: Sequence[Rule]) -> None:
-        """From the next call on these rules hold; one that held before goes on where it was."""
+        """From the next call on these rules hold, and no others; names are those of these."""
+        self._sets += 1
         unfinished = self._folder / "rules.unfinished"
-        unfinished.write_text("".join(f"{rule.line()}\n" for rule in rules))
+        unfinished.write_text("".join(f"{rule.line(self._prefix)}\n" for rule in rules))
         unfinished.replace(self._folder / "rules")
 
     def struck(self, name: str) -> bool:
@@ -89,5 +91,10 @@ class Faults:
         lines = file.read_text().splitlines() if file.exists() else []
         return [(op, path) for op, path in (line.split("\t") for line in lines)]
 
+    @property
+    def _prefix(self) -> str:
+        """Of the names in the file: a rule that is set again has done nothing yet."""
+        return f"{self._sets}-"
+
     def _file(self, name: str, kind: str) -> Path:
-        return self._folder / f"{name}.{kind}"
+        return self._folder / f"{self._prefix}{name}.{kind}"

@@ -1,11 +1,11 @@
-"""A cell of the matrix: one fault at one point, on a topic and a warehouse of its own, up to the verdict."""
+"""Faults at points, on a topic and a warehouse of their own, from the first record to the verdict."""
 
 import json
 import time
 import traceback
 import uuid
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from demo.broker import Broker
@@ -39,13 +39,11 @@ ON_A_CLUSTER = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A fault at a point; the same seed sends the same events."""
+class Strike:
+    """A fault at a point."""
 
     point: Point
     fault: Fault
-    minute: float
-    seed: int
 
     @property
     def name(self) -> str:
@@ -54,95 +52,99 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of a cell."""
+class Play:
+    """Strikes one after the other, on one topic and one warehouse; the same seed sends the same events."""
 
-    cell: Cell
-    recovery_s: float | None
-    """From the fault to the next commit; of one that lasts from its begin to the first commit after its end."""
-    lives: int
-    error: str | None
-    seconds: float
-
-
-def play(cell: Cell, broker: Cluster, folder: Path) -> Outcome:
-    """Plays a cell and says what became of it; raises nothing of its own."""
-    began, told = time.monotonic(), _Told()
-    try:
-        with ExitStack() as stack:
-            _play(cell, _scene(cell, broker, folder, stack), told)
-    except Exception as error:  # noqa: BLE001 - one cell that fails must not end the others
-        (folder / "error.txt").write_text(traceback.format_exc())
-        told.error = f"{told.stage}: {str(error) or type(error).__name__}"
-    return Outcome(cell, told.recovery_s, told.lives, told.error, time.monotonic() - began)
+    strikes: tuple[Strike, ...]
+    minute: float
+    seed: int
 
 
 @dataclass
-class _Told:
-    """How far a cell has come."""
+class Outcome:
+    """How far a play came, and what became of it."""
 
+    play: Play
     stage: str = "setting up"
-    recovery_s: float | None = None
+    recoveries_s: list[float] = field(default_factory=list)
+    """From each fault to the next commit; of one that lasts from its begin to the first commit after its end."""
     lives: int = 0
     error: str | None = None
+    seconds: float = 0
 
 
-def _scene(cell: Cell, shared: Cluster, folder: Path, stack: ExitStack) -> Scene:
-    """All that the cell needs, nothing of it at work yet but brokers and clusters."""
+def perform(play: Play, broker: Cluster, folder: Path) -> Outcome:
+    """What became of a play; raises nothing of its own, but writes down in `folder` what it met."""
+    began, outcome = time.monotonic(), Outcome(play)
+    try:
+        with ExitStack() as stack:
+            _perform(_scene(play, broker, folder, stack), outcome)
+    except Exception as error:  # noqa: BLE001 - one that fails must not end the others
+        (folder / "error.txt").write_text(traceback.format_exc())
+        outcome.error = f"{outcome.stage}: {str(error) or type(error).__name__}"
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def _scene(play: Play, shared: Cluster, folder: Path, stack: ExitStack) -> Scene:
+    """All that the play needs, nothing of it at work yet but brokers and clusters."""
     folder.mkdir(parents=True)
-    broker, spark = None, None
-    if cell.fault.need is Need.OWN_BROKER:
-        broker = stack.enter_context(Broker(folder / "broker"))
-    if cell.fault.need is Need.EXECUTORS:
-        spark = stack.enter_context(standalone_cluster(folder / "spark", workers=1))
+    needs = {strike.fault.need for strike in play.strikes}
+    broker = stack.enter_context(Broker(folder / "broker")) if Need.OWN_BROKER in needs else None
+    spark = stack.enter_context(standalone_cluster(folder / "spark", workers=1)) if Need.EXECUTORS in needs else None
     kafka = Cluster(broker.bootstrap_servers) if broker else shared
-    topic = f"chaos-{cell.name}-{uuid.uuid4().hex[:8]}"
-    site = Site(kafka, topic, folder, cell.seed, () if broker else SILENCE, stack)
+    site = Site(kafka, f"chaos-{uuid.uuid4().hex[:8]}", folder, play.seed, () if broker else SILENCE, stack)
     # While a broker is away its partitions are silent, and the one that is back first would make the others late.
     idle = ("--time.idle-timeout", "1h" if broker else "5s")
     options = (*site.where, *RULES, *idle, *(("--spark.master", spark.url) if spark else ()))
     environment = {"TIDEMARK_SPARK__CONF": json.dumps(ON_A_CLUSTER)} if spark else {}
-    return Scene(site, Lives(folder, options, environment, stack), cell.minute, broker, spark)
+    return Scene(site, Lives(folder, options, environment, stack), play.minute, broker, spark)
 
 
-def _play(cell: Cell, scene: Scene, told: _Told) -> None:
+def _perform(scene: Scene, outcome: Outcome) -> None:
     lives = scene.lives
     scene.site.open()
-    told.stage = f"on the way to {cell.point.name}"
-    _approach(cell, scene)
-    began = time.monotonic()
-    told.stage = f"at {cell.point.name}, {cell.fault.name}"
-    cell.fault.strike(scene)
-    told.stage = "recovering"
-    lives.await_commits(1, PATIENCE_S)
-    told.recovery_s = time.monotonic() - began
-    lives.await_commits(NEXT_COMMITS - 1, PATIENCE_S)
-    if scene.corrector:
-        _finish(scene, scene.corrector)
-    told.stage = "reading to the end"
+    lives.start()
+    lives.await_commits(FIRST_COMMITS, PATIENCE_S)
+    for strike in outcome.play.strikes:
+        _strike(scene, strike, outcome)
+    outcome.stage = "reading to the end"
     truth = scene.site.truth()
     sent = sum(truth.sent.values())
     lives.wait_for(_Read(lives.warehouse, sent), PATIENCE_S, f"the commit of {sent} records")
     lives.stop(PATIENCE_S)
-    told.stage, told.lives = "the verdict", len(lives.lives)
+    outcome.stage, outcome.lives = "the verdict", len(lives.lives)
     assert_well(lives.warehouse, truth)
 
 
-def _approach(cell: Cell, scene: Scene) -> None:
+def _strike(scene: Scene, strike: Strike, outcome: Outcome) -> None:
+    outcome.stage = f"on the way to {strike.point.name}"
+    _approach(scene, strike)
+    began = time.monotonic()
+    outcome.stage = f"at {strike.point.name}, {strike.fault.name}"
+    strike.fault.strike(scene)
+    outcome.stage = f"recovering from {strike.fault.name}"
+    scene.lives.await_commits(1, PATIENCE_S)
+    outcome.recoveries_s.append(time.monotonic() - began)
+    scene.lives.await_commits(NEXT_COMMITS - 1, PATIENCE_S)
+    if scene.corrector:
+        _finish(scene, scene.corrector)
+        scene.corrector = None
+
+
+def _approach(scene: Scene, strike: Strike) -> None:
     """Returns when the process is at the point."""
-    lives, rules = scene.lives, cell.fault.rules(cell.point)
-    lives.start()
-    lives.await_commits(FIRST_COMMITS, PATIENCE_S)
-    if cell.point.approach is Approach.AT_WORK:
+    lives, point, rules = scene.lives, strike.point, strike.fault.rules(strike.point)
+    if point.approach is Approach.AT_WORK:
         scene.victim = lives.now
         scene.victim.faults.set(rules)
-    if cell.point.approach is Approach.START:
+    if point.approach is Approach.START:
         _leave_a_void_batch(scene)
         scene.victim = lives.start(rules)
-    if cell.point.approach is Approach.CORRECT:
+    if point.approach is Approach.CORRECT:
         lives.wait_for(lambda: _has_late(lives.warehouse), PATIENCE_S, "a too-late event")
         scene.victim = scene.corrector = lives.command("correct", "correct", rules=rules)
-    wait_for(lambda: scene.reached() or scene.subject.ended is not None, cell.point.patience_s, "the point")
+    wait_for(lambda: scene.reached() or scene.subject.ended is not None, point.patience_s, "the point")
     assert scene.reached(), f"it ended before the point: {last_words(scene.subject.process)}"
 
 
