@@ -112,8 +112,11 @@ int close(int fd) {
     char path[PATH_MAX];
     path_of(fd, path);
     ours[fd] = 0; // before the number is free for another thread's file
-    const char *done = path;
-    WATCHED("close", path, path, REAL(close)(fd));
+    const char *below = rules_below(path);
+    struct verdict verdict = below ? rules_before("close", below, path) : (struct verdict){0};
+    int result = REAL(close)(fd); // Linux closes also what it reports as failed
+    if (result == 0 && below) rules_after("close", below, path);
+    return verdict.refuse || verdict.deny ? (errno = verdict.error, -1) : result;
 }
 
 static int watched_link(int from, const char *old, int to, const char *new, int flags) {
