@@ -24,7 +24,9 @@ from tests.waiting import wait_for
 from tests.warehouse import rows
 
 FIRST_COMMITS = 4
-NEXT_COMMITS = 3
+RECOVERED = 2
+"""The first commit after a fault is of the batch that was in hand, or opens an epoch; the next one is new work."""
+FURTHER = 2
 RULES = (
     *("--window.size", WINDOW, "--time.bound", "1s", "--time.allowed-lateness", "1s", "--time.interval", "200ms"),
     *("--batch.interval", "200ms", "--metrics.port", "0"),
@@ -67,7 +69,7 @@ class Outcome:
     play: Play
     stage: str = "setting up"
     recoveries_s: list[float] = field(default_factory=list)
-    """From each fault to the next commit; of one that lasts from its begin to the first commit after its end."""
+    """From each fault, or the begin of one that lasts, until new work was committed after its end."""
     lives: int = 0
     error: str | None = None
     seconds: float = 0
@@ -124,9 +126,9 @@ def _strike(scene: Scene, strike: Strike, outcome: Outcome) -> None:
     outcome.stage = f"at {strike.point.name}, {strike.fault.name}"
     strike.fault.strike(scene)
     outcome.stage = f"recovering from {strike.fault.name}"
-    scene.lives.await_commits(1, PATIENCE_S)
+    scene.lives.await_commits(RECOVERED, PATIENCE_S)
     outcome.recoveries_s.append(time.monotonic() - began)
-    scene.lives.await_commits(NEXT_COMMITS - 1, PATIENCE_S)
+    scene.lives.await_commits(FURTHER, PATIENCE_S)
     if scene.corrector:
         _finish(scene, scene.corrector)
         scene.corrector = None

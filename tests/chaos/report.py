@@ -38,8 +38,9 @@ producer knows that it sent.
 
 ## How long until the next commit
 
-From the fault to the next commit in the ledger; of a fault that lasts, from its begin to the first commit after its
-end. A process that must start again needs most of it to start Spark. They are of a machine with two cores that played
+From the fault to the next commit of new work in the ledger: the batch that was in hand does not count, nor does the
+row that opens an epoch. Of a fault that lasts it is the time from its begin to the first such commit after its end. A
+process that must start again needs most of it to start Spark. The figures are of a machine with two cores that played
 two cells at a time: compare them with each other, not with yours.
 
 {recovery}
