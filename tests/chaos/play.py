@@ -83,7 +83,9 @@ def perform(play: Play, broker: Cluster, folder: Path) -> Outcome:
             _perform(_scene(play, broker, folder, stack), outcome)
     except Exception as error:  # noqa: BLE001 - one that fails must not end the others
         (folder / "error.txt").write_text(traceback.format_exc())
-        outcome.error = f"{outcome.stage}: {str(error) or type(error).__name__}"
+        # Outside of pytest an assertion does not say what it held to be true.
+        said = str(error) or f"not so: {traceback.extract_tb(error.__traceback__)[-1].line}"
+        outcome.error = f"{outcome.stage}: {said}"
     outcome.seconds = time.monotonic() - began
     return outcome
 
