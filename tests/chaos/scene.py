@@ -13,7 +13,7 @@ from tests.chaos.rules import Rule
 from tests.chaos.site import Site
 from tests.cluster.standalone import Cluster as Spark
 
-PATIENCE_S = 180
+PATIENCE_S = 300
 
 
 @dataclass
