@@ -29,8 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if reason := why_not():
         _console.print(f"chaos: {reason}")
         return 2
-    folder = chosen.folder or Path(tempfile.mkdtemp(prefix="tidemark-chaos-"))
+    folder: Path = chosen.folder or Path(tempfile.mkdtemp(prefix="tidemark-chaos-"))
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        _console.print(f"chaos: {folder} is not empty; name another --folder")
+        return 2
     seed = chosen.seed or random.randrange(1, 10**6)
     points, faults = (_named(all_, names) for all_, names in ((POINTS, chosen.points), (FAULTS, chosen.faults)))
     cells = [Strike(point, fault) for fault, point in product(faults, points)]
@@ -41,7 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(cells) == len(POINTS) * len(FAULTS):
         PAGE.write_text(as_page(outcomes))
         _console.print(f"written: {PAGE}")
-    return int(any(outcome.error for outcome in outcomes))
+    if all(outcome.error is None for outcome in outcomes):
+        shutil.rmtree(folder)
+        return 0
+    return 1
 
 
 def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> Iterator[Outcome]:
@@ -79,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--minute", type=float, default=60, metavar="SECONDS", help="how long what lasts a minute lasts (default 60)")
     add("--jobs", type=int, default=2, help="cells at a time (default 2)")
     add("--seed", type=int, help="of the site; by default another one each time")
-    add("--folder", type=Path, help="where cells keep their things; those that fail stay (default: a new one)")
+    add("--folder", type=Path, help="an empty one for the cells; those that fail stay there (default: a new one)")
     return parser
 
 
