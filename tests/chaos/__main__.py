@@ -20,7 +20,8 @@ from tests.chaos.report import as_page, as_table
 from tests.kafka_cluster import Cluster, any_cluster
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
-_console = Console(soft_wrap=True)
+# The matrix has a dozen columns, also where nobody says how wide the terminal is.
+_console = Console(soft_wrap=True, width=max(Console().width, 120))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tests.chaos.faults import FAULTS, Fault
@@ -58,7 +59,8 @@ two cells at a time: compare them with each other, not with yours.
 def as_table(outcomes: Sequence[Outcome]) -> Table:
     """The matrix for a terminal."""
     points, faults = _of(POINTS, outcomes), _of_faults(outcomes)
-    table = Table("point", *(fault.name for fault in faults), title="Faults by points: seconds to the next commit")
+    heads = (fault.name.replace("-", "\n") for fault in faults)
+    table = Table("point", *heads, title="Faults by points: seconds to the next commit", box=SIMPLE_HEAD)
     for point in points:
         table.add_row(point.name, *(_shown(outcomes, point, fault) for fault in faults))
     return table

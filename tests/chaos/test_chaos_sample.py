@@ -22,7 +22,7 @@ def test_every_point_and_every_fault_is_in_the_sample() -> None:
 
 
 @NO_FAULTS
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("play", HERE.values(), ids=HERE)
 def test_the_service_goes_on_and_the_tables_tell_the_truth(broker: Cluster, tmp_path: Path, play: Play) -> None:
     outcome = perform(play, broker, tmp_path / "play")

@@ -14,7 +14,7 @@ NO_FAULTS = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 @NO_FAULTS
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("play", HERE.values(), ids=HERE)
 def test_the_service_goes_on_and_the_tables_tell_the_truth(broker: Cluster, tmp_path: Path, play: Play) -> None:
     outcome = perform(play, broker, tmp_path / "play")
