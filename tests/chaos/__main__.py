@@ -21,7 +21,7 @@ from tests.kafka_cluster import Cluster, any_cluster
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 # The matrix has a dozen columns, also where nobody says how wide the terminal is.
-_console = Console(soft_wrap=True, width=max(Console().width, 120))
+_console = Console(soft_wrap=True, width=max(Console().width, 140))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
