@@ -1,6 +1,6 @@
 # From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast flink check format bench lock clean
+.PHONY: help setup demo test test-fast chaos flink check format bench lock clean
 
 # The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
 PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
@@ -31,6 +31,9 @@ test: setup ## all tests, with a real Spark and a real Kafka; ARGS=... are passe
 test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: $(SYNCED) ## the tests that need neither a JVM nor a broker, with fewer random examples than `make test`
 	$(RUN) pytest -n auto -m "not jvm and not broker" --hypothesis-profile=quick $(ARGS)
+
+chaos: setup ## every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." chooses
+	$(RUN) tests.chaos $(ARGS)
 
 flink: $(SYNCED) $(JAVA) ## let Flink play the transcripts, and keep what it did (needs a JDK; 330 MB at first)
 	$(RUN) tests.flink.play

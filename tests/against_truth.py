@@ -22,15 +22,22 @@ def assert_tells_the_truth(warehouse: Path, truth: Truth) -> Balance:
     no dead letter. So what is counted is all that was sent in time, and the late ones that are not among the dead.
     """
     balance = assert_conserved(warehouse)
-    dead = rows(warehouse, "dead_letters")
+    assert_shows(warehouse, truth)
+    return balance
+
+
+def assert_shows(warehouse: Path, truth: Truth, corrected: Counter[Cell] | None = None) -> None:
+    """Hold what is counted and what is rejected against the truth; `corrected` was added to closed windows later."""
+    ledger, dead = rows(warehouse, "ledger"), rows(warehouse, "dead_letters")
     reasons = Counter(row["reason"] for row in dead)
-    assert balance.records == sum(truth.sent.values())
+    assert sum(row["records"] for row in ledger) == sum(truth.sent.values())
     assert (reasons["malformed"], reasons["future"]) == (truth.sent["malformed"], truth.sent["future"])
     late = Counter(_cell_of(row["value"], truth.window_ms) for row in dead if row["reason"] == "too_late")
     sent = _cells_of(truth.on_time) + _cells_of(truth.too_late)
     assert late <= _cells_of(truth.too_late)
-    assert _counted(warehouse, balance.watermark) == sent - late
-    return balance
+    assert (corrected or Counter()) <= late
+    watermark = max(ledger, key=lambda row: row["batch"])["watermark"]
+    assert _counted(warehouse, watermark) == sent - late + (corrected or Counter())
 
 
 def void_rows(warehouse: Path, name: str) -> int:

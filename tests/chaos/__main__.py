@@ -1,0 +1,94 @@
+"""`make chaos`: every fault at every point, the matrix of what became of them, and how long recovery took."""
+
+import argparse
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import product
+from pathlib import Path
+
+from rich.console import Console
+
+from tests.chaos.faults import FAULTS
+from tests.chaos.library import why_not
+from tests.chaos.play import Outcome, Play, Strike, perform
+from tests.chaos.points import POINTS
+from tests.chaos.report import as_page, as_table
+from tests.kafka_cluster import Cluster, any_cluster
+
+PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+# The matrix has a dozen columns, also where nobody says how wide the terminal is.
+_console = Console(soft_wrap=True, width=max(Console().width, 140))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Plays the chosen cells; 0 if all are well, 1 if not, 2 where faults cannot be injected."""
+    chosen = _parser().parse_args(arguments)
+    if reason := why_not():
+        _console.print(f"chaos: {reason}")
+        return 2
+    folder: Path = chosen.folder or Path(tempfile.mkdtemp(prefix="tidemark-chaos-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        _console.print(f"chaos: {folder} is not empty; name another --folder")
+        return 2
+    seed = chosen.seed or random.randrange(1, 10**6)
+    points, faults = (_named(all_, names) for all_, names in ((POINTS, chosen.points), (FAULTS, chosen.faults)))
+    cells = [Strike(point, fault) for fault, point in product(faults, points)]
+    with any_cluster(folder / "broker") as broker:
+        plays = [Play((cell,), chosen.minute, seed) for cell in cells]
+        outcomes = list(_played(plays, broker, folder, chosen.jobs))
+    _console.print(as_table(outcomes))
+    if len(cells) == len(POINTS) * len(FAULTS):
+        PAGE.write_text(as_page(outcomes))
+        _console.print(f"written: {PAGE}")
+    if all(outcome.error is None for outcome in outcomes):
+        shutil.rmtree(folder)
+        return 0
+    return 1
+
+
+def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> Iterator[Outcome]:
+    """Each cell as it ends; a folder stays only where it failed."""
+    # The threads live as long as the pool, and what they start dies with them.
+    with ThreadPoolExecutor(jobs) as pool:
+        running = [pool.submit(perform, play, broker, folder / play.strikes[0].name) for play in plays]
+        for number, done in enumerate(as_completed(running), 1):
+            outcome = done.result()
+            _tell(outcome, f"{number}/{len(plays)}", folder)
+            yield outcome
+
+
+def _tell(outcome: Outcome, count: str, folder: Path) -> None:
+    play, cell = outcome.play, outcome.play.strikes[0]
+    if outcome.error is None:
+        shutil.rmtree(folder / cell.name)
+        recovered = f"recovered in {outcome.recoveries_s[0]:.1f} s, {outcome.lives} lives"
+        _console.print(f"{count} ok     {cell.name}  {recovered}  ({outcome.seconds:.0f} s)")
+        return
+    again = f"--points {cell.point.name} --faults {cell.fault.name} --minute {play.minute:g} --seed {play.seed}"
+    _console.print(f"{count} FAILED {cell.name}  ({outcome.seconds:.0f} s)\n{outcome.error}", markup=False)
+    _console.print(f'  see {folder / cell.name}; again: make chaos ARGS="{again}"', markup=False)
+
+
+def _named(all_: Sequence, names: Sequence[str]) -> list:  # type: ignore[type-arg]
+    return [each for each in all_ if not names or each.name in names]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make chaos", description="Every fault at every point; ARGS=... chooses.")
+    add = parser.add_argument
+    add("--points", nargs="+", default=[], choices=[point.name for point in POINTS], metavar="POINT")
+    add("--faults", nargs="+", default=[], choices=[fault.name for fault in FAULTS], metavar="FAULT")
+    add("--minute", type=float, default=60, metavar="SECONDS", help="how long what lasts a minute lasts (default 60)")
+    add("--jobs", type=int, default=2, help="cells at a time (default 2)")
+    add("--seed", type=int, help="of the site; by default another one each time")
+    add("--folder", type=Path, help="an empty one for the cells; those that fail stay there (default: a new one)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

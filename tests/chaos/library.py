@@ -1,0 +1,35 @@
+"""The library that injects faults at the calls with which a Python process touches files; built when first needed."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+from pipeline.jars import cache as jars_cache
+
+SOURCES = [Path(__file__).with_name(name) for name in ("faults.c", "rules.c", "rules.h")]
+OPTIONS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
+
+
+def why_not() -> str | None:
+    """Why faults cannot be injected on this machine; None where they can."""
+    if sys.platform != "linux":
+        return "faults are injected with LD_PRELOAD, which only Linux has"
+    return None if shutil.which("cc") else "there is no C compiler (cc) on PATH"
+
+
+@cache
+def fault_library() -> Path:
+    """The library, from the cache beside the jars; its name tells what it was built from."""
+    text = b"".join(source.read_bytes() for source in SOURCES)
+    built = jars_cache().parent / "faults" / f"{hashlib.sha256(text).hexdigest()[:16]}.so"
+    if not built.exists():
+        built.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = built.with_suffix(f".{os.getpid()}")
+        programs = [str(source) for source in SOURCES if source.suffix == ".c"]
+        subprocess.run(["cc", *OPTIONS, "-o", str(unfinished), *programs, "-ldl", "-lpthread"], check=True)
+        unfinished.replace(built)  # another process may be building it, too
+    return built

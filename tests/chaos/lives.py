@@ -1,0 +1,134 @@
+"""The service and who watches it: a process that ended is started again, as a supervisor would."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.against_truth import ledger_version
+from tests.chaos.rules import Faults, Rule
+from tests.processes import SMALL_DRIVER, Process
+from tests.waiting import wait_for
+
+FAILED = 1
+POINT = "point"
+"""The rule under which a process comes to the point where a fault strikes."""
+MOST_LIVES = 30
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of Tidemark as a process, and the rules it goes by."""
+
+    process: Process
+    faults: Faults
+
+    @property
+    def ended(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self.process.popen.poll()
+
+    def go(self) -> None:
+        """Lets it go on from the point where it is held."""
+        self.faults.go(POINT)
+
+    def java(self) -> int:
+        """The process id of its JVM."""
+        group = self.process.popen.pid
+        return wait_for(lambda: next(iter(processes_of(group, "java")), None), 5, "a JVM of the command")
+
+
+@dataclass
+class Lives:
+    """The service on one warehouse, life after life."""
+
+    folder: Path
+    options: Sequence[str]
+    environment: Mapping[str, str]
+    stack: ExitStack
+    lives: list[Command] = field(default_factory=list)
+    outage: Rule | None = None
+    """What a life that begins now meets."""
+
+    @property
+    def warehouse(self) -> Path:
+        """Where its tables are."""
+        return self.folder / "warehouse"
+
+    @property
+    def now(self) -> Command:
+        """The life that counts."""
+        return self.lives[-1]
+
+    def start(self, rules: Sequence[Rule] = ()) -> Command:
+        """A new life, which from then on is the one that counts."""
+        assert len(self.lives) < MOST_LIVES, "it ends again and again"
+        self.lives.append(self.command(f"life-{len(self.lives) + 1}", "run", rules=[*rules, *self._outage()]))
+        return self.now
+
+    def command(self, name: str, verb: str, *, rules: Sequence[Rule] = ()) -> Command:
+        """A command on the warehouse, with the settings of the service."""
+        faults = Faults(self.folder / f"{name}.faults", self.warehouse)
+        faults.set(rules)
+        environment = {**SMALL_DRIVER, **self.environment, **faults.environment}
+        arguments = [sys.executable, "-m", "pipeline.cli", verb, *self.options, "--warehouse", str(self.warehouse)]
+        process = self.stack.enter_context(Process(arguments, self.folder / f"{name}.log", environment))
+        return Command(process, faults)
+
+    def tend(self) -> None:
+        """Starts it again if it failed or was killed. An end that nobody asked for, or one that would repeat, fails."""
+        code = self.now.ended
+        if code is None:
+            return
+        assert code < 0 or code == FAILED, f"it ended with exit code {code}: {last_words(self.now.process)}"
+        self.start()
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float, what: str) -> None:
+        """Returns when the condition holds, tending the service meanwhile."""
+
+        def holds() -> bool:
+            self.tend()
+            return condition()
+
+        wait_for(holds, seconds, what)
+
+    def let_pass(self, seconds: float) -> None:
+        """So much time passes, and the service is tended meanwhile."""
+        until = time.monotonic() + seconds
+        self.wait_for(lambda: time.monotonic() >= until, seconds + 60, "the passing of time")
+
+    def await_commits(self, count: int, seconds: float) -> None:
+        """Returns when the ledger has grown by so many."""
+        goal = ledger_version(self.warehouse) + count
+        self.wait_for(lambda: ledger_version(self.warehouse) >= goal, seconds, f"commit {goal}")
+
+    def stop(self, seconds: float) -> None:
+        """The end in good order."""
+        self.now.process.send(signal.SIGTERM)
+        code = self.now.process.wait(seconds)
+        assert code == 0, f"SIGTERM ended it with exit code {code}: {last_words(self.now.process)}"
+
+    def _outage(self) -> list[Rule]:
+        return [self.outage] if self.outage else []
+
+
+def last_words(process: Process) -> str:
+    """The end of what a process said."""
+    return process.said[-1500:].strip()
+
+
+def processes_of(group: int, program: str) -> list[int]:
+    """The ids of the processes of a group that run a program."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            told = stat.read_text()
+            name, rest = told[told.index("(") + 1 : told.rindex(")")], told[told.rindex(")") + 2 :].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        if name == program and int(rest[2]) == group:
+            found.append(int(stat.parent.name))
+    return sorted(found)

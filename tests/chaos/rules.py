@@ -1,0 +1,100 @@
+"""What is to happen at which call: a file of rules, and a process that goes by them."""
+
+import errno
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from tests.chaos.library import fault_library
+
+
+class Action(StrEnum):
+    """What a rule does when it strikes."""
+
+    HOLD = "hold"
+    """The call waits until it is told to go on; then it is done."""
+    FAIL = "fail"
+    """The call is refused with an error."""
+    LIE = "lie"
+    """The call is done, and then an error is returned."""
+    MARK = "mark"
+    """Nothing, but that rules which come after this one are armed once the call is done."""
+    LOG = "log"
+    """The call's name and path are written down once it is done."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Strikes at the `nth` call of a kind on a path that matches; at each from then on where it is `lasting`."""
+
+    name: str
+    ops: str
+    """Of create, read, write, close, link, rename, unlink, fsync, mkdir, with commas between; or `*`."""
+    paths: str
+    """Patterns of fnmatch below the root, with commas between; of a link or a rename it is the new path."""
+    action: Action
+    error: int = errno.EIO
+    after: str = "-"
+    """The rule that must have struck before this one counts."""
+    text: str = "-"
+    """What the file must hold: for a link the one that is linked."""
+    nth: int = 1
+    lasting: bool = False
+    """Strikes again and again, until `Faults.end`."""
+
+    def line(self, prefix: str) -> str:
+        """As it stands in the file, names with a prefix."""
+        span = "always" if self.lasting else "once"
+        after = self.after if self.after == "-" else prefix + self.after
+        fields = (prefix + self.name, self.ops, self.paths, after, self.text, self.nth, self.action, self.error, span)
+        return "\t".join(map(str, fields))
+
+
+class Faults:
+    """The rules of one process, and what they have done so far."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        """`folder` is this process's alone; paths count from `root`, which need not exist yet."""
+        self._folder, self._root, self._sets = folder, root.resolve(), 0
+        folder.mkdir(parents=True)
+        self.set([])
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What the process is started with."""
+        told = {"LD_PRELOAD": fault_library(), "FAULTS_CONTROL": self._folder.absolute(), "FAULTS_ROOT": self._root}
+        return {name: str(value) for name, value in told.items()}
+
+    def set(self, rules: Sequence[Rule]) -> None:
+        """From the next call on these rules hold, and no others; names are those of these."""
+        self._sets += 1
+        unfinished = self._folder / "rules.unfinished"
+        unfinished.write_text("".join(f"{rule.line(self._prefix)}\n" for rule in rules))
+        unfinished.replace(self._folder / "rules")
+
+    def struck(self, name: str) -> bool:
+        """Whether a rule has done anything yet."""
+        return self._file(name, "reached").exists()
+
+    def go(self, name: str) -> None:
+        """What a rule holds goes on."""
+        self._file(name, "go").touch()
+
+    def end(self, name: str) -> None:
+        """A lasting rule lasts no longer."""
+        self._file(name, "over").touch()
+
+    def log(self, name: str) -> list[tuple[str, str]]:
+        """The calls that a rule has written down: name and path, in order."""
+        file = self._file(name, "log")
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [(op, path) for op, path in (line.split("\t") for line in lines)]
+
+    @property
+    def _prefix(self) -> str:
+        """Of the names in the file: a rule that is set again has done nothing yet."""
+        return f"{self._sets}-"
+
+    def _file(self, name: str, kind: str) -> Path:
+        return self._folder / f"{self._prefix}{name}.{kind}"

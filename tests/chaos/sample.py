@@ -1,0 +1,42 @@
+"""The cells that the test suite plays each time: every point and every fault is among them.
+
+Several are played one after the other on one stream: a life of the service costs more than all that is done to it.
+"""
+
+from tests.chaos.faults import FAULTS
+from tests.chaos.play import Play, Strike
+from tests.chaos.points import POINTS
+
+SHORT_MINUTE_S = 5
+_CELLS = {
+    "the_writes_of_a_batch": (
+        ("in-publication", "io-error"),
+        ("in-commit", "lie"),
+        ("after-writes", "io-error-minute"),
+        ("between-writes", "kill"),
+    ),
+    "a_broker_that_comes_and_goes": (
+        ("after-fold", "freeze-broker"),
+        ("after-writes", "restart-broker"),
+        ("between-writes", "add-partition"),
+    ),
+    "executors": (("after-fold", "kill-executor"),),
+    "lives_that_end": (
+        ("before-publication", "terminate"),
+        ("in-cleaning", "disk-full"),
+        ("in-commit", "second-service"),
+    ),
+    "a_correction_beside_it": (("in-correct", "lie"),),
+    "upkeep": (("in-compaction", "io-error"), ("in-upkeep", "kill-java")),
+}
+_POINTS = {point.name: point for point in POINTS}
+_FAULTS = {fault.name: fault for fault in FAULTS}
+
+
+def sample(*names: str) -> dict[str, Play]:
+    """Plays by their names; without names all of them."""
+    return {
+        name: Play(tuple(Strike(_POINTS[point], _FAULTS[fault]) for point, fault in cells), SHORT_MINUTE_S, seed=1)
+        for name, cells in _CELLS.items()
+        if not names or name in names
+    }

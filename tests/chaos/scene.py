@@ -1,0 +1,94 @@
+"""Everything of one cell: broker, site, service, and the process that a fault is meant for."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from demo.broker import Broker
+from tests.against_truth import epochs
+from tests.chaos.lives import POINT, Command, Lives
+from tests.chaos.rules import Rule
+from tests.chaos.site import Site
+from tests.cluster.standalone import Cluster as Spark
+
+PATIENCE_S = 300
+
+
+@dataclass
+class Scene:
+    """The parts, as faults need them."""
+
+    site: Site
+    lives: Lives
+    minute: float
+    """How many seconds what lasts a minute lasts."""
+    broker: Broker | None
+    """The site's, where it may be hurt."""
+    spark: Spark | None
+    """The service's, where it has executors."""
+    victim: Command | None = None
+    corrector: Command | None = None
+    """`tidemark correct`, where the fault is meant for it."""
+
+    @property
+    def subject(self) -> Command:
+        """The process that comes to the point: a life of the service that may have ended since, or `correct`."""
+        assert self.victim is not None, "nothing is on its way to the point"
+        return self.victim
+
+    @property
+    def own_broker(self) -> Broker:
+        """A broker that nobody else uses."""
+        assert self.broker is not None, "this cell has no broker of its own"
+        return self.broker
+
+    def reached(self) -> bool:
+        """Whether the process has come to the point."""
+        return self.subject.faults.struck(POINT)
+
+    def executors(self) -> list[int]:
+        """The process ids of the executors."""
+        assert self.spark is not None, "this cell has no executors"
+        homes = self.spark.workers
+        found = [int(link.parent.name) for link in Path("/proc").glob("[0-9]*/cwd") if _is_in(link, homes)]
+        assert found, "there is no executor"
+        return found
+
+    def epoch(self) -> int:
+        """The newest epoch of the warehouse."""
+        return max(epochs(self.lives.warehouse))
+
+    @contextmanager
+    def frozen_broker(self) -> Iterator[None]:
+        """A broker that gets no time, and then goes on where it was."""
+        process = self.own_broker._process
+        assert process is not None
+        process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def outage(self, rule: Rule) -> Iterator[None]:
+        """A lasting rule goes for every process of Tidemark, also for those that begin meanwhile."""
+        self.lives.outage = replace(rule, after="-")
+        if self.corrector:
+            self.lives.now.faults.set([self.lives.outage])
+        try:
+            yield
+        finally:
+            self.lives.outage = None
+            for command in [*self.lives.lives, *filter(None, [self.corrector])]:
+                command.faults.end(rule.name)
+
+
+def _is_in(link: Path, homes: tuple[Path, ...]) -> bool:
+    """Whether a process works in the folder of an application."""
+    try:
+        place = link.readlink()
+    except OSError:  # it has ended, or is somebody else's
+        return False
+    return any(place.is_relative_to(home.resolve()) and place != home.resolve() for home in homes)

@@ -1,0 +1,100 @@
+"""What goes on outside of the service: a topic, a disorderly site that fills it, and what it says it sent."""
+
+import signal
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+from confluent_kafka.admin import NewPartitions
+
+from demo.topics import admin
+from producers.truth import Truth
+from tests.kafka_cluster import Cluster
+from tests.processes import Process, producers
+
+K = TypeVar("K")
+PARTITIONS = 3
+_TIMEOUT_S = 30
+# As long as the windows of the service, for comparison.
+WINDOW = "2s"
+DISORDER = (
+    *("--rate", "300", "--users", "100", "--jitter", "400ms", "--truth-window", WINDOW),
+    *("--late-share", "0.02", "--late-by", "1m", "--late-after", "2s"),
+    *("--future-share", "0.01", "--malformed-share", "0.02"),
+    # Longer than any fault lasts: a broker that is away must not end it.
+    *("--timeout", "10m"),
+)
+SILENCE = ("--silent-partition", str(PARTITIONS - 1), "--silent-after", "8s")
+
+
+@dataclass
+class Site:
+    """Producers at work on a topic until `truth` is asked for."""
+
+    broker: Cluster
+    topic: str
+    folder: Path
+    seed: int
+    options: tuple[str, ...]
+    stack: ExitStack
+    processes: list[Process] = field(default_factory=list)
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """The options that name the topic, the same for producers and service."""
+        return ("--bootstrap-servers", self.broker.bootstrap_servers, "--topic", self.topic)
+
+    def open(self) -> None:
+        """Makes the topic and lets the first producer begin."""
+        self.broker.create_topic(self.topic, PARTITIONS)
+        self.produce()
+
+    def produce(self) -> None:
+        """One more producer, on all partitions that there are now."""
+        number = len(self.processes)
+        told = ("--seed", str(self.seed + number), "--truth", str(self._truth(number)))
+        log = self.folder / f"producer-{number}.log"
+        process = producers(log, "simulate", *self.where, *DISORDER, *self.options, *told)
+        self.processes.append(self.stack.enter_context(process))
+
+    def add_partition(self) -> None:
+        """The topic grows by one, and a further producer writes to it."""
+        client = admin(self.broker.bootstrap_servers)  # kept: without it the answer would not come
+        client.create_partitions([NewPartitions(self.topic, PARTITIONS + 1)])[self.topic].result(_TIMEOUT_S)
+        self.produce()
+
+    def truth(self) -> Truth:
+        """Ends all producers and tells what was sent."""
+        for process in self.processes:
+            assert process.alive, process.said
+            process.send(signal.SIGTERM)
+        for process in self.processes:
+            assert process.wait() == 0, process.said
+        return _together([Truth.load(self._truth(number)) for number in range(len(self.processes))])
+
+    def _truth(self, number: int) -> Path:
+        return self.folder / f"truth-{number}.json"
+
+
+def _together(truths: list[Truth]) -> Truth:
+    """What several producers sent to one topic; a row per window and user of each of them."""
+    first = truths[0]
+    return Truth(
+        topic=first.topic,
+        window_ms=first.window_ms,
+        sent=_summed([truth.sent for truth in truths]),
+        malformed=_summed([truth.malformed for truth in truths]),
+        partitions=_summed([truth.partitions for truth in truths]),
+        on_time=pa.concat_tables([truth.on_time for truth in truths]),
+        too_late=pa.concat_tables([truth.too_late for truth in truths]),
+    )
+
+
+def _summed(counts: list[dict[K, int]]) -> dict[K, int]:
+    total: Counter[K] = Counter()
+    for each in counts:
+        total.update(each)
+    return dict(total)

@@ -1,0 +1,29 @@
+"""Whether a warehouse is well after all that happened to it."""
+
+from collections import Counter
+from pathlib import Path
+
+from producers.truth import Truth
+from tests.against_truth import Cell, assert_shows, assert_tells_the_truth
+from tests.warehouse import rows
+
+
+def assert_well(warehouse: Path, truth: Truth) -> None:
+    """Hold a warehouse at rest against every law, and against what was sent."""
+    corrected = _corrected(warehouse)
+    if corrected:
+        # The laws know nothing of corrections; the truth is held with them.
+        assert_shows(warehouse, truth, corrected)
+    else:
+        assert_tells_the_truth(warehouse, truth)
+
+
+def _corrected(warehouse: Path) -> Counter[Cell]:
+    """What corrections have added to page views."""
+    cells: Counter[Cell] = Counter()
+    if (warehouse / "corrections").exists():
+        for row in rows(warehouse, "corrections"):
+            if row["report"] == "page_views":
+                for name in ("page_views", "clicks"):
+                    cells[row["user_id"], row["window_start_ms"], name] += row[name]
+    return +cells
