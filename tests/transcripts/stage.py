@@ -12,9 +12,12 @@ from tests import warehouse as tables
 from tests.kafka_cluster import Cluster
 from tests.services import Clock, settings_of
 from tests.topic_writer import event, send
-from tests.transcripts.transcript import Report, Row, RowKey, Seen, Step, Totals, Transcript
+from tests.transcripts.transcript import Report, Row, RowKey, Seen, Step, Tables, Totals, Transcript
 
-_TIME = ["bound", "allowed_lateness", "idle_timeout", "max_future_skew", "of", "strategy", "marker", "lag", "all_idle"]
+_TIME = [
+    *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock"),
+    *("of", "strategy", "marker", "lag", "all_idle"),
+]
 
 
 class Stage:
@@ -40,6 +43,7 @@ class Stage:
         """One step, and what it led to."""
         if step.restart:
             self._open.close()
+            self._transcript = self._transcript.restarted(step.changes)
             self._start()
         self._clock.move(step.wait_ms)
         before = tables.latest_batch(self._warehouse)[0]["batch"]
@@ -58,31 +62,36 @@ class Stage:
 
     def _seen(self, before: int) -> Seen:
         dead = [row for row in tables.rows(self._warehouse, "dead_letters") if row["batch"] > before]
-        told = self._transcript.totals
         return Seen(
             watermark=tables.latest_batch(self._warehouse)[0]["watermark"],
-            tables={report.name: self._published(report) for report in self._transcript.reports}
-            | ({told.name: self._totals(told)} if told else {}),
+            tables=shown(self._transcript, self._warehouse),
             dead=sorted((row["user_id"], row["event_time"], row["reason"]) for row in dead),
         )
 
-    def _published(self, report: Report) -> dict[RowKey, Row]:
-        """The whole of a report."""
-        rows = tables.rows(self._warehouse, report.name)
-        key = [*report.keys, "window_start", "window_end"]
-        return report.table((tuple(_value(row[name]) for name in key), _row(row, report.columns)) for row in rows)
 
-    def _totals(self, told: Totals) -> dict[RowKey, Row]:
-        """The whole of the totals."""
-        rows = tables.rows(self._warehouse, told.name)
-        assert len({row["user_id"] for row in rows}) == len(rows), "a user is there twice"
-        return {(row["user_id"],): _row(row, told.columns) for row in rows}
+def shown(transcript: Transcript, warehouse: Path) -> Tables:
+    """The whole of every table that there is or was."""
+    reports = {name: _published(report, warehouse) for name, report in transcript.every_report.items()}
+    told = transcript.every_totals
+    return reports | ({told.name: _totals(told, warehouse)} if told else {})
 
 
-def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> Settings:
-    """The transcript's settings, on a topic and in a warehouse of its own."""
+def _published(report: Report, warehouse: Path) -> dict[RowKey, Row]:
+    rows = tables.rows(warehouse, report.name)
+    key = [*report.keys, "window_start", "window_end"]
+    return report.table((tuple(_value(row[name]) for name in key), _row(row, report.columns)) for row in rows)
+
+
+def _totals(told: Totals, warehouse: Path) -> dict[RowKey, Row]:
+    rows = tables.rows(warehouse, told.name)
+    assert len({row["user_id"] for row in rows}) == len(rows), "a user is there twice"
+    return {(row["user_id"],): _row(row, told.columns) for row in rows}
+
+
+def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **time: str) -> Settings:
+    """The transcript's settings, on a topic and in a warehouse of its own; `time` are further ones of that section."""
     sections: dict[str, Any] = {
-        "time": {name: transcript.value(name) for name in _TIME},
+        "time": {name: transcript.value(name) for name in _TIME} | time,
         "window": transcript.window,
         "reports": transcript.value("reports"),
     }
