@@ -17,6 +17,7 @@ from tests.transcripts.transcript import (
     Seen,
     Sent,
     Step,
+    Tables,
     Totals,
     Transcript,
     milliseconds,
@@ -98,17 +99,20 @@ class Model:
     def play(self, step: Step) -> Seen:
         """One batch, or a tick if nothing was sent or nothing is to be read."""
         if step.restart:
-            self._restart(self.transcript.restarted(step.changes))
-        self.clock += step.wait_ms
-        self.unread += step.send
+            self.restart(step)
+        self.arrive(step)
         dead = self._read(step.cut) if step.reads else []
         before, self.watermark = self.watermark, max(self.watermark, self._reached())  # it never goes back
         if self.watermark != before:
             self.batch += not step.reads
             self.moved.append((self.watermark, self.batch))
         self._write_totals(before)
-        tables = {report.name: self._published(report) for report in self.transcript.every_report.values()}
-        return Seen(None if self.watermark == NONE else self.watermark, tables | self.totals, sorted(dead))
+        return Seen(None if self.watermark == NONE else self.watermark, self.tables(), sorted(dead))
+
+    def tables(self) -> Tables:
+        """The whole of every table."""
+        reports = {name: self._published(report) for name, report in self.transcript.every_report.items()}
+        return reports | self.totals
 
     def is_idle(self, number: int) -> bool:
         """Whether a partition was silent for long and has nothing to read."""
@@ -120,9 +124,15 @@ class Model:
         """Windows that end no later have closed."""
         return max(self.floors[report.name], self.watermark - report.allowed_lateness_ms)
 
-    def _restart(self, now: Transcript) -> None:
+    def arrive(self, step: Step) -> None:
+        """Time passes, and events are on the topic."""
+        self.clock += step.wait_ms
+        self.unread += step.send
+
+    def restart(self, step: Step) -> None:
         """What was closed stays closed, and times that mean something else now are forgotten."""
-        was, self.transcript = self.transcript, now
+        was, now = self.transcript, self.transcript.restarted(step.changes)
+        self.transcript = now
         closed = {report.name: self.closed_until(report) for report in was.reports}
         names = {report.name for report in now.reports}
         for name in closed.keys() - names:

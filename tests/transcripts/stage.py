@@ -1,6 +1,6 @@
 """Where a transcript is played for real: a topic on a broker, a warehouse, and a service that may be restarted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests import warehouse as tables
 from tests.kafka_cluster import Cluster
 from tests.services import Clock, settings_of
 from tests.topic_writer import event, send
-from tests.transcripts.transcript import Report, Row, RowKey, Seen, Step, Tables, Totals, Transcript
+from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Totals, Transcript
 
 _TIME = [
     *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock"),
@@ -47,8 +47,7 @@ class Stage:
             self._start()
         self._clock.move(step.wait_ms)
         before = tables.latest_batch(self._warehouse)[0]["batch"]
-        events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in step.send]
-        send(self._broker.bootstrap_servers, self._topic, events)
+        put(step.send, self._broker, self._topic)
         if step.reads:
             self._service.drain()
         else:
@@ -67,6 +66,12 @@ class Stage:
             tables=shown(self._transcript, self._warehouse),
             dead=sorted((row["user_id"], row["event_time"], row["reason"]) for row in dead),
         )
+
+
+def put(sent: Iterable[Sent], broker: Cluster, topic: str) -> None:
+    """Puts events on a topic."""
+    events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in sent]
+    send(broker.bootstrap_servers, topic, events)
 
 
 def shown(transcript: Transcript, warehouse: Path) -> Tables:
@@ -88,10 +93,12 @@ def _totals(told: Totals, warehouse: Path) -> dict[RowKey, Row]:
     return {(row["user_id"],): _row(row, told.columns) for row in rows}
 
 
-def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **time: str) -> Settings:
-    """The transcript's settings, on a topic and in a warehouse of its own; `time` are further ones of that section."""
+def settings_for(
+    transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]
+) -> Settings:
+    """The transcript's settings, on a topic and in a warehouse of its own; `more` are added to sections."""
     sections: dict[str, Any] = {
-        "time": {name: transcript.value(name) for name in _TIME} | time,
+        "time": {name: transcript.value(name) for name in _TIME},
         "window": transcript.window,
         "reports": transcript.value("reports"),
     }
@@ -99,6 +106,7 @@ def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse:
         sections["totals"] = totals
     if at_most := transcript.value("max_records"):
         sections["batch"] = {"max_records": at_most}
+    sections |= {name: sections.get(name, {}) | told for name, told in more.items()}
     return settings_of(broker, topic, warehouse, **sections)
 
 
