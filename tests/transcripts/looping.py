@@ -123,7 +123,9 @@ class Loop:
             assert found[name] == expected[name], name
         if told := transcript.every_totals:
             assert found[told.name] in self._totals
-        dead = [(row["user_id"], row["event_time"], row["reason"]) for row in tables.rows(self._warehouse, "dead_letters")]
+        dead = [
+            (row["user_id"], row["event_time"], row["reason"]) for row in tables.rows(self._warehouse, "dead_letters")
+        ]
         assert sorted(dead) == sorted(self._dead)
 
 

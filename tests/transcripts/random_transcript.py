@@ -8,7 +8,7 @@ from typing import Any
 from tests.transcripts.random_changes import MARKERS, Changes
 from tests.transcripts.transcript import Sent, Step, Transcript, milliseconds
 
-SEEDS = [34, 1524, 1632, 4854]
+SEEDS = [57, 113, 858, 994]
 """Few, for the service takes seconds for each; together they meet everything, which a test holds them to."""
 
 _USERS = ["a", "b", "c", "d"]

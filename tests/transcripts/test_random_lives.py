@@ -16,7 +16,7 @@ from tests.transcripts.random_transcript import random_transcript
 from tests.transcripts.transcript import Transcript
 
 GIVEN = os.environ.get("TIDEMARK_TEST_SEED")
-SEEDS = [int(GIVEN)] if GIVEN else [3, Random().randrange(10**6)]
+SEEDS = [int(one) for one in GIVEN.split(",")] if GIVEN else [3, Random().randrange(10**6)]
 STEPS, LIVES = 12, 3
 
 

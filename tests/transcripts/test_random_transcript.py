@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from tests.transcripts.model import Model, Window
+from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import SEEDS, random_transcript
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Seen, Transcript
+from tests.transcripts.windows import Window
 
 EVERYTHING = {
     *("size", "slide", "offset", "zone", "gap", "count"),

@@ -245,7 +245,8 @@ class Transcript:
     @property
     def every_totals(self) -> Totals | None:
         """Totals that there are or were."""
-        return self.totals or (self.before and self.before.every_totals)
+        earlier = self.before.every_totals if self.before else None
+        return self.totals or earlier
 
     @property
     def tables(self) -> dict[str, tuple[str, ...]]:
