@@ -57,6 +57,7 @@ NOT_EXPRESSIBLE = {
     "sessions_and_counts_that_were_away_keep_what_they_had_shown": _CHANGED,
     "a_new_report_is_closed_where_all_others_were": _CHANGED,
     "where_windows_and_lateness_are_the_same_an_event_may_be_too_late_for_what_was_away": _CHANGED,
+    "a_restart_while_a_report_is_away_closes_no_more_of_it": _CHANGED,
     "another_strategy_forgets_event_times_and_keeps_the_watermark": _CHANGED,
     "a_partition_that_has_told_no_time_since_holds_the_watermark": _CHANGED,
     "a_longer_bound_holds_the_watermark_and_a_shorter_one_moves_it": _CHANGED,

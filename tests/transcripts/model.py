@@ -56,6 +56,11 @@ class Model:
 
     def play(self, step: Step) -> Seen:
         """One batch, or a tick if nothing was sent or nothing is to be read."""
+        dead = self.take(step)
+        return Seen(None if self.watermark == NONE else self.watermark, self.tables(), sorted(dead))
+
+    def take(self, step: Step) -> list[tuple[str, int, str]]:
+        """The same; what it rejects, and why."""
         if step.restart:
             self.restart(step)
         self.arrive(step)
@@ -65,7 +70,7 @@ class Model:
             self.batch += not step.reads
             self.moved.append((self.watermark, self.batch))
         self._write_totals(before)
-        return Seen(None if self.watermark == NONE else self.watermark, self.tables(), sorted(dead))
+        return dead
 
     def tables(self) -> Tables:
         """The whole of every table."""

@@ -17,7 +17,7 @@ from tests.transcripts.transcript import Transcript
 
 GIVEN = os.environ.get("TIDEMARK_TEST_SEED")
 SEEDS = [int(one) for one in GIVEN.split(",")] if GIVEN else [3, Random().randrange(10**6)]
-STEPS, LIVES = 12, 3
+STEPS, LIVES = 12, (3, 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -40,4 +40,4 @@ def test_after_every_life_the_tables_are_those_of_the_model(
 def with_lives(seed: int) -> Transcript:
     """The first random transcript from a seed on that has enough of them, and not too many to wait for."""
     numbers = (seed * 1000 + more for more in range(1000))
-    return next(one for one in (random_transcript(number, STEPS) for number in numbers) if len(lives_of(one)) == LIVES)
+    return next(one for one in (random_transcript(number, STEPS) for number in numbers) if len(lives_of(one)) in LIVES)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, count
 from typing import Any, Self
 
@@ -213,7 +214,7 @@ class Transcript:
         told = {"size": self.value("window"), "slide": self.value("slide"), "offset": self.value("offset")}
         return {name: text for name, text in told.items() if text}
 
-    @property
+    @cached_property
     def reports(self) -> list[Report]:
         """What is made of the events."""
         lateness = self.value("allowed_lateness")
@@ -230,7 +231,7 @@ class Transcript:
             for name, told in self.value("reports").items()
         ]
 
-    @property
+    @cached_property
     def totals(self) -> Totals | None:
         """Whether totals per user are kept, and how."""
         told = self.value("totals")
