@@ -18,6 +18,7 @@ from rich.console import Console
 from pipeline.begin import iso_milliseconds
 from pipeline.errors import SetUpError
 from pipeline.options import add_warehouse
+from pipeline.tables import layout
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.results import Results, moment, utc
@@ -67,7 +68,7 @@ def plan_reset(warehouse: str, to_ms: int | None, reason: str) -> Plan:
     if not rows or rows[0].watermark is None:
         raise SetUpError(f"the warehouse {warehouse} has no watermark yet: there is nothing to put back")
     before, now = ledger.opening(rows[0].epoch), time.time_ns() // 1_000_000
-    shown = max((_latest_shown(warehouse, report, now) for report in before.policy.reports), default=0)
+    shown = max((_latest_shown(warehouse, report, now) for report in _every_report(before, warehouse)), default=0)
     watermark = max(now - before.policy.bound_ms, shown) if to_ms is None else to_ms
     if watermark < shown:
         raise SetUpError(
@@ -91,9 +92,14 @@ def apply_reset(warehouse: str, plan: Plan) -> None:
     batch = _batch(plan, number, how)
     if not ledger.commit_next(batch.ledger_rows(time.time_ns() // 1_000_000)):
         raise SetUpError("a service is at work and has committed meanwhile: stop it first")
-    for report in how.policy.reports:
+    for report in _every_report(how, warehouse):
         if isinstance(report.windows, Periodic | Sessions):
             Results(warehouse, report).reset(number, how.closed[report.name])
+
+
+def _every_report(how: Opening, warehouse: str) -> list[Report]:
+    """Also those that are not configured any more, which may come back."""
+    return layout.made_for({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
 
 
 def _opening(plan: Plan) -> Opening:

@@ -4,7 +4,7 @@ Nothing is made, changed or removed before the epoch is open: whoever finds a mi
 service that runs well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -20,7 +20,7 @@ from pipeline.tables.compaction import Compaction
 from pipeline.tables.ledger import replaced
 from pipeline.tables.opening import Opening, with_closed
 from pipeline.tables.publication import Publication
-from pipeline.tables.results import published
+from pipeline.tables.results import Results, published
 from pipeline.time import lives, opening
 from pipeline.time.batch import EPOCH, Batch, LedgerRow
 from pipeline.time.lives import States, anything
@@ -178,8 +178,17 @@ def _make_tables(parts: Parts, number: int, how: Opening, before: Opening | None
         kept = isinstance(was[name].windows, Totals)
         what = "what it has so far is kept" if kept else "what it had open is dropped"
         _log.info(f"report {name} is no longer configured: its table stays as it is, {what}")
-    gone = [name for name in how.closed if name not in now and not layout.is_of_all_time(name, parts.warehouse)]
-    housekeeping.remove_panes(parts.warehouse, gone)
+    _close(parts.warehouse, number, {name: time for name, time in how.closed.items() if name not in now})
+
+
+def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
+    """Reports that are not configured any more are final up to a time each, and then their panes go."""
+    dropped = [report for report in layout.made_for(gone, warehouse) if not isinstance(report.windows, Totals)]
+    for report in dropped:
+        # First, for without panes there is nothing that what is shown could be told from again.
+        if published(warehouse, report).closed_until < gone[report.name]:
+            Results(warehouse, report).close(number, gone[report.name])
+    housekeeping.remove_panes(warehouse, [report.name for report in dropped])
 
 
 def _states(parts: Parts, how: Opening, *, is_new: bool) -> States:

@@ -145,7 +145,7 @@ class Fold:
 def _late(policy: Policy, time: Column) -> dict[Check, Column]:
     """The checks against the cutoffs; where no event can be late for some windows only, one is enough."""
     checks = {Check.TOO_LATE: time < F.col(_TOO_LATE), Check.PARTLY_LATE: time < F.col(_PARTLY_LATE)}
-    kinds = {(report.windows, report.allowed_lateness_ms) for report in policy.reports}
+    kinds = {(report.windows, report.allowed_lateness_ms, report.closed_before_ms) for report in policy.reports}
     if len(kinds) == 1 and not policy.reports[0].has_overlap:
         del checks[Check.PARTLY_LATE]
     return checks

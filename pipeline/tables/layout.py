@@ -1,7 +1,7 @@
 """The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from deltalake import DeltaTable
@@ -11,7 +11,6 @@ from pipeline.tables.durable import mend
 from pipeline.tables.policies import report_of, told
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, result_of
 from pipeline.time.report import Report
-from pipeline.time.totals import Totals
 
 _MADE_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
@@ -46,9 +45,9 @@ def made_as(name: str, warehouse: str) -> Report:
     return report_of({**_told(name, warehouse), "name": name})
 
 
-def is_of_all_time(name: str, warehouse: str) -> bool:
-    """Whether a report has totals: what it knows cannot be had again."""
-    return isinstance(made_as(name, warehouse).windows, Totals)
+def made_for(names: Iterable[str], warehouse: str) -> list[Report]:
+    """Those reports of which there is a table: a start that was cut off may not have come to make it."""
+    return [made_as(name, warehouse) for name in names if DeltaTable.is_deltatable(_uri(name, warehouse))]
 
 
 def check_made_as(report: Report, warehouse: str) -> dict[str, Any]:
@@ -70,8 +69,12 @@ def _definition(report: Report) -> dict[str, Any]:
 
 
 def _told(name: str, warehouse: str) -> dict[str, Any]:
-    uri = f"{warehouse.rstrip('/')}/{name}"
+    uri = _uri(name, warehouse)
     if not DeltaTable.is_deltatable(uri):
         raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
     found: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
     return found
+
+
+def _uri(name: str, warehouse: str) -> str:
+    return f"{warehouse.rstrip('/')}/{name}"

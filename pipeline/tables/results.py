@@ -46,7 +46,11 @@ class Results:
 
     def fence(self, batch: int) -> None:
         """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
-        self.finish(self._schema.empty_table(), None, batch, rules.NO_WATERMARK)
+        self.close(batch, rules.NO_WATERMARK)
+
+    def close(self, batch: int, closed_until: int) -> None:
+        """The same, after which windows that end no later than a time are final."""
+        self.finish(self._schema.empty_table(), None, batch, closed_until)
 
     def reset(self, batch: int, closed_until: int) -> None:
         """The same, after which windows are final up to an earlier time than before: their watermark was put back."""

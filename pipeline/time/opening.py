@@ -16,9 +16,10 @@ def closed(before: Policy, known: Mapping[str, int], watermark: int | None, repo
     configured = set(reports)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     stood = {report.name: report.closed_until(watermark) for report in before.reports}
-    here = {name: time if name in configured else max(time, frontier) for name, time in {**known, **stood}.items()}
+    # Only what goes now: a restart while a report is away closes no more of it.
+    here = {name: time if name in configured else max(time, frontier) for name, time in stood.items()}
     floor = min(stood.values(), default=rules.NO_WATERMARK)
-    return here | dict.fromkeys(configured - here.keys(), floor)
+    return {**known, **here} | dict.fromkeys(configured - known.keys() - here.keys(), floor)
 
 
 def measures_alike(before: Policy, now: Policy) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline import upkeep
 from pipeline.app import open_service
-from pipeline.tables import levels
+from pipeline.tables import layout, levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
@@ -100,6 +100,21 @@ def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
         # Of the window that was open when the report went, what came after it was there again.
         ("ann", START + 10_000, START + 20_000): (1, 0, 1),
     }
+
+
+def test_a_report_may_go_again_of_which_a_start_that_was_cut_off_made_no_table(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(*_: object) -> None:
+        raise OSError("the power is gone")
+
+    life.live([1])
+    with monkeypatch.context() as patched:
+        patched.setattr(layout, "create_tables", cut_off)
+        with pytest.raises(OSError, match="power"):
+            life.live([], reports={**BOTH, "new": {}})
+    life.live([11])
+    assert page_views(life.warehouse) == {("ann", START, START + 10_000): (1, 0, 0)}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ _UNREAD = "an idle source of Flink knows of no records that wait to be read"
 _TOTALS = "Flink has no windows that last for ever and are told of whenever some time has passed"
 _BEGUN = "in Flink a session is a window of its own: what another window knows of it would be a program's own state"
 _CALENDAR = "Flink has no windows by the clocks of a zone, in which days differ in length"
+_CHANGED = "settings change at a restart, which the program does not play"
 
 NOT_EXPRESSIBLE = {
     "a_future_event_is_a_dead_letter_and_moves_nothing": _FUTURE,
@@ -49,6 +50,20 @@ NOT_EXPRESSIBLE = {
     "windows_that_overlap_each_have_the_begins_within_them": _BEGUN,
     "sessions_go_on_across_a_restart": _BEGUN,
     "a_session_over_midnight_belongs_to_the_day_on_which_it_began": _BEGUN,
+    "a_longer_allowed_lateness_opens_no_closed_window_again": _CHANGED,
+    "a_shorter_allowed_lateness_closes_at_once_and_takes_nothing_back": _CHANGED,
+    "a_session_that_a_shorter_lateness_closed_is_joined_by_nothing": _CHANGED,
+    "a_report_that_was_away_keeps_what_it_had_shown_and_nothing_else": _CHANGED,
+    "sessions_and_counts_that_were_away_keep_what_they_had_shown": _CHANGED,
+    "a_new_report_is_closed_where_all_others_were": _CHANGED,
+    "where_windows_and_lateness_are_the_same_an_event_may_be_too_late_for_what_was_away": _CHANGED,
+    "a_restart_while_a_report_is_away_closes_no_more_of_it": _CHANGED,
+    "another_strategy_forgets_event_times_and_keeps_the_watermark": _CHANGED,
+    "a_partition_that_has_told_no_time_since_holds_the_watermark": _CHANGED,
+    "a_longer_bound_holds_the_watermark_and_a_shorter_one_moves_it": _CHANGED,
+    "a_time_too_far_ahead_of_the_clock_is_from_the_future_whatever_its_kafka_timestamp": _CHANGED,
+    "other_rules_of_silence_count_from_the_restart": _CHANGED,
+    "totals_of_all_time_outlive_their_settings": _CHANGED,
 }
 NOT_REPEATABLE = {
     (READER_PER_PARTITION, "windows_fill_by_partition_and_then_offset_whatever_came_first"): (

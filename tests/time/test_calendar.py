@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.time.calendar import Calendar
-from tests.transcripts.model import windows_of
 from tests.transcripts.transcript import milliseconds
+from tests.transcripts.windows import windows_of
 
 CHANGES = [
     ("Europe/Berlin", "2026-03-29T03:00:00+02:00"),

@@ -29,6 +29,11 @@ def test_a_report_that_goes_is_closed_up_to_the_watermark_and_stays_so() -> None
     assert later["other"] == 100
 
 
+def test_a_restart_while_a_report_is_away_closes_no_more_of_it() -> None:
+    gone = closed(policy(ONE, OTHER), {}, 100, ["one"])
+    assert closed(policy(ONE), gone, 200, ["one"])["other"] == 100
+
+
 def test_a_report_that_is_new_is_closed_where_all_others_are() -> None:
     assert closed(policy(ONE, OTHER), {}, 100, ["one", "other", "new"])["new"] == 50
 

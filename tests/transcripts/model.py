@@ -6,60 +6,39 @@ It shares no code with the pipeline, so that one mistake cannot be in both.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import groupby
 
-from tests.transcripts.transcript import EPOCH, Counted, Report, Row, RowKey, Seen, Sent, Step, Transcript
-from tests.transcripts.zones import part_around
-
-NONE = -(10**18)  # before every time: the watermark while there is none, the newest event where there was none
+from tests.transcripts.transcript import (
+    EPOCH,
+    Counted,
+    Report,
+    Row,
+    RowKey,
+    Seen,
+    Sent,
+    Step,
+    Tables,
+    Totals,
+    Transcript,
+    milliseconds,
+)
+from tests.transcripts.windows import NONE, Window, sessions_of, windows_of
 
 
 @dataclass
 class Partition:
-    """What is known of a partition; `unread` is true while it has records that no batch has read."""
+    """What is known of a partition."""
 
     heard_at: int
     newest: int = NONE
-    unread: bool = False
-
-
-@dataclass
-class Window:
-    """A window of a key, published or not."""
-
-    report: Report
-    start: int
-    end: int
-    events: list[Counted]
-    late_events: int = 0
-
-    def has_fired(self, watermark: int) -> bool:
-        """Whether the watermark has come to its end; a count window knows no time."""
-        return "count" not in self.report.window and watermark >= self.end
-
-    def has_closed(self, watermark: int) -> bool:
-        """Whether nothing that comes then changes it any more."""
-        return self.has_fired(watermark - self.report.allowed_lateness_ms)
-
-    def is_full(self) -> bool:
-        """Whether it has its count of events."""
-        return len(self.events) == self.report.window.get("count")
-
-    def takes(self, new: "Window") -> bool:
-        """Whether it is one with that of a new event: the same, an open session that touches it, a count not full."""
-        if "gap" in self.report.window:
-            touches = self.start <= new.end and new.start <= self.end
-            return touches and not self.has_closed(new.events[0].watermark)
-        return not self.is_full() if "count" in self.report.window else (self.start, self.end) == (new.start, new.end)
-
-    def join(self, other: "Window") -> None:
-        """Two sessions become one, or an event comes to the window that it belongs to."""
-        self.start, self.end = min(self.start, other.start), max(self.end, other.end)
-        self.events, self.late_events = self.events + other.events, self.late_events + other.late_events
 
 
 class Model:
-    """Plays a transcript's steps; `clock` is the service's, in milliseconds."""
+    """Plays a transcript's steps; `clock` is the service's, in milliseconds.
+
+    `floors` tell of every report that there ever was up to which end its windows were closed when the service last
+    started: whatever settings say later, they stay so.
+    """
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
@@ -69,6 +48,7 @@ class Model:
         self.batch = EPOCH
         self.watermark = NONE
         self.moved = list[tuple[int, int]]()  # every watermark, with the batch that reached it
+        self.floors = dict.fromkeys((report.name for report in transcript.reports), NONE)
         self.counted = defaultdict[str, list[Counted]](list)  # by report
         self.users = defaultdict[str, list[Counted]](list)  # by user, what counts in some report
         self.windows = defaultdict[tuple[str, RowKey], list[Window]](list)  # by report and key
@@ -76,55 +56,96 @@ class Model:
 
     def play(self, step: Step) -> Seen:
         """One batch, or a tick if nothing was sent or nothing is to be read."""
+        dead = self.take(step)
+        return Seen(None if self.watermark == NONE else self.watermark, self.tables(), sorted(dead))
+
+    def take(self, step: Step) -> list[tuple[str, int, str]]:
+        """The same; what it rejects, and why."""
         if step.restart:
-            self.batch = (self.batch // EPOCH + 1) * EPOCH
-            self.partitions = [replace(partition, heard_at=self.clock) for partition in self.partitions]
-            self._write_totals(NONE)
-        self.clock += step.wait_ms
-        self.unread += step.send
-        for event in step.send:
-            self.partitions[event.partition].unread = True
-        dead = self._read() if step.reads else []
+            self.restart(step)
+        self.arrive(step)
+        dead = self._read(step.cut) if step.reads else []
         before, self.watermark = self.watermark, max(self.watermark, self._reached())  # it never goes back
         if self.watermark != before:
             self.batch += not step.reads
             self.moved.append((self.watermark, self.batch))
         self._write_totals(before)
-        tables = {report.name: self._published(report) for report in self.transcript.reports} | self.totals
-        return Seen(None if self.watermark == NONE else self.watermark, tables, sorted(dead))
+        return dead
 
-    def is_idle(self, partition: Partition) -> bool:
+    def tables(self) -> Tables:
+        """The whole of every table."""
+        reports = {name: self._published(report) for name, report in self.transcript.every_report.items()}
+        return reports | self.totals
+
+    def is_idle(self, number: int) -> bool:
         """Whether a partition was silent for long and has nothing to read."""
-        return not partition.unread and self.clock - partition.heard_at >= self.transcript.milliseconds("idle_timeout")
+        silent_ms = self.clock - self.partitions[number].heard_at
+        is_read = all(event.partition != number for event in self.unread)
+        return is_read and silent_ms >= self.transcript.milliseconds("idle_timeout")
 
-    def _read(self) -> list[tuple[str, int, str]]:
-        """One batch of all that is there, by partition and offset: what it rejects, and why."""
+    def closed_until(self, report: Report) -> int:
+        """Windows that end no later have closed."""
+        return max(self.floors[report.name], self.watermark - report.allowed_lateness_ms)
+
+    def arrive(self, step: Step) -> None:
+        """Time passes, and events are on the topic."""
+        self.clock += step.wait_ms
+        self.unread += step.send
+
+    def restart(self, step: Step) -> None:
+        """What was closed stays closed, and times that mean something else now are forgotten."""
+        was, now = self.transcript, self.transcript.restarted(step.changes)
+        self.transcript = now
+        closed = {report.name: self.closed_until(report) for report in was.reports}
+        names = {report.name for report in now.reports}
+        for name in closed.keys() - names:
+            closed[name] = max(closed[name], self.watermark)
+            self._drop(name)
+        lowest = min(self.closed_until(report) for report in was.reports)
+        self.floors = dict.fromkeys(names, lowest) | self.floors | closed
+        newest = [NONE if _measures(now) != _measures(was) else partition.newest for partition in self.partitions]
+        self.partitions = [Partition(self.clock, time) for time in newest]
+        self.batch = (self.batch // EPOCH + 1) * EPOCH
+        self._write_totals(NONE)
+
+    def _drop(self, name: str) -> None:
+        """A report that goes keeps what it has shown, and forgets the rest."""
+        self.counted[name] = []
+        for place, windows in self.windows.items():
+            if place[0] == name:
+                windows[:] = [window for window in windows if window.is_shown(self.watermark)]
+
+    def _read(self, cut: Mapping[int, int] | None) -> list[tuple[str, int, str]]:
+        """One batch, by partition and offset: what it rejects, and why."""
         self.batch += 1
-        events, self.unread = sorted(self.unread, key=lambda event: event.partition), []
+        events, self.unread = _split(self.unread, cut)
         return [(event.user, event.event_time, reason) for event in events if (reason := self._take(event))]
 
     def _take(self, event: Sent) -> str:
         """Why an event is a dead letter, or nothing."""
         partition = self.partitions[event.partition]
-        partition.heard_at, partition.unread = self.clock, False
+        partition.heard_at = self.clock
         time_of = self.transcript.value("of")
         time = event.time(time_of, self.clock)
         if time_of == "event" and time > event.stamp + self.transcript.milliseconds("max_future_skew"):
+            return "future"
+        if time_of != "processing" and time > self.clock + self._most_ahead():
             return "future"
         if event.meets(self.transcript.value("marker")):
             partition.newest = max(partition.newest, time)
         one = Counted(event, time, self.batch, self.watermark)
         in_time = [kept for report in self.transcript.reports for kept in self._count(one, report)]
-        if any(in_time):
+        if any(in_time) and self.transcript.totals:
             self.users[event.user].append(one)
         return "" if all(in_time) else "partly_late" if any(in_time) else "too_late"
 
     def _count(self, one: Counted, report: Report) -> list[bool]:
         """Of each window of an event whether it is open; an event that is one of the report's own counts there."""
-        alone = [Window(report, start, end, [one]) for start, end in windows_of(one.time, report.window)]
-        open_ones = [window for window in alone if not window.has_closed(one.watermark)]
+        one, among = replace(one, closed_until=self.closed_until(report)), self.counted[report.name]
+        alone = [Window(report, start, end, [one], among) for start, end in windows_of(one.time, report.window)]
+        open_ones = [window for window in alone if not window.has_closed(one)]
         if open_ones and one.event.meets(report.where):
-            self.counted[report.name].append(one)
+            among.append(one)
             windows = self.windows[report.name, report.key_of(one.event)]
             for new in open_ones:
                 new.late_events = int(new.has_fired(one.watermark))
@@ -134,12 +155,17 @@ class Model:
                 windows.append(new)
         return [window in open_ones for window in alone]
 
+    def _most_ahead(self) -> int:
+        """How far ahead of the clock a time that counts may be."""
+        most = self.transcript.value("max_ahead_of_clock")
+        return -NONE if most == "off" else milliseconds(most)
+
     def _reached(self) -> int:
         """The lowest of the active partitions, one of which may have had no event; or what the clock says."""
         strategy, bound = self.transcript.value("strategy"), self.transcript.milliseconds("bound")
         if strategy == "time_lag":
             return self.clock - self.transcript.milliseconds("lag")
-        active = [partition.newest for partition in self.partitions if not self.is_idle(partition)]
+        active = [partition.newest for number, partition in enumerate(self.partitions) if not self.is_idle(number)]
         if not active and self.transcript.value("all_idle") == "advance" and self.watermark != NONE:
             return self.clock - bound
         return min(active, default=NONE) - bound * int(strategy == "bounded")
@@ -150,7 +176,7 @@ class Model:
             ((*key, one.start, one.end), self._row(one, key))
             for (name, key), windows in self.windows.items()
             for one in windows
-            if name == report.name and (one.has_fired(self.watermark) or one.is_full())
+            if name == report.name and one.is_shown(self.watermark)
         )
 
     def _row(self, window: Window, key: RowKey) -> Row:
@@ -162,36 +188,37 @@ class Model:
     def _sessions_begun(self, window: Window, key: RowKey) -> int:
         """How many sessions begin in a window with its key, if events count that came before it closed."""
         report = window.report
-        events = [one for one in self.counted[report.name] if not window.has_closed(one.watermark)]
+        events = [one for one in window.among if not window.has_closed(one)]
         begun = sessions_of(events, report.session_gap_ms, report.keys)
         return sum(window.start <= one.time < window.end and report.key_of(one.event) == key for one in begun)
 
     def _write_totals(self, before: int) -> None:
         """Anew, if the watermark has come from there past the end of a stretch."""
         told = self.transcript.totals
-        if told and before // told.every_ms < self.watermark // told.every_ms:
-            self.totals[told.name] = {
-                (user,): Row.of(events, told.columns, sessions=len(sessions_of(events, told.gap_ms)))
-                for user, events in self.users.items()
-            }
+        if told:
+            self.totals.setdefault(told.name, {})
+            if before // told.every_ms < self.watermark // told.every_ms:
+                self.totals[told.name] = self.totals_of(told)
+
+    def totals_of(self, told: Totals) -> dict[RowKey, Row]:
+        """Of every user, as they are now."""
+        return {
+            (user,): Row.of(events, told.columns, sessions=len(sessions_of(events, told.gap_ms)))
+            for user, events in self.users.items()
+        }
 
 
-def sessions_of(events: Sequence[Counted], gap_ms: int, keys: Sequence[str] = ()) -> list[Counted]:
-    """With which events users' sessions begin; of several at one time with that of the lowest keys."""
-    begun, latest = list[Counted](), defaultdict[str, int](lambda: NONE)
-    for one in sorted(events, key=lambda one: (one.time, [one.event.value(key) for key in sorted(keys)])):
-        if one.time > latest[one.event.user] + gap_ms:
-            begun.append(one)
-        latest[one.event.user] = one.time
-    return begun
+def _measures(transcript: Transcript) -> list[str]:
+    """What the highest event time of a partition is a measure of."""
+    return [transcript.value(name) for name in ("of", "strategy", "marker")]
 
 
-def windows_of(time: int, told: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Start and end of every window that a time belongs to; of a session or count what it is with this event alone."""
-    if "gap" in told or "count" in told:
-        return [(time, time + told.get("gap", 1))]
-    size, slide, offset = told["size"], told.get("slide", told["size"]), told.get("offset", 0)
-    if "zone" in told:
-        return [part_around(time, size, told["zone"])]
-    last = (time - offset) // slide * slide + offset
-    return [(start, start + size) for start in range(last, time - size, -slide)]
+def _split(unread: Sequence[Sent], cut: Mapping[int, int] | None) -> tuple[list[Sent], list[Sent]]:
+    """What a batch reads, by partition and offset, and what it leaves; without a cut it reads all."""
+    lanes = groupby(sorted(unread, key=lambda event: event.partition), lambda event: event.partition)
+    read, left = list[Sent](), list[Sent]()
+    for partition, events in lanes:
+        lane = list(events)
+        most = len(lane) if cut is None else cut.get(partition, 0)
+        read, left = read + lane[:most], left + lane[most:]
+    return read, left

@@ -1,7 +1,7 @@
 """The same transcript in larger batches, and what may differ by that: the verdicts of late records, and what they do.
 
-A record is late for a report if the watermark had passed its time by the allowed lateness when its batch began: then
-windows that it belongs to, or sessions that it meets, may have closed. A larger batch judges it by an older watermark,
+A record is late for a report if the report was closed up to its time or further when its batch began: then windows that
+it belongs to, or sessions that it meets, may have closed. A larger batch judges it by an older watermark,
 so it may still be counted, never the other way round. The watermark in the end is the same, and so are all rows of keys
 that had no late record, but for `late_events` and `published_batch`, which tell of batches. Beyond that:
 
@@ -11,7 +11,7 @@ that had no late record, but for `late_events` and `published_batch`, which tell
 - `user_totals` is written no less often, so each user's row tells of no fewer records.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -23,17 +23,18 @@ _Rows = Mapping[RowKey, Row]
 
 
 class Watchful(Model):
-    """A model that remembers which records the watermark had passed before their batch, and by how much."""
+    """A model that remembers by report which records were late for it."""
 
     def __init__(self, transcript: Transcript) -> None:
         super().__init__(transcript)
-        self.behind = list[tuple[Sent, int]]()
+        self.late = defaultdict[str, list[Sent]](list)
 
     def _take(self, event: Sent) -> str:
-        behind_ms = self.watermark - event.time(self.transcript.value("of"), self.clock)
+        time = event.time(self.transcript.value("of"), self.clock)
+        late = [report.name for report in self.transcript.reports if time <= self.closed_until(report)]
         reason = super()._take(event)
-        if behind_ms >= 0 and reason != "future":
-            self.behind.append((event, behind_ms))
+        for name in late if reason != "future" else ():
+            self.late[name].append(event)
         return reason
 
 
@@ -77,13 +78,13 @@ def check(transcript: Transcript, small: Played, large: Played) -> None:
     """Hold a transcript in larger batches against the rule."""
     assert large.seen[-1].watermark == small.seen[-1].watermark
     _check_verdicts(small.dead, large.dead)
-    for report in transcript.reports:
+    for report in small.model.transcript.every_report.values():
         less, more = (one.seen[-1].tables[report.name] for one in (small, large))
         if "count" in report.window:
             _check_counts(report, _sent(transcript), less, more)
         else:
-            _check_windows(report, _late_keys(report, _sent(transcript), small.model.behind), less, more)
-    if told := transcript.totals:
+            _check_windows(report, _late_keys(report, _sent(transcript), small.model.late[report.name]), less, more)
+    if told := small.model.transcript.every_totals:
         _check_totals(*(one.seen[-1].tables[told.name] for one in (small, large)))
 
 
@@ -114,9 +115,8 @@ def _check_windows(report: Report, late: set[RowKey], less: _Rows, more: _Rows) 
         assert all(more[key].values[name] >= row.values[name] for key, row in less.items() for name in fillable)
 
 
-def _late_keys(report: Report, sent: Iterable[Sent], behind: Iterable[tuple[Sent, int]]) -> set[RowKey]:
+def _late_keys(report: Report, sent: Iterable[Sent], late: Iterable[Sent]) -> set[RowKey]:
     """The keys whose rows may differ."""
-    late = [event for event, behind_ms in behind if behind_ms >= report.allowed_lateness_ms]
     mine = [event for event in late if event.meets(report.where)]
     if "sessions_begun" in report.measures:
         users = {event.user for event in mine}
@@ -159,7 +159,7 @@ def _only_sends(step: Step) -> bool:
 
 
 def _returns(step: Step, model: Model) -> bool:
-    return any(model.is_idle(model.partitions[event.partition]) for event in step.send)
+    return any(model.is_idle(event.partition) for event in step.send)
 
 
 def _together(steps: Sequence[Step]) -> Step:

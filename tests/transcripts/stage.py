@@ -1,6 +1,6 @@
 """Where a transcript is played for real: a topic on a broker, a warehouse, and a service that may be restarted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
@@ -12,9 +12,12 @@ from tests import warehouse as tables
 from tests.kafka_cluster import Cluster
 from tests.services import Clock, settings_of
 from tests.topic_writer import event, send
-from tests.transcripts.transcript import Report, Row, RowKey, Seen, Step, Totals, Transcript
+from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Totals, Transcript
 
-_TIME = ["bound", "allowed_lateness", "idle_timeout", "max_future_skew", "of", "strategy", "marker", "lag", "all_idle"]
+_TIME = [
+    *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock"),
+    *("of", "strategy", "marker", "lag", "all_idle"),
+]
 
 
 class Stage:
@@ -40,11 +43,11 @@ class Stage:
         """One step, and what it led to."""
         if step.restart:
             self._open.close()
+            self._transcript = self._transcript.restarted(step.changes)
             self._start()
         self._clock.move(step.wait_ms)
         before = tables.latest_batch(self._warehouse)[0]["batch"]
-        events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in step.send]
-        send(self._broker.bootstrap_servers, self._topic, events)
+        put(step.send, self._broker, self._topic)
         if step.reads:
             self._service.drain()
         else:
@@ -58,29 +61,42 @@ class Stage:
 
     def _seen(self, before: int) -> Seen:
         dead = [row for row in tables.rows(self._warehouse, "dead_letters") if row["batch"] > before]
-        told = self._transcript.totals
         return Seen(
             watermark=tables.latest_batch(self._warehouse)[0]["watermark"],
-            tables={report.name: self._published(report) for report in self._transcript.reports}
-            | ({told.name: self._totals(told)} if told else {}),
+            tables=shown(self._transcript, self._warehouse),
             dead=sorted((row["user_id"], row["event_time"], row["reason"]) for row in dead),
         )
 
-    def _published(self, report: Report) -> dict[RowKey, Row]:
-        """The whole of a report."""
-        rows = tables.rows(self._warehouse, report.name)
-        key = [*report.keys, "window_start", "window_end"]
-        return report.table((tuple(_value(row[name]) for name in key), _row(row, report.columns)) for row in rows)
 
-    def _totals(self, told: Totals) -> dict[RowKey, Row]:
-        """The whole of the totals."""
-        rows = tables.rows(self._warehouse, told.name)
-        assert len({row["user_id"] for row in rows}) == len(rows), "a user is there twice"
-        return {(row["user_id"],): _row(row, told.columns) for row in rows}
+def put(sent: Iterable[Sent], broker: Cluster, topic: str) -> None:
+    """Puts events on a topic."""
+    events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in sent]
+    send(broker.bootstrap_servers, topic, events)
 
 
-def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> Settings:
-    """The transcript's settings, on a topic and in a warehouse of its own."""
+def shown(transcript: Transcript, warehouse: Path) -> Tables:
+    """The whole of every table that there is or was."""
+    reports = {name: _published(report, warehouse) for name, report in transcript.every_report.items()}
+    told = transcript.every_totals
+    return reports | ({told.name: _totals(told, warehouse)} if told else {})
+
+
+def _published(report: Report, warehouse: Path) -> dict[RowKey, Row]:
+    rows = tables.rows(warehouse, report.name)
+    key = [*report.keys, "window_start", "window_end"]
+    return report.table((tuple(_value(row[name]) for name in key), _row(row, report.columns)) for row in rows)
+
+
+def _totals(told: Totals, warehouse: Path) -> dict[RowKey, Row]:
+    rows = tables.rows(warehouse, told.name)
+    assert len({row["user_id"] for row in rows}) == len(rows), "a user is there twice"
+    return {(row["user_id"],): _row(row, told.columns) for row in rows}
+
+
+def settings_for(
+    transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]
+) -> Settings:
+    """The transcript's settings, on a topic and in a warehouse of its own; `more` are added to sections."""
     sections: dict[str, Any] = {
         "time": {name: transcript.value(name) for name in _TIME},
         "window": transcript.window,
@@ -90,6 +106,7 @@ def settings_for(transcript: Transcript, broker: Cluster, topic: str, warehouse:
         sections["totals"] = totals
     if at_most := transcript.value("max_records"):
         sections["batch"] = {"max_records": at_most}
+    sections |= {name: sections.get(name, {}) | told for name, told in more.items()}
     return settings_of(broker, topic, warehouse, **sections)
 
 

@@ -19,7 +19,7 @@ def test_the_model_does_what_the_transcript_says(transcript: Transcript) -> None
     before: Tables = {}
     for step in transcript.steps:
         seen = model.play(step)
-        told.check(step, transcript, before, seen)
+        told.check(step, model.transcript, before, seen)
         before = seen.tables
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from tests.transcripts.model import Model, Window
+from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import SEEDS, random_transcript
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Seen, Transcript
+from tests.transcripts.windows import Window
 
 EVERYTHING = {
     *("size", "slide", "offset", "zone", "gap", "count"),
@@ -13,7 +14,9 @@ EVERYTHING = {
     *("bounded", "punctuated", "time_lag"),
     *("event", "ingestion", "processing"),
     *("too_late", "partly_late", "future"),
-    *("restart", "unread", "event time, bounded, on several partitions"),
+    *("unread", "changed settings", "changed reports", "changed of", "changed strategy", "changed totals"),
+    *("a lateness that grows", "a lateness that shrinks", "a report that is new", "a report that comes back"),
+    *("restart", "event time, bounded, on several partitions"),
     *("a late event takes the begin of a session", "a late event joins sessions of totals"),
     *("a count from two lives", "a count from two partitions", "sessions_begun in two lives", "sessions in two lives"),
 }
@@ -33,6 +36,7 @@ def _met(transcript: Transcript) -> Iterator[str]:
     yield from (word for step in transcript.steps for word in ("restart", "unread") if getattr(step, word))
     if (transcript.value("of"), transcript.value("strategy")) == ("event", "bounded") and len(model.partitions) > 1:
         yield "event time, bounded, on several partitions"
+    yield from _changed(transcript)
     for report in transcript.reports:
         yield from report.window if seen[-1].tables[report.name] else ()
     for rows in seen[-1].tables.values():
@@ -41,6 +45,22 @@ def _met(transcript: Transcript) -> Iterator[str]:
         yield from _lost(before, after)
     for windows in model.windows.values():
         yield from _counted([window for window in windows if window.is_full()])
+
+
+def _changed(transcript: Transcript) -> Iterator[str]:
+    """Which settings change at restarts."""
+    now = transcript
+    for step in transcript.steps:
+        was, now = now, now.restarted(step.changes)
+        yield from ["changed settings"] * bool(step.changes)
+        yield from (f"changed {name}" for name in step.changes if was.value(name) != now.value(name))
+        earlier = {report.name: report.allowed_lateness_ms for report in was.reports}
+        for report in now.reports:
+            if report.name not in earlier:
+                yield "a report that comes back" if report.name in was.every_report else "a report that is new"
+            elif report.allowed_lateness_ms != earlier[report.name]:
+                grows = report.allowed_lateness_ms > earlier[report.name]
+                yield "a lateness that grows" if grows else "a lateness that shrinks"
 
 
 def _columns(rows: Mapping[RowKey, Row]) -> Iterator[str]:

@@ -67,7 +67,7 @@ def play(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -
             seen = stage.play(step)
             assert_equal(seen, model.play(step), transcript)
             if step.tells:
-                told.check(step, transcript, before, seen)
+                told.check(step, model.transcript, before, seen)
             before = seen.tables
         # A cut that cuts nothing would test nothing.
         assert not transcript.value("max_records") or stage.batches > len(transcript.steps)

@@ -56,8 +56,10 @@ def _transcript(told: Mapping[str, Any]) -> Transcript:
     told = _in_milliseconds(told)
     # A word that nobody knows would be a wish that nobody checks.
     assert told.keys() == {"name", "settings", "steps"}
-    assert told["settings"].keys() <= DEFAULTS.keys(), told["name"]
-    assert all(report.keys() <= _REPORT for report in told["settings"].get("reports", {}).values()), told["name"]
+    restarts = [step["restart"] for step in told["steps"] if isinstance(step.get("restart"), dict)]
+    for settings in (told["settings"], *restarts):
+        assert settings.keys() <= DEFAULTS.keys(), told["name"]
+        assert all(report.keys() <= _REPORT for report in settings.get("reports", {}).values()), told["name"]
     return Transcript(told["name"], told["settings"], tuple(_step(step) for step in told["steps"]))
 
 

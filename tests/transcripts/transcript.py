@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, count
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ DEFAULTS: Mapping[str, Any] = {
     "allowed_lateness": "0s",
     "idle_timeout": "1h",
     "max_future_skew": "1h",
+    "max_ahead_of_clock": "off",
     "slide": "",
     "offset": "0s",
     "of": "event",
@@ -67,12 +69,16 @@ class Sent:
 
 @dataclass(frozen=True)
 class Counted:
-    """An event that counts, its time, its batch, and the watermark from before that batch."""
+    """An event that counts, its time, its batch, and the watermark from before that batch.
+
+    Then windows that ended no later than `closed_until` had closed in the report in which it counts.
+    """
 
     event: Sent
     time: int
     batch: int
     watermark: int
+    closed_until: int = 0
 
 
 @dataclass(frozen=True)
@@ -115,20 +121,27 @@ class Seen:
 class Step:
     """`wait_ms` moves the service's clock before the step; a step without records is a tick.
 
-    With `restart` the service is closed and opened before that. With `unread` the events are put on the topic, but
-    there is a tick only; the next step that sends reads them too.
+    With `restart` the service is closed and opened before that; what it holds are settings that change then. With
+    `unread` the events are put on the topic, but there is a tick only; the next step that sends reads them too. `cut`
+    says how many records of which partition a batch reads, where it does not read all.
     """
 
     send: tuple[Sent, ...]
     wait_ms: int
     tells: Mapping[str, Any]
-    restart: bool = False
+    restart: bool | Mapping[str, Any] = False
     unread: bool = False
+    cut: Mapping[int, int] | None = None
 
     @property
     def reads(self) -> bool:
         """Whether it is a batch, and not a tick."""
-        return bool(self.send) and not self.unread
+        return bool(self.cut) or (bool(self.send) and not self.unread)
+
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """Settings that a restart changes."""
+        return {} if isinstance(self.restart, bool) else self.restart
 
 
 @dataclass(frozen=True)
@@ -180,6 +193,12 @@ class Transcript:
     name: str
     settings: Mapping[str, Any]
     steps: tuple[Step, ...]
+    before: "Transcript | None" = None
+    """As it was until its settings changed."""
+
+    def restarted(self, changed: Mapping[str, Any]) -> "Transcript":
+        """With other settings from a restart on; those that are not named stay."""
+        return replace(self, settings={**self.settings, **changed}, before=self)
 
     def value(self, setting: str) -> Any:
         """A setting as it is given, or its default."""
@@ -195,7 +214,7 @@ class Transcript:
         told = {"size": self.value("window"), "slide": self.value("slide"), "offset": self.value("offset")}
         return {name: text for name, text in told.items() if text}
 
-    @property
+    @cached_property
     def reports(self) -> list[Report]:
         """What is made of the events."""
         lateness = self.value("allowed_lateness")
@@ -212,16 +231,28 @@ class Transcript:
             for name, told in self.value("reports").items()
         ]
 
-    @property
+    @cached_property
     def totals(self) -> Totals | None:
         """Whether totals per user are kept, and how."""
         told = self.value("totals")
         return told and Totals(milliseconds(told["gap"]), milliseconds(told["every"]))
 
     @property
+    def every_report(self) -> dict[str, Report]:
+        """Those that there are, and those that there were: their tables stay."""
+        earlier = self.before.every_report if self.before else {}
+        return earlier | {report.name: report for report in self.reports}
+
+    @property
+    def every_totals(self) -> Totals | None:
+        """Totals that there are or were."""
+        earlier = self.before.every_totals if self.before else None
+        return self.totals or earlier
+
+    @property
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Every table by its name, with its columns between the key and the batch."""
-        return {table.name: table.columns for table in (*self.reports, self.totals) if table}
+        return {table.name: table.columns for table in (*self.every_report.values(), self.every_totals) if table}
 
 
 def _in_milliseconds(window: Mapping[str, Any]) -> dict[str, Any]:

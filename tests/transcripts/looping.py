@@ -1,0 +1,164 @@
+"""A transcript through the loop that production runs: batches are cut as they come, and ticks fall in between.
+
+How they were cut only the ledger knows. So the model plays what the ledger tells, batch by batch, and says what the
+tables must hold then.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from pipeline.app import open_service
+from pipeline.running import RunningService
+from tests import warehouse as tables
+from tests.kafka_cluster import Cluster
+from tests.services import Clock
+from tests.transcripts.model import Model
+from tests.transcripts.stage import put, settings_for, shown
+from tests.transcripts.transcript import EPOCH, Row, RowKey, Step, Transcript
+from tests.transcripts.windows import NONE
+from tests.waiting import wait_for
+
+PATIENCE_S = 120
+
+
+class BusyClock(Clock):
+    """A clock that does something when it is asked, which the service does in the midst of a batch or tick.
+
+    So what is done then comes between two of them: neither sees a half of it. Who asked gets the time of before.
+    """
+
+    def __init__(self, now_ms: int) -> None:
+        super().__init__(now_ms)
+        self._task: Callable[[], None] | None = None
+
+    def __call__(self) -> int:
+        now, task, self._task = self.now_ms, self._task, None
+        if task:
+            task()
+        return now
+
+    def when_asked(self, task: Callable[[], None]) -> None:
+        """Do it once."""
+        self._task = task
+
+
+class Loop:
+    """A topic, a warehouse and the lives of a service on them; beside them the model."""
+
+    def __init__(self, transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, max_records: int) -> None:
+        self._broker, self._topic, self._warehouse = broker, topic, warehouse
+        self._clock = BusyClock(transcript.value("clock"))
+        self._sent = dict.fromkeys(range(transcript.value("partitions")), 0)
+        self._cut: dict[str, Any] = {"interval": "0ms", "max_records": max_records}
+        self._dead = list[tuple[str, int, str]]()
+        self._totals = list[dict[RowKey, Row]]()
+        self.model = Model(transcript)
+
+    def live(self, steps: Sequence[Step], *, in_haste: bool) -> None:
+        """Steps up to a restart. In haste the service is told to stop as soon as the last records are on the topic."""
+        more = {"time": {"interval": "50ms"}, "batch": self._cut}
+        settings = settings_for(self.model.transcript, self._broker, self._topic, self._warehouse, **more)
+        with open_service(settings, now=self._clock) as service, _running(service) as is_alive:
+            self._settle(service, is_alive)
+            for number, step in enumerate(steps, 1):
+                self._do(step, service)
+                if number < len(steps) or not in_haste:
+                    self._settle(service, is_alive)
+        self._follow()
+        self._check()
+
+    def restart(self, step: Step) -> None:
+        """What the next life goes by."""
+        self.model.restart(step)
+        if told := self.model.transcript.totals:
+            self._totals = [self.model.totals[told.name]]
+
+    def _do(self, step: Step, service: RunningService) -> None:
+        def happen() -> None:
+            self._clock.move(step.wait_ms)
+            put(step.send, self._broker, self._topic)
+
+        self._clock.when_asked(happen)
+        service.tick()
+        self.model.arrive(step)
+        for event in step.send:
+            self._sent[event.partition] += 1
+
+    def _settle(self, service: RunningService, is_alive: Callable[[], bool]) -> None:
+        """Waits until all is read, and lets time alone have its effect."""
+        wait_for(lambda: self._is_read() or not is_alive(), PATIENCE_S, "reading on")
+        service.tick()
+        self._follow()
+        # All that this time of the clock can do has been done.
+        self.model.take(Step((), 0, {}))
+        watermark = tables.latest_batch(self._warehouse)[0]["watermark"]
+        assert self.model.watermark == (NONE if watermark is None else watermark)
+
+    def _is_read(self) -> bool:
+        return {row["partition"]: row["to_offset"] for row in tables.latest_batch(self._warehouse)} == self._sent
+
+    def _follow(self) -> None:
+        """Lets the model play the batches that it has not played yet; one without records is a tick."""
+        rows = [row for row in tables.rows(self._warehouse, "ledger") if row["batch"] % EPOCH]
+        rows = sorted((row for row in rows if row["batch"] > self.model.batch), key=lambda row: int(row["batch"]))
+        for batch, found in groupby(rows, lambda row: int(row["batch"])):
+            self._play({row["partition"]: row["to_offset"] - row["from_offset"] for row in found})
+            assert self.model.batch == batch
+
+    def _play(self, cut: dict[int, int]) -> None:
+        told, before = self.model.transcript.totals, dict(self.model.totals)
+        self._dead += self.model.take(Step((), 0, {}, cut=cut if any(cut.values()) else None))
+        if told:
+            # They may be written with what came while they were about to be.
+            written = self.model.totals[told.name] is not before.get(told.name)
+            now = self.model.totals_of(told)
+            self._totals = [now] if written else [*self._totals, now]
+
+    def _check(self) -> None:
+        """Holds all tables against the model."""
+        transcript, expected = self.model.transcript, self.model.tables()
+        found = shown(transcript, self._warehouse)
+        for name in transcript.every_report:
+            assert found[name] == expected[name], name
+        if told := transcript.every_totals:
+            assert found[told.name] in self._totals
+        dead = [
+            (row["user_id"], row["event_time"], row["reason"]) for row in tables.rows(self._warehouse, "dead_letters")
+        ]
+        assert sorted(dead) == sorted(self._dead)
+
+
+def lives_of(transcript: Transcript) -> list[list[Step]]:
+    """The steps of each life; every one but the first begins with that of its restart."""
+    lives = list[list[Step]]()
+    for step in transcript.steps:
+        if step.restart or not lives:
+            lives.append([])
+        lives[-1].append(step)
+    return lives
+
+
+@contextmanager
+def _running(service: RunningService) -> Iterator[Callable[[], bool]]:
+    """Runs the service beside the test, and tells whether it still does; raises what made it fail."""
+    stopping, failures = Event(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            service.run(stopping)
+        except BaseException as failure:  # noqa: BLE001 - raised again by whoever waits
+            failures.append(failure)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield thread.is_alive
+    finally:
+        stopping.set()
+        thread.join()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,43 @@
+"""Random settings change between random lives, in the loop that production runs: the tables are the model's."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from pipeline import upkeep
+from tests.conservation import assert_conserved
+from tests.kafka_cluster import Cluster
+from tests.services import ANY_TIMESTAMP
+from tests.transcripts.looping import Loop, lives_of
+from tests.transcripts.random_transcript import random_transcript
+from tests.transcripts.transcript import Transcript
+
+GIVEN = os.environ.get("TIDEMARK_TEST_SEED")
+SEEDS = [int(one) for one in GIVEN.split(",")] if GIVEN else [3, Random().randrange(10**6)]
+STEPS, LIVES = 12, (3, 4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.timeout(300)
+def test_after_every_life_the_tables_are_those_of_the_model(
+    seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print(f"TIDEMARK_TEST_SEED={seed}")  # noqa: T201 - a failure must be repeatable
+    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 3)
+    chance, transcript = Random(seed), with_lives(seed)
+    topic = make_topic(transcript.value("partitions"), **ANY_TIMESTAMP)
+    loop = Loop(transcript, broker, topic, tmp_path, max_records=chance.choice([5, 10, 1000]))
+    for number, steps in enumerate(lives_of(transcript)):
+        if number:
+            loop.restart(steps[0])
+        loop.live(steps, in_haste=chance.random() < 0.5)
+    assert_conserved(tmp_path)
+
+
+def with_lives(seed: int) -> Transcript:
+    """The first random transcript from a seed on that has enough of them, and not too many to wait for."""
+    numbers = (seed * 1000 + more for more in range(1000))
+    return next(one for one in (random_transcript(number, STEPS) for number in numbers) if len(lives_of(one)) in LIVES)
