@@ -29,8 +29,8 @@ test: setup ## all tests, with a real Spark and a real Kafka; ARGS=... are passe
 
 # Modules are kept compiled even where the environment says otherwise: it is a third of the time.
 test-fast: export PYTHONDONTWRITEBYTECODE :=
-test-fast: $(SYNCED) ## the tests that need neither a JVM nor a broker, with fewer random examples than `make test`
-	$(RUN) pytest -n auto -m "not jvm and not broker" --hypothesis-profile=quick $(ARGS)
+test-fast: $(SYNCED) ## seconds: no JVM, no broker, nothing slow, and fewer random examples than `make test`
+	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --hypothesis-profile=quick $(ARGS)
 
 chaos: setup ## every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." chooses
 	$(RUN) tests.chaos $(ARGS)

@@ -20,7 +20,7 @@ def played(batches: int, rows: int) -> tuple[list[Run], int]:
 
 @pytest.mark.parametrize("rows", [1, 1_000, 50_000, 250_000])
 def test_files_stay_few_and_no_row_is_written_again_and_again(rows: int) -> None:
-    batches = 5_000
+    batches = 1_500
     runs, rewritten = played(batches, rows)
     assert sum(run.rows for run in runs) == batches * rows
     untouched = batches * rows // levels._MOST_ROWS

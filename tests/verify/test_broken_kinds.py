@@ -8,6 +8,8 @@ import pytest
 from tests.verify.conftest import Copy
 from tests.verify.plant import OF_RESULTS, Rows, add, alter, at, change, drop, sentences
 
+pytestmark = pytest.mark.slow
+
 E = 10**9
 BOUND = "panes and corrections have"
 Break = tuple[str, str, Callable[[Rows], Rows], str]

@@ -11,6 +11,8 @@ from pipeline.verify.laws import verify
 from pipeline.verify.verification import Law
 from tests.verify.conftest import Copy
 
+pytestmark = pytest.mark.slow
+
 
 def whole(warehouse: Path) -> tuple[str, dict[str, Law]]:
     """What is wrong with the tables, and every law."""

@@ -8,6 +8,8 @@ import pytest
 from tests.verify.conftest import Copy
 from tests.verify.plant import OF_RESULTS, Rows, add, alter, at, change, drop, ms, sentences
 
+pytestmark = pytest.mark.slow
+
 E = 10**9
 FIRST = {"window_start": at(0)}
 FIRST_ANN = FIRST | {"user_id": "ann"}

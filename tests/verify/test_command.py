@@ -9,6 +9,8 @@ from pipeline.verify.laws import LAWS
 from tests.verify.conftest import Copy
 from tests.verify.plant import alter, change
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_sound_warehouse_is_exit_code_0_and_a_table(sound: Copy, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", f"--warehouse={sound('page_views')}"]) == 0

@@ -13,6 +13,8 @@ from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, sentences, told
 from tests.verify.site import POLICY, Event, Site, busy
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_kind_of_windows_is_sound(tmp_path: Path) -> None:
     site = busy(tmp_path)
