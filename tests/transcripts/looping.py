@@ -55,7 +55,8 @@ class Loop:
         self._sent = dict.fromkeys(range(transcript.value("partitions")), 0)
         self._cut: dict[str, Any] = {"interval": "0ms", "max_records": max_records}
         self._dead = list[tuple[str, int, str]]()
-        self._totals = list[dict[RowKey, Row]]()
+        self._totals: list[dict[RowKey, Row]] = [{}]
+        """What totals may be: they are written with what came until their turn was there."""
         self.model = Model(transcript)
 
     def live(self, steps: Sequence[Step], *, in_haste: bool) -> None:
@@ -113,7 +114,6 @@ class Loop:
         told, before = self.model.transcript.totals, dict(self.model.totals)
         self._dead += self.model.take(Step((), 0, {}, cut=cut if any(cut.values()) else None))
         if told:
-            # They may be written with what came while they were about to be.
             written = self.model.totals[told.name] is not before.get(told.name)
             now = self.model.totals_of(told)
             self._totals = [now] if written else [*self._totals, now]

@@ -16,12 +16,12 @@ from tests.transcripts.random_transcript import random_transcript
 from tests.transcripts.transcript import Transcript
 
 GIVEN = os.environ.get("TIDEMARK_TEST_SEED")
-SEEDS = [int(one) for one in GIVEN.split(",")] if GIVEN else [3, Random().randrange(10**6)]
+SEEDS = [int(one) for one in GIVEN.split(",")] if GIVEN else [135, Random().randrange(10**6)]
 STEPS, LIVES = 12, (3, 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_after_every_life_the_tables_are_those_of_the_model(
     seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
