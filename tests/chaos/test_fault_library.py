@@ -15,7 +15,7 @@ from tests.chaos.rules import Action, Faults, Rule
 from tests.processes import Process
 from tests.waiting import wait_for
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
 
 PATIENCE_S = 60
 LOG_ENTRY = "table/_delta_log/*.json"
