@@ -1,6 +1,6 @@
 # From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast chaos flink check format bench lock clean
+.PHONY: help setup demo test test-fast chaos soak flink check format bench lock clean
 
 # The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
 PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
@@ -34,6 +34,9 @@ test-fast: $(SYNCED) ## seconds: no JVM, no broker, nothing slow, and fewer rand
 
 chaos: setup ## every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." chooses
 	$(RUN) tests.chaos $(ARGS)
+
+soak: setup ## an hour of a steady stream with a kill every few minutes; ARGS="--minutes 60 --kill-every 3"
+	$(RUN) tests.chaos.soak $(ARGS)
 
 flink: $(SYNCED) $(JAVA) ## let Flink play the transcripts, and keep what it did (needs a JDK; 330 MB at first)
 	$(RUN) tests.flink.play

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from producers.truth import Truth
 from tests.against_truth import Cell, assert_shows, assert_tells_the_truth
+from tests.conservation import assert_conserved
 from tests.warehouse import rows
 
 
@@ -12,7 +13,8 @@ def assert_well(warehouse: Path, truth: Truth) -> None:
     """Hold a warehouse at rest against every law, and against what was sent."""
     corrected = _corrected(warehouse)
     if corrected:
-        # The laws know nothing of corrections; the truth is held with them.
+        assert_conserved(warehouse)
+        # What was corrected was sent too late, and is shown all the same.
         assert_shows(warehouse, truth, corrected)
     else:
         assert_tells_the_truth(warehouse, truth)

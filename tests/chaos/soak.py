@@ -1,0 +1,164 @@
+"""`make soak`: an hour of a steady stream with a kill every few minutes. What it costs must not grow.
+
+At the end the warehouse is held against its laws and against what the producer says that it sent.
+"""
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+
+from deltalake import DeltaTable
+from prometheus_client.parser import text_string_to_metric_families
+from rich.console import Console
+from rich.table import Table
+
+from demo.broker import Broker
+from demo.children import free_port
+from producers.truth import Truth
+from tests.against_truth import assert_tells_the_truth, ledger_version
+from tests.chaos.lives import processes_of
+from tests.processes import Process, producers, tidemark
+from tests.waiting import wait_for
+
+PATIENCE_S = 300
+SAMPLE_S = 20
+RULES = (
+    *("--window.size", "10s", "--time.bound", "2s", "--time.allowed-lateness", "5s", "--time.interval", "200ms"),
+    *("--batch.interval", "500ms"),
+)
+DISORDER = (
+    *("--users", "2000", "--jitter", "1s", "--late-share", "0.01", "--late-after", "30s"),
+    *("--future-share", "0.002", "--malformed-share", "0.005"),
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How the service stood `minute` minutes after the begin."""
+
+    minute: float
+    batch_s: float
+    java_mb: float
+    python_mb: float
+    files: int
+
+
+@dataclass
+class Soak:
+    """The stream, the warehouse and the lives so far."""
+
+    folder: Path
+    where: tuple[str, ...]
+    port: int
+    began: float = field(default_factory=time.monotonic)
+    samples: list[Sample] = field(default_factory=list)
+    starts: list[tuple[float, float]] = field(default_factory=list)
+    """Minute and seconds from each start to its first new batch."""
+
+    @property
+    def warehouse(self) -> Path:
+        return self.folder / "warehouse"
+
+    @property
+    def minute(self) -> float:
+        return (time.monotonic() - self.began) / 60
+
+    def live(self, seconds: float) -> None:
+        """One life, sampled, and its end by SIGKILL."""
+        log, before, began = self.folder / f"life-{len(self.starts)}.log", ledger_version(self.warehouse), self.minute
+        with tidemark(log, "run", *self.where, *RULES, "--metrics.port", str(self.port)) as life:
+            # The row that opens the epoch, and a batch.
+            wait_for(lambda: ledger_version(self.warehouse) >= before + 2 or not life.alive, PATIENCE_S, "a batch")
+            self.starts.append((began, (self.minute - began) * 60))
+            ends = time.monotonic() + seconds
+            while time.monotonic() < ends:
+                assert life.lives_for(min(SAMPLE_S, max(0.0, ends - time.monotonic()))), life.said[-2000:]
+                self.samples.append(self._sample(life))
+            life.kill()
+
+    def _sample(self, life: Process) -> Sample:
+        python = life.popen.pid
+        java = next(iter(processes_of(python, "java")))
+        return Sample(self.minute, self._batch_s(), resident_mb(java), resident_mb(python), files_of(self.warehouse))
+
+    def _batch_s(self) -> float:
+        """Seconds of a batch up to its commit, over this life."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as page:
+            families = {one.name: one for one in text_string_to_metric_families(page.read().decode())}
+        steps = families["tidemark_batch_duration_seconds"].samples
+        sums = [one.value for one in steps if one.name.endswith("_sum") and one.labels["step"] != "publish"]
+        counts = [one.value for one in steps if one.name.endswith("_count") and one.labels["step"] == "fold"]
+        return sum(sums) / max(1.0, sum(counts))
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def files_of(warehouse: Path) -> int:
+    """Files that the newest versions of all tables name."""
+    return sum(len(DeltaTable(str(path)).file_uris()) for path in warehouse.iterdir() if path.is_dir())
+
+
+def ratios(soak: Soak, minutes: float) -> dict[str, float]:
+    """What the last tenth is of the one after ten minutes, or after a sixth of the time."""
+    begin, span = minutes / 6, minutes / 10
+    early = [one for one in soak.samples if begin <= one.minute < begin + 2 * span]
+    late = [one for one in soak.samples if one.minute >= minutes - 2 * span]
+    found = {
+        name: mean(getattr(one, name) for one in late) / mean(getattr(one, name) for one in early)
+        for name in ("batch_s", "java_mb", "python_mb", "files")
+    }
+    first = [seconds for minute, seconds in soak.starts if minute <= begin + 2 * span][1:]
+    last = [seconds for minute, seconds in soak.starts if minute >= minutes - 2 * span]
+    return found | {"start_s": mean(last) / mean(first)}
+
+
+def render(found: dict[str, float], soak: Soak) -> Table:
+    """A row for each."""
+    table = Table("at the end, of what it was after ten minutes", "ratio", title=f"{len(soak.starts)} lives")
+    for name, ratio in found.items():
+        table.add_row(name, f"{ratio:.2f}")
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 1 where something has grown by more than a fifth."""
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--kill-every", type=float, default=3, help="minutes, on the average")
+    parser.add_argument("--rate", type=int, default=2000, help="events per second")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    own = parser.parse_args(arguments)
+    chance, console = random.Random(own.seed), Console()
+    console.print(f"--seed {own.seed}")
+    with tempfile.TemporaryDirectory(prefix="tidemark-soak-") as folder, Broker(Path(folder) / "broker") as broker:
+        broker.create_topic("soak", 4)
+        where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", "soak")
+        soak = Soak(Path(folder), (*where, "--warehouse", f"{folder}/warehouse"), free_port())
+        truth = Path(folder) / "truth.json"
+        sent = ("--rate", str(own.rate), "--truth", str(truth), "--truth-window", "10s")
+        with producers(Path(folder) / "producers.log", "simulate", *where, *DISORDER, *sent) as site:
+            while soak.minute < own.minutes:
+                soak.live(chance.uniform(0.5, 1.5) * own.kill_every * 60)
+            site.popen.terminate()
+            assert site.wait() == 0, site.said
+        with tidemark(Path(folder) / "last.log", "run", *soak.where, *RULES, "--until-caught-up") as last:
+            assert last.wait(PATIENCE_S) == 0, last.said
+        console.print(assert_tells_the_truth(soak.warehouse, Truth.load(truth)))
+        found = ratios(soak, soak.minute)
+        console.print(render(found, soak))
+    return int(any(ratio > 1.2 for ratio in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
