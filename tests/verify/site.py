@@ -24,7 +24,7 @@ from pipeline.time.batch import EPOCH, LedgerRow
 from pipeline.time.calendar import Calendar
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
-from pipeline.time.lives import Dues, States
+from pipeline.time.lives import States
 from pipeline.time.report import Report, cutoffs
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
@@ -140,12 +140,13 @@ class Site:
         )
         step = lives.moved(self.number, {row["pane_start"] for row in rows}, before, after)
         dues, self.states = lives.after_batch(self.states, step)
-        if publish:
-            self._publish(dues)
-        return self
+        self.dues = dues
+        return self.publish_again() if publish else self
 
-    def _publish(self, dues: Dues) -> None:
-        self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
+    def publish_again(self) -> "Site":
+        """Publishes what the last batch made due, perhaps once more."""
+        self.publication.publish({name: due for name, due in self.dues.items() if due}, self.number)
+        return self
 
     def compact(self) -> "Site":
         """Sweeps and compacts the panes."""

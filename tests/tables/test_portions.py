@@ -1,0 +1,58 @@
+"""A long backlog is published in portions: a few statements and commits instead of one without an end."""
+
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from pipeline.tables import publication
+from pipeline.verify.laws import verify
+from tests.crash.store_faults import Refusal, refusing
+from tests.verify.site import Event, Site
+from tests.warehouse import rows
+
+NAMES = ("page_views", "pages", "days", "landings", "readers")
+pytestmark = pytest.mark.slow
+
+
+def played(warehouse: Path) -> Site:
+    """Many windows that fire in one batch."""
+    site = Site(warehouse).open()
+    site.batch(*(Event(minute, user) for minute in range(0, 60, 4) for user in ("ann", "bob")))
+    return site.batch(Event(200))
+
+
+def shown(warehouse: Path) -> dict[str, list[str]]:
+    return {name: sorted(map(str, rows(warehouse, name))) for name in NAMES}
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publication, "_MANY_PANES", 1)
+    monkeypatch.setattr(publication, "_MANY_ROWS", 3)
+
+
+@pytest.mark.usefixtures("_small")
+def test_in_portions_the_tables_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(tmp_path / "portions")
+    monkeypatch.undo()
+    played(tmp_path / "whole")
+    assert shown(tmp_path / "portions") == shown(tmp_path / "whole")
+    versions = [DeltaTable(str(tmp_path / name / "page_views")).version() for name in ("portions", "whole")]
+    assert versions[0] >= versions[1] + 2
+    assert not verify(str(tmp_path / "portions")).breaches
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_publication_that_failed_between_two_portions_is_made_up_for_and_shows_nothing_twice(tmp_path: Path) -> None:
+    site = Site(tmp_path).open()
+    site.batch(*(Event(minute, user) for minute in range(0, 60, 4) for user in ("ann", "bob")), publish=False)
+    refusal = Refusal("page_views", "window_end < '2024-05-01T12:40:00+00:00'")
+    with refusing(tmp_path, [refusal]), pytest.raises(DeltaError):
+        site.publish_again()
+    assert 0 < len(rows(tmp_path, "page_views")) < 10
+    site.publish_again()
+    found = rows(tmp_path, "page_views")
+    assert len({(row["user_id"], row["window_start"]) for row in found}) == len(found)
+    assert not verify(str(tmp_path)).breaches
