@@ -15,7 +15,6 @@ from pipeline.tables.layout import check_made_as
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.results import published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
-from pipeline.time import rules
 from pipeline.time.batch import EPOCH
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
@@ -65,8 +64,10 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     batches = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
     dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(batches, c.BATCH, "left_semi")
     events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
-    horizons = {report.name: _final(settings.warehouse, report) for report in policy.reports}
-    judges = {epoch: opening.policy for epoch, opening in Ledger(settings.warehouse).openings().items()}
+    ledger = Ledger(settings.warehouse)
+    reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
+    horizons = {report.name: _final(settings.warehouse, report, reached) for report in policy.reports}
+    judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
     return [
         row
         for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
@@ -92,9 +93,9 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
     return events
 
 
-def _final(warehouse: str, report: Report) -> int:
-    """Windows that end no later are closed and published for the last time. Totals never are: any time will do."""
-    return rules.NEVER if isinstance(report.windows, Totals) else published(warehouse, report).closed_until
+def _final(warehouse: str, report: Report, reached: int) -> int:
+    """Windows that end no later are closed and published for the last time; to totals belongs what has been reached."""
+    return reached if isinstance(report.windows, Totals) else published(warehouse, report).closed_until
 
 
 def _added(event: Row, report: Report, horizon: int) -> list[Row]:

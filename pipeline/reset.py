@@ -53,7 +53,7 @@ def reset_watermark(arguments: Sequence[str]) -> int:
     if own.yes:
         apply_reset(own.warehouse, plan)
     done = "is put back" if own.yes else "would be put back; say --yes to do it"
-    Console().print(f"The watermark of {own.warehouse} {done}: from {was} to {will}.")
+    Console().print(f"The watermark of {own.warehouse} {done}: from {was} to {will}.", soft_wrap=True)
     return 0
 
 

@@ -82,15 +82,15 @@ def _estimated(users: int) -> Expected:
 def _users(it: Periodic) -> dict[tuple[Any, ...], Expected]:
     """The number of users is exact; where it is small enough, so is what a sketch of them says."""
     cell_of = ", ".join(it.cell)
-    users = f"SELECT {cell_of}, user_id FROM placed {_where(it)}"
+    users = f"SELECT {cell_of}, user_id AS seen FROM placed {_where(it)}"
     if added := sql.corrections(it.tables, it.shown):
         users += (
-            f" UNION ALL SELECT {cell_of}, user_id FROM ({added}) AS added "
+            f" UNION ALL SELECT {cell_of}, user_id AS seen FROM ({added}) AS added "
             f"JOIN windows ON start_ms = a AND end_ms = b WHERE has_panes = 1 AND {it.is_whole()}"
         )
     rows = it.tables.ask(
-        f"{_begin(it)} SELECT {cell_of}, count(DISTINCT user_id) AS users, CASE WHEN count(DISTINCT user_id) <= "
-        f"{_EXACT_UP_TO} THEN array_agg(DISTINCT user_id) END AS few FROM ({users}) AS users GROUP BY {cell_of}"
+        f"{_begin(it)} SELECT {cell_of}, count(DISTINCT seen) AS users, CASE WHEN count(DISTINCT seen) <= "
+        f"{_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few FROM ({users}) AS users GROUP BY {cell_of}"
     )
     return {
         _key(row, it): (row["users"], int(row["users"] * _ERROR))
@@ -103,9 +103,9 @@ def _users(it: Periodic) -> dict[tuple[Any, ...], Expected]:
 def _corrected(it: Periodic) -> dict[tuple[Any, ...], list[str]]:
     users: dict[tuple[Any, ...], list[str]] = {}
     if added := sql.corrections(it.tables, it.shown):
-        rows = it.tables.ask(f"SELECT {', '.join(it.cell)}, user_id FROM ({added}) AS added")
+        rows = it.tables.ask(f"SELECT {', '.join(it.cell)}, user_id AS seen FROM ({added}) AS added")
         for row in rows.to_pylist():
-            users.setdefault(_key(row, it), []).append(row[c.USER_ID])
+            users.setdefault(_key(row, it), []).append(row["seen"])
     return users
 
 

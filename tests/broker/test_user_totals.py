@@ -9,6 +9,7 @@ import pytest
 
 from pipeline import upkeep
 from pipeline.app import open_service
+from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
@@ -52,6 +53,7 @@ def test_totals_are_those_of_all_counted_events(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(levels, "_MANY", 2)
     topic, steps = make_topic(1, **ANY_TIMESTAMP), stream(seed=5)
     settings = settings_of(
         broker, topic, tmp_path, time=TIME, window={"size": "10s"}, totals={"gap": "7s", "every": "10s"}
@@ -77,6 +79,7 @@ def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_g
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restart: bool
 ) -> None:
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(levels, "_MANY", 2)
     topic, steps = make_topic(1, **ANY_TIMESTAMP), [[event("ann", time)] for time in (5_000, 15_000, 25_000)]
     sessions = {"keys": ["user_id"], "window": {"gap": "30s"}}
     settings = settings_of(
