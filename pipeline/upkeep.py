@@ -20,7 +20,7 @@ class Upkeep:
 
     def due_after(self, batch: Batch) -> bool:
         """Whether it is time to look, by the number of batches in this epoch."""
-        return batch.number % _EVERY_BATCHES == 1
+        return batch.number % _EVERY_BATCHES == 1 % _EVERY_BATCHES
 
     def __call__(self, batch: Batch) -> None:
         """Does what is needed. Raises DeltaError or OSError where the store refuses."""

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline import upkeep
 from pipeline.app import open_service
+from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
@@ -33,6 +34,7 @@ def test_every_table_is_the_same_with_and_without(
 ) -> None:
     plain = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "plain", restart=False)
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(levels, "_MANY", 2)
     compacted = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "compacted", restart=True)
     for name in REPORTS:
         assert shown(compacted, name) == shown(plain, name), name

@@ -12,6 +12,7 @@ from pipeline import upkeep
 from pipeline.app import open_service
 from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
+from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.crash.store_faults import Refusal, refusing
 from tests.kafka_cluster import Cluster
@@ -52,6 +53,7 @@ def late(
 ) -> Iterator[Settings]:
     """Three events came too late; panes are compacted after every batch."""
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(levels, "_MANY", 2)
     totals = {"gap": "5s", "every": "10s"}
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, time=TIME, reports=REPORTS, totals=totals)

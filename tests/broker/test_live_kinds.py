@@ -8,6 +8,7 @@ from pipeline import upkeep
 from pipeline.app import open_service
 from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
+from pipeline.tables import levels
 from tests.kafka_cluster import Cluster
 from tests.live_views import READERS, cells
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
@@ -48,6 +49,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request:
     settings = settings_of(broker, topic, tmp_path_factory.mktemp("live"), time=TIME, reports=REPORTS)
     with pytest.MonkeyPatch.context() as patch, open_service(settings, now=Clock()) as service:
         patch.setattr(upkeep, "_EVERY_BATCHES", request.param)
+        patch.setattr(levels, "_MANY", 2)
         for step in steps:
             send(broker.bootstrap_servers, topic, step)
             service.drain()

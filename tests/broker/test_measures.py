@@ -12,6 +12,7 @@ from pipeline import upkeep
 from pipeline.app import open_service
 from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
+from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
@@ -37,6 +38,7 @@ def settings(
 ) -> Iterator[Settings]:
     """Windows of 10 s; the watermark comes to 24, 24, 90 s."""
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", request.param)
+    monkeypatch.setattr(levels, "_MANY", 2)
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)
     steps = [

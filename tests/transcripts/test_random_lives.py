@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from pipeline import upkeep
+from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP
@@ -30,6 +31,7 @@ def test_after_every_life_the_tables_are_those_of_the_model(
     seed = Random().randrange(1, 10**6) if seed == ANY else seed
     print(f"TIDEMARK_TEST_SEED={seed}")  # noqa: T201 - a failure must be repeatable
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 3)
+    monkeypatch.setattr(levels, "_MANY", 2)
     chance, transcript = Random(seed), with_lives(seed)
     topic = make_topic(transcript.value("partitions"), **ANY_TIMESTAMP)
     loop = Loop(transcript, broker, topic, tmp_path, max_records=chance.choice([5, 10, 1000]))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import upkeep
+from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP
@@ -54,6 +55,7 @@ def test_the_service_agrees_with_the_model_on_transcripts_that_nobody_wrote(
 ) -> None:
     """Settings, reports, events, partitions, cuts, pauses and restarts by chance; upkeep after every second batch."""
     monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 2)
+    monkeypatch.setattr(levels, "_MANY", 2)
     transcript = random_transcript(seed)
     play(transcript, broker, make_topic(transcript.value("partitions"), **ANY_TIMESTAMP), tmp_path)
 
