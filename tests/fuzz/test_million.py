@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from pipeline.app import open_service
 from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
@@ -21,12 +23,13 @@ HEAP_RATIO = 1.25
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"k" * 300)
 
 
+@pytest.mark.timeout(900)
 def test_a_million_broken_records_are_each_counted_or_a_dead_letter_as_their_bytes_tell_and_the_heap_stays_flat(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     topic, sent, heap = make_topic(partitions=PARTITIONS), {}, []
     # Nothing is ever too late, so that a verdict does not depend on how the stream was cut into batches.
-    settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
+    settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"}, dead_letters={"limit": 1})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
     bulk, good = Bulk(broker.bootstrap_servers, topic, PARTITIONS, NOW), [*seeds(), *corpus().values()]
     with open_service(settings) as service:
