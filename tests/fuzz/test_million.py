@@ -18,8 +18,12 @@ from tests.kafka_cluster import Cluster
 from tests.services import settings_of
 
 PARTS, PER_PART, PARTITIONS = 5, 200_000, 4
-HEAP_RATIO = 1.25
-"""How much more may live on the heap after the last part than after the first."""
+HEAP_RATIO = 1.5
+"""How much more may live on the heap after the last part than after the first.
+
+Measured 75, 80, 85, 91 and 96 MB: each part is a query of its own, of which Spark keeps some. A record that was kept
+would be 40 MB a part.
+"""
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"k" * 300)
 
 
