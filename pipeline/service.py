@@ -64,9 +64,9 @@ class Service:
                     _refuse_flood(batch, after)
                     with self._parts.timed("write_ahead"):
                         self._write_ahead(folded, batch)
-                self._commit(batch, after)
+                committed_at = self._commit(batch, after)
                 self._publish(batch)
-                self._observe(batch)
+                self._observe(batch, committed_at)
 
     def tick(self) -> None:
         """A batch of nothing, for what time alone does to idleness and watermark. Raises likewise."""
@@ -77,9 +77,9 @@ class Service:
                     self._progress = after
                     self._parts.observer.settled(batch.after)
                     return
-                self._commit(batch, after)
+                committed_at = self._commit(batch, after)
                 self._publish(batch)
-                self._observe(batch)
+                self._observe(batch, committed_at)
 
     def flush(self, patience_s: float | None = None) -> None:
         """Returns when all that was committed is published. Raises what made that fail."""
@@ -126,12 +126,14 @@ class Service:
                 statistics = [Statistic(*row) for row in self._plan.statistics(rows, now).collect()]
             yield Folded(rows, self._plan.groupings, statistics, now)
 
-    def _commit(self, batch: Batch, after: Progress) -> None:
-        """Step 3: the batch counts from here on, and so does what it led to."""
+    def _commit(self, batch: Batch, after: Progress) -> int:
+        """Step 3: the batch counts from here on, and so does what it led to; the time that the ledger has of it."""
+        committed_at = self._parts.now()
         with self._parts.timed("commit"):
-            self._parts.ledger.commit(batch.ledger_rows(self._parts.now()))
+            self._parts.ledger.commit(batch.ledger_rows(committed_at))
         self._progress = after
         self.committed += 1
+        return committed_at
 
     def _publish(self, batch: Batch) -> None:
         """Step 4, beside the batches that follow."""
@@ -140,9 +142,9 @@ class Service:
         if self._upkeep.due_after(batch):
             self._publisher.afterwards(lambda: self._upkeep(batch))
 
-    def _observe(self, batch: Batch) -> None:
+    def _observe(self, batch: Batch, committed_at: int) -> None:
         """Step 5: metrics and the mirrored offsets, from what was committed."""
-        self._parts.observer.committed(batch, self._parts.now())
+        self._parts.observer.committed(batch, committed_at)
         self._parts.mirror.commit(batch.after.positions)
         self._parts.ledger.tidy()
 
