@@ -95,7 +95,7 @@ def test_a_loop_whose_store_refuses_again_and_again_loses_nothing(
                 assert ended.wait(PATIENCE_S), "the loop goes on though its store refuses"
     with open_service(settings) as service:
         service.drain()
-    assert assert_conserved(tmp_path).counted == sent
+    assert assert_conserved(tmp_path).records == sent  # some may be too late: the clock of a slow machine goes on
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import service as service_module
+from pipeline import write_ahead
 from pipeline.app import open_service
 from pipeline.frames.outputs import LETTER_BYTES
 from producers.encode import encode_one, header
@@ -43,7 +43,7 @@ def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_whoever_writes_th
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(service_module, "LETTER_BYTES", letter_bytes)
+    monkeypatch.setattr(write_ahead, "LETTER_BYTES", letter_bytes)
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
