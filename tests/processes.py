@@ -12,13 +12,12 @@ from types import TracebackType
 from typing import Self
 
 from demo.tether import tethered
+from tests.class_archive import brief_driver
 
 STOP_S = 90
-BRIEF_JVM = "-XX:TieredStopAtLevel=1"
-"""For a life of seconds: compiling it well costs more than it gives."""
 # A test machine runs a broker, producers and other tests beside it.
 SMALL_DRIVER = {
-    "TIDEMARK_SPARK__CONF": json.dumps({"spark.driver.memory": "1g", "spark.driver.defaultJavaOptions": BRIEF_JVM})
+    "TIDEMARK_SPARK__CONF": json.dumps({"spark.driver.memory": "1g", "spark.driver.defaultJavaOptions": brief_driver()})
 }
 
 

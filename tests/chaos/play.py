@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from demo.broker import Broker
 from tests.against_truth import ledger_version
 from tests.chaos.faults import Fault, Need
@@ -17,9 +19,9 @@ from tests.chaos.rules import Action
 from tests.chaos.scene import PATIENCE_S, Scene
 from tests.chaos.site import SILENCE, WINDOW, Site
 from tests.chaos.verdict import assert_well
+from tests.class_archive import BRIEF_JVM, brief_driver
 from tests.cluster.standalone import HOST, standalone_cluster
 from tests.kafka_cluster import Cluster
-from tests.processes import BRIEF_JVM
 from tests.waiting import wait_for
 from tests.warehouse import rows
 
@@ -27,6 +29,9 @@ FIRST_COMMITS = 4
 RECOVERED = 2
 """The first commit after a fault is of the batch that was in hand, or opens an epoch; the next one is new work."""
 FURTHER = 2
+MANY_FILES = 70
+"""More than upkeep leaves alone."""
+GROWTH_S = 600
 RULES = (
     *("--window.size", WINDOW, "--time.bound", "1s", "--time.allowed-lateness", "1s", "--time.interval", "200ms"),
     *("--batch.interval", "200ms", "--metrics.port", "0"),
@@ -35,7 +40,7 @@ ON_A_CLUSTER = {
     "spark.driver.memory": "1g",
     "spark.driver.host": HOST,
     "spark.executor.memory": "600m",
-    "spark.driver.defaultJavaOptions": BRIEF_JVM,
+    "spark.driver.defaultJavaOptions": brief_driver(),
     "spark.executor.defaultJavaOptions": BRIEF_JVM,
 }
 
@@ -145,10 +150,14 @@ def _approach(scene: Scene, strike: Strike) -> None:
     if point.approach is Approach.START:
         _leave_a_void_batch(scene)
         scene.victim = lives.start(rules)
+    if point.approach is Approach.GROWN:
+        lives.wait_for(lambda: _is_grown(lives.warehouse), GROWTH_S, "many small files")
+        lives.now.process.kill()
+        scene.victim = lives.start(rules)
     if point.approach is Approach.CORRECT:
         lives.wait_for(lambda: _has_late(lives.warehouse), PATIENCE_S, "a too-late event")
         scene.victim = scene.corrector = lives.command("correct", "correct", rules=rules)
-    wait_for(lambda: scene.reached() or scene.subject.ended is not None, point.patience_s, "the point")
+    wait_for(lambda: scene.reached() or scene.subject.ended is not None, PATIENCE_S, "the point")
     assert scene.reached(), f"it ended before the point: {last_words(scene.subject.process)}"
 
 
@@ -163,6 +172,13 @@ def _has_late(warehouse: Path) -> bool:
     """Whether a correction would find something: a dead letter of a batch, and windows that were published."""
     late = any(row["reason"] == "too_late" for row in rows(warehouse, "dead_letters"))
     return late and ledger_version(warehouse) > FIRST_COMMITS and bool(rows(warehouse, "page_views"))
+
+
+def _is_grown(warehouse: Path) -> bool:
+    """Whether a start would find small files to merge."""
+    return (
+        ledger_version(warehouse) > MANY_FILES and len(DeltaTable(warehouse / "dead_letters").file_uris()) > MANY_FILES
+    )
 
 
 def _finish(scene: Scene, corrector: Command) -> None:

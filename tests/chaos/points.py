@@ -17,6 +17,8 @@ class Approach(Enum):
     """The service takes batches."""
     START = auto()
     """It starts on a warehouse in which a killed life has left a void batch."""
+    GROWN = auto()
+    """It starts on a warehouse of many small files, and looks after them behind its first batch."""
     CORRECT = auto()
     """`tidemark correct` runs beside it."""
 
@@ -39,7 +41,6 @@ class Point:
     at: Call
     before: Call | None = None
     approach: Approach = Approach.AT_WORK
-    patience_s: float = 180
 
     def rules(self, action: Action, error: int = 0) -> list[Rule]:
         """The rules under which something happens here once: rule `point`."""
@@ -70,13 +71,13 @@ POINTS = (
         "in-compaction",
         "the commit of compacted panes",
         Call("link", "panes/_delta_log/*.json", text='"remove"'),
-        patience_s=600,
+        approach=Approach.GROWN,
     ),
     Point(
         "in-upkeep",
         "the commit of a table's merged files",
         Call("link", "*/_delta_log/*.json", text='"operation":"OPTIMIZE"'),
-        patience_s=600,
+        approach=Approach.GROWN,
     ),
     Point(
         "in-correct",

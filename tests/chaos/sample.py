@@ -9,11 +9,17 @@ from tests.chaos.points import POINTS
 
 SHORT_MINUTE_S = 5
 _CELLS = {
-    "the_writes_of_a_batch": (
+    "a_store_and_lives_that_fail": (
         ("in-publication", "io-error"),
         ("in-commit", "lie"),
         ("after-writes", "io-error-minute"),
         ("between-writes", "kill"),
+        ("in-correct", "lie"),
+        ("before-publication", "terminate"),
+        ("in-cleaning", "disk-full"),
+        ("in-commit", "second-service"),
+        ("in-compaction", "io-error"),
+        ("in-upkeep", "kill-java"),
     ),
     "a_broker_that_comes_and_goes": (
         ("after-fold", "freeze-broker"),
@@ -21,13 +27,6 @@ _CELLS = {
         ("between-writes", "add-partition"),
     ),
     "executors": (("after-fold", "kill-executor"),),
-    "lives_that_end": (
-        ("before-publication", "terminate"),
-        ("in-cleaning", "disk-full"),
-        ("in-commit", "second-service"),
-    ),
-    "a_correction_beside_it": (("in-correct", "lie"),),
-    "upkeep": (("in-compaction", "io-error"), ("in-upkeep", "kill-java")),
 }
 _POINTS = {point.name: point for point in POINTS}
 _FAULTS = {fault.name: fault for fault in FAULTS}

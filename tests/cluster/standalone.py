@@ -13,7 +13,8 @@ from typing import Any
 import pyspark
 
 from pipeline.java import find_java
-from tests.processes import BRIEF_JVM, Process
+from tests.class_archive import BRIEF_JVM
+from tests.processes import Process
 from tests.waiting import wait_for
 
 SPARK_HOME = Path(pyspark.__file__).parent

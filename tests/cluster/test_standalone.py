@@ -10,9 +10,10 @@ import pytest
 from producers.cli import main as produce
 from producers.truth import Truth
 from tests.against_truth import assert_tells_the_truth, ledger_version
+from tests.class_archive import BRIEF_JVM
 from tests.cluster.standalone import HOST, standalone_cluster
 from tests.kafka_cluster import Cluster as Kafka
-from tests.processes import BRIEF_JVM, Process
+from tests.processes import Process
 from tests.waiting import wait_for
 from tests.warehouse import rows
 

@@ -1,16 +1,24 @@
-"""Some cells of the fault matrix, so that every point and every fault is met: lives that end, and what runs beside."""
+"""Some cells of the fault matrix, so that every point and every fault is met: faults of the broker and of executors."""
 
 from pathlib import Path
 
 import pytest
 
+from tests.chaos.faults import FAULTS
 from tests.chaos.library import why_not
 from tests.chaos.play import Play, perform
+from tests.chaos.points import POINTS
 from tests.chaos.sample import sample
 from tests.kafka_cluster import Cluster
 
-HERE = sample("lives_that_end", "a_correction_beside_it", "upkeep")
+HERE = sample("a_broker_that_comes_and_goes", "executors")
 NO_FAULTS = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+
+
+def test_every_point_and_every_fault_is_in_the_sample() -> None:
+    strikes = [strike for play in sample().values() for strike in play.strikes]
+    assert {strike.point.name for strike in strikes} == {point.name for point in POINTS}
+    assert {strike.fault.name for strike in strikes} == {fault.name for fault in FAULTS}
 
 
 @NO_FAULTS
