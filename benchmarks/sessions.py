@@ -17,6 +17,7 @@ from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.write import Appender
 from pipeline.time import lives
 from pipeline.time.batch import EPOCH
+from pipeline.time.lateness import closed_until
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.states import SessionState
@@ -78,7 +79,7 @@ def _rows(number: int, rows: int) -> pa.Table:
         c.USER_ID: [f"user-{user}" for user in users],
     }
     same = {c.BATCH: EPOCH + number, c.WATERMARK: _watermark(number - 1), c.CLICKS: 0, c.LATE_EVENTS: 0}
-    same |= {c.CLOSED_UNTIL: REPORT.closed_until(_watermark(number - 1))}
+    same |= {c.CLOSED_UNTIL: closed_until(REPORT, _watermark(number - 1))}
     fixed = {name: pa.repeat(pa.scalar(value), rows) for name, value in {**same, c.REPORT: REPORT.name}.items()}
     empty = {name: pa.nulls(rows) for name in PANES.schema.names}
     return pa.table({**empty, **fixed, **{name: pa.array(values) for name, values in told.items()}})

@@ -11,7 +11,8 @@ from pipeline.frames.groupings import groupings
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time.batch import EPOCH
-from pipeline.time.report import Periodic, too_late_at
+from pipeline.time.lateness import too_late_at
+from pipeline.time.report import Periodic
 from pipeline.time.sessions import Sessions
 from pipeline.time.tradeoff import Ahead, History, Step
 from pipeline.time.verdicts import Policy, Strategy, TimeOf, Verdict

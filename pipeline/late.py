@@ -15,6 +15,7 @@ from pipeline.tables.layout import check_made_as
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.results import published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from pipeline.time import lateness
 from pipeline.time.batch import EPOCH
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
@@ -101,12 +102,12 @@ def _final(warehouse: str, report: Report, reached: int) -> int:
 def _added(event: Row, report: Report, horizon: int) -> list[Row]:
     """What an event adds to a report: a row for each window that it missed; none if one of them is still to close."""
     windows = list(_missed(event, report))
-    if not event[f"{BELONGS}{report.name}"] or any(end > horizon for _, end in windows):
+    if not event[f"{BELONGS}{report.name}"] or not all(lateness.is_closed(end, horizon) for _, end in windows):
         return []
     click = event[c.EVENT_TYPE] == "click"
     keys = {key: event[key] for key in {*report.grouped_by}}
     told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
-    added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, "closed_until": horizon}
+    added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: horizon}
     fixed = {c.REPORT: report.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}
     return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in windows]
 
@@ -115,7 +116,8 @@ def _missed(event: Row, report: Report) -> Iterator[tuple[int, int]]:
     """The windows of a report in which an event did not count when it came."""
     for start, end in _windows(event[c.TIME], report):
         # Totals take what any other report takes.
-        counted = isinstance(report.windows, Totals) or end > report.closed_until(event[c.WATERMARK])
+        missed = lateness.is_closed(end, lateness.closed_until(report, event[c.WATERMARK]))
+        counted = isinstance(report.windows, Totals) or not missed
         if event[c.REASON] != "partly_late" or not counted:
             yield start, end
 

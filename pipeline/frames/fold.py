@@ -18,9 +18,8 @@ from pipeline.frames import columns as c
 from pipeline.frames.decode import decoded, fields
 from pipeline.frames.groupings import Groupings, groupings
 from pipeline.frames.judge import check_of, readable, time_of
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.checks import Check
-from pipeline.time.report import cutoffs
 from pipeline.time.verdicts import Policy
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
@@ -81,7 +80,7 @@ class Fold:
         Columns: the grouping key, `records`, `clicks`, `max_event_time` (of what may move the watermark), `oldest`
         (lowest Kafka timestamp) and, for sessions, `first_time` and `last_time`.
         """
-        too_late, partly_late = cutoffs(self._reports, known.watermark)
+        too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
         told = {
             c.WATERMARK: rules.NO_WATERMARK if known.watermark is None else known.watermark,
             _TOO_LATE: too_late,
@@ -144,7 +143,8 @@ class Fold:
 
 def _late(policy: Policy, time: Column) -> dict[Check, Column]:
     """The checks against the cutoffs; where no event can be late for some windows only, one is enough."""
-    checks = {Check.TOO_LATE: time < F.col(_TOO_LATE), Check.PARTLY_LATE: time < F.col(_PARTLY_LATE)}
+    froms = {Check.TOO_LATE: _TOO_LATE, Check.PARTLY_LATE: _PARTLY_LATE}
+    checks = {check: lateness.is_too_late(time, F.col(name)) for check, name in froms.items()}
     kinds = {(report.windows, report.allowed_lateness_ms, report.closed_before_ms) for report in policy.reports}
     if len(kinds) == 1 and not policy.reports[0].has_overlap:
         del checks[Check.PARTLY_LATE]

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from math import gcd
 
 from pipeline.frames import columns as c
+from pipeline.time import lateness
 from pipeline.time.counts import Counts
+from pipeline.time.lateness import Sql
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 
@@ -72,10 +74,10 @@ def conditions(report: Report) -> tuple[set[str], set[str]]:
 
 
 def _fired(sessions: Sessions) -> str:
-    return f"{c.TIME} + {sessions.gap_ms} <= {c.WATERMARK}"
+    return str(lateness.has_fired(Sql(c.TIME) + sessions.gap_ms, Sql(c.WATERMARK)))
 
 
 def _closed(report: Report) -> str:
     assert isinstance(report.windows, Sessions)  # noqa: S101 - for the type checker
-    closed_until = f"greatest({c.WATERMARK} - {report.allowed_lateness_ms}, {report.closed_before_ms})"
-    return f"{c.TIME} + {report.windows.gap_ms} <= {closed_until}"
+    own_end = Sql(c.TIME) + report.windows.gap_ms
+    return str(lateness.is_closed(own_end, lateness.closed_until_sql(report, c.WATERMARK)))

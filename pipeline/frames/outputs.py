@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pipeline.frames import columns as c
 from pipeline.frames.groupings import KEYS, Groupings
 from pipeline.sketches import sketch_of
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.calendar import Calendar
 from pipeline.time.checks import DETAILS, Check, reason_of
 from pipeline.time.counts import Counts
@@ -58,7 +58,7 @@ def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, wate
         c.BATCH: _same(batch, rows),
         c.REPORT: _same(report.name, rows),
         c.WATERMARK: _same(frontier, rows),
-        c.CLOSED_UNTIL: _same(report.closed_until(watermark), rows),
+        c.CLOSED_UNTIL: _same(lateness.closed_until(report, watermark), rows),
     }
     nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
     windows = _windows(rows[c.PANE_START], report.windows) if isinstance(report.windows, Calendar) else {}
@@ -122,7 +122,7 @@ def _belongs(report: Report, groups: Groupings, watermark: int | None) -> pc.Exp
         mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(report)))
     if not isinstance(report.windows, Periodic):
         return mine  # of sessions a flag tells which events are late, and for count windows none is
-    return mine & (pc.field(c.PANE_START) >= report.cutoff(watermark))
+    return mine & ~lateness.is_too_late(pc.field(c.PANE_START), lateness.in_time_from(report, watermark))
 
 
 def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:

@@ -19,7 +19,8 @@ from pipeline.tables.results import committed, published
 from pipeline.tables.schemas import COMPACTION_APP, PANES
 from pipeline.tables.swap import attempt
 from pipeline.tables.write import refuse_if_fenced
-from pipeline.time.report import Periodic, Report, cutoffs
+from pipeline.time import lateness
+from pipeline.time.report import Periodic, Report
 
 _RETRIES: Final = 5
 _log = structlog.get_logger()
@@ -61,7 +62,7 @@ class Compaction:
     def _others(self, report: Report, runs: Sequence[Run], final: int, batch: int, watermark: int | None) -> None:
         """Sessions, counts and totals, of which only all that there is tells what can still change."""
         if worth_settling(runs):
-            cutoff, _ = cutoffs(self._reports, watermark)
+            cutoff, _ = lateness.cutoffs(self._reports, watermark)
             rows = merging.settled(report, runs[-1].last, self._table, self._warehouse, final, cutoff)
             self._put(report, runs, rows, batch)
         elif some := worth_merging(runs[1:]):

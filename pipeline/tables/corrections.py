@@ -19,6 +19,8 @@ from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.results import moment, utc
 from pipeline.tables.schemas import CORRECTIONS, open_table, result_of
 from pipeline.tables.swap import attempt, swap
+from pipeline.time import lateness
+from pipeline.time.lateness import Sql
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
@@ -72,7 +74,8 @@ class Corrections:
 
 def _apply(table: DeltaTable, report: Report, rows: Sequence[Row]) -> bool:
     """Replaces the windows that the corrections change; False if somebody else wrote them meanwhile."""
-    closed = f"({_changed(rows, report)}) AND {c.WINDOW_END} <= '{utc(max(row['closed_until'] for row in rows))}'"
+    closed_until = Sql(f"'{utc(max(row[c.CLOSED_UNTIL] for row in rows))}'")
+    closed = f"({_changed(rows, report)}) AND {lateness.is_closed(Sql(c.WINDOW_END), closed_until)}"
     schema = result_of(report).schema
     query = QueryBuilder().register("it", table).execute(f"SELECT * FROM it WHERE {closed}")  # noqa: S608 - ours
     shown = pa.table(query).select(schema.names).cast(schema).to_pylist()

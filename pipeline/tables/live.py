@@ -11,8 +11,9 @@ from pipeline.tables.engines import Engine
 from pipeline.tables.layout import made_as
 from pipeline.tables.live_windows import placed
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.counts import Counts
+from pipeline.time.lateness import Sql
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 
@@ -77,8 +78,9 @@ def _state(report: Report, engine: Engine, *, corrected: bool) -> str:
     if isinstance(report.windows, Counts):
         return "'closed'"
     is_corrected = "done_start IS NOT NULL" if corrected else "false"
-    closed = engine.time(f"now.watermark - {report.allowed_lateness_ms}")
-    return f"CASE WHEN {is_corrected} THEN 'corrected' WHEN window_end <= {closed} THEN 'closed' ELSE 'fired' END"
+    closed_until = engine.time(f"{lateness.closed_until_sql(report, 'now.watermark')}")
+    is_closed = lateness.is_closed(Sql(c.WINDOW_END), Sql(closed_until))
+    return f"CASE WHEN {is_corrected} THEN 'corrected' WHEN {is_closed} THEN 'closed' ELSE 'fired' END"
 
 
 def _corrections(report: Report, warehouse: str, engine: Engine) -> str:

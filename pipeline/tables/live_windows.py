@@ -3,9 +3,11 @@
 from typing import Final
 
 from pipeline.errors import SetUpError
+from pipeline.time import lateness
 from pipeline.time.calendar import Calendar
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
+from pipeline.time.lateness import Sql
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 
@@ -42,6 +44,8 @@ _COUNTS: Final = """numbered AS (
   FROM numbered
 )"""
 
+_IS_OPEN: Final = str(~lateness.has_fired(Sql("end_ms"), Sql("frontier")))
+
 
 def placed(report: Report) -> tuple[str, str]:
     """SQL after `WITH parts AS (…),`: `windowed`, the parts with `start_ms` and `end_ms` of each of their windows.
@@ -50,11 +54,11 @@ def placed(report: Report) -> tuple[str, str]:
     """
     windows = report.windows
     if isinstance(windows, Grid):
-        return _grid(windows), "end_ms > pane_start AND end_ms > frontier"
+        return _grid(windows), f"end_ms > pane_start AND {_IS_OPEN}"
     if isinstance(windows, Calendar):
-        return _CALENDAR, "end_ms > frontier"
+        return _CALENDAR, _IS_OPEN
     if isinstance(windows, Sessions):
-        return _sessions(report, windows), "end_ms > frontier"
+        return _sessions(report, windows), _IS_OPEN
     if isinstance(windows, Counts):
         return _counts(report, windows), f"events < {windows.size}"
     raise SetUpError(f"report {report.name} has no windows that could be open: its table has all there is to see")

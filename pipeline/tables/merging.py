@@ -13,8 +13,9 @@ from pipeline.tables.results import values
 from pipeline.tables.schemas import PANES
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.total_results import TotalResults
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.counts import Counts
+from pipeline.time.lateness import Sql
 from pipeline.time.report import Periodic, Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
@@ -28,8 +29,8 @@ SELECT report, pane_start, user_id, page_url, event_type, max(batch) AS batch, s
   max(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms
 FROM ({parts}) AS parts JOIN (VALUES {firsts}) AS firsts (pane, first_end) ON pane_start = pane
 GROUP BY report, pane_start, user_id, page_url, event_type,
-  CASE WHEN watermark < first_end THEN {never} ELSE watermark END,
-  CASE WHEN watermark < first_end THEN {never} ELSE closed_until END
+  CASE WHEN {had_fired} THEN watermark ELSE {never} END,
+  CASE WHEN {had_fired} THEN closed_until ELSE {never} END
 """
 
 
@@ -47,7 +48,9 @@ def merged(parts: str, report: Report, windows: Periodic, panes: DeltaTable) -> 
         return PANES.schema.empty_table()
     firsts = values((pane, min(windows.ends(windows.pane_start(pane)))) for pane in starts)
     users = f"{'array_agg(users)' if report.keeps_sketches else 'NULL'} AS users,"
-    rows = pa.table(query.execute(_SQL.format(parts=parts, firsts=firsts, never=rules.NO_WATERMARK, users=users)))
+    had_fired = lateness.has_fired(Sql("first_end"), Sql(c.WATERMARK))
+    sql = _SQL.format(parts=parts, firsts=firsts, had_fired=had_fired, never=rules.NO_WATERMARK, users=users)
+    rows = pa.table(query.execute(sql))
     if report.keeps_sketches:
         sketches = pa.array(map(merged_sketches, rows[c.USERS].to_pylist()), pa.binary())
         rows = rows.set_column(rows.column_names.index(c.USERS), c.USERS, sketches)

@@ -17,8 +17,9 @@ from pipeline.tables.results import Portion, Results, committed, utc, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.session_results import SessionResults
 from pipeline.tables.total_results import TotalResults
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.counts import Counts
+from pipeline.time.lateness import Sql
 from pipeline.time.report import Periodic, Report
 from pipeline.time.totals import Totals
 from pipeline.time.windows import Due
@@ -28,7 +29,7 @@ WITH placed AS (
   SELECT parts.*, window_start, window_end, fired_by
   FROM ({parts}) AS parts
   JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
-    ON pane_start = pane AND closed_until < window_end
+    ON pane_start = pane AND NOT ({was_closed})
 )
 SELECT
   to_timestamp_micros(window_start * 1000) AS window_start,
@@ -37,11 +38,12 @@ SELECT
   sum(page_views) AS page_views,
   sum(clicks) AS clicks,
   {measures}
-  sum(CASE WHEN watermark >= window_end THEN page_views + clicks ELSE 0 END) AS late_events,
+  sum(CASE WHEN {had_fired} THEN page_views + clicks ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
 FROM {placed} WHERE pane_start >= window_start
 GROUP BY {keys} window_start, window_end
 """
+_END: Final = Sql(c.WINDOW_END)
 _MANY_PANES: Final = 4096
 """A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
 _MANY_ROWS: Final = 1_000_000
@@ -157,6 +159,8 @@ class WindowResults:
         return _SQL.format(
             due=values(panes),
             parts=committed(report, batch, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
+            was_closed=lateness.is_closed(_END, Sql(c.CLOSED_UNTIL)),
+            had_fired=lateness.has_fired(_END, Sql(c.WATERMARK)),
             keys=keys,
             measures=self._measures(),
             placed=reached if report.session_gap_ms else "placed",

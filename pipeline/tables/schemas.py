@@ -124,7 +124,7 @@ CORRECTIONS: Final = TableSpec(
             *_longs("correction", "corrected_at"),
             *_texts(c.REPORT, c.TOPIC),
             pa.field(c.PARTITION, pa.int32()),
-            *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, "closed_until"),
+            *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, c.CLOSED_UNTIL),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
             *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
         ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.verdicts import Policy
 
 
@@ -15,7 +15,7 @@ def closed(before: Policy, known: Mapping[str, int], watermark: int | None, repo
     """
     configured = set(reports)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
-    stood = {report.name: report.closed_until(watermark) for report in before.reports}
+    stood = {report.name: lateness.closed_until(report, watermark) for report in before.reports}
     # Only what goes now: a restart while a report is away closes no more of it.
     here = {name: time if name in configured else max(time, frontier) for name, time in stood.items()}
     floor = min(stood.values(), default=rules.NO_WATERMARK)

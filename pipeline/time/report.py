@@ -1,6 +1,5 @@
 """A report: which events it takes, by which keys, in which windows, and how late they may be."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -63,39 +62,3 @@ class Report:
     def has_overlap(self) -> bool:
         """Whether an event may belong to several of its windows."""
         return isinstance(self.windows, Grid) and self.windows.slide_ms < self.windows.size_ms
-
-    def closed_until(self, watermark: int | None) -> int:
-        """Windows that end no later have closed: the watermark has come to their end plus the allowed lateness.
-
-        What was closed stays closed, so a longer allowed lateness opens no window again.
-        """
-        frontier = rules.NO_WATERMARK if watermark is None else watermark
-        return max(self.closed_before_ms, frontier - self.allowed_lateness_ms)
-
-    def cutoff(self, watermark: int | None) -> int:
-        """Events before this time are too late: every window they would belong to has closed."""
-        return self.windows.earliest_after(self.closed_until(watermark))
-
-    def whole_from(self, watermark: int | None) -> int:
-        """Events from this time on are in time for every window of theirs; only where windows overlap is it another."""
-        if watermark is None or not isinstance(self.windows, Grid):
-            return self.cutoff(watermark)
-        return self.windows.reached(self.closed_until(watermark))
-
-    def too_late_at(self, time: int) -> int:
-        """The watermark at which an event becomes too late: then the last window that it would belong to closes."""
-        return self.windows.latest_end(time) + self.allowed_lateness_ms
-
-
-def too_late_at(reports: Sequence[Report], time: int) -> int:
-    """The watermark at which an event becomes too late for every report."""
-    return max(report.too_late_at(time) for report in reports if not isinstance(report.windows, Totals))
-
-
-def cutoffs(reports: Sequence[Report], watermark: int | None) -> tuple[int, int]:
-    """Events before the first are too late for every window of every report, those before the second for some.
-
-    Totals take what any other report takes.
-    """
-    others = [report for report in reports if not isinstance(report.windows, Totals)]
-    return min(report.cutoff(watermark) for report in others), max(report.whole_from(watermark) for report in others)

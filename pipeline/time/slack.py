@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from pipeline.time.report import too_late_at
+from pipeline.time.lateness import too_late_at
 from pipeline.time.verdicts import Policy, Strategy
 
 _DIGITS: Final = 3

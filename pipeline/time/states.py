@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.report import Periodic, Report
 from pipeline.time.windows import Due
 
@@ -48,7 +48,7 @@ class PeriodicState:
         cls, report: Report, windows: Periodic, panes: Iterable[int], published: Published, steps: Steps
     ) -> Self:
         """From the tables: the starts of all panes with rows, and how far they are published."""
-        known = frozenset(end for end in _ends(panes, windows) if end > published.closed_until)
+        known = frozenset(end for end in _ends(panes, windows) if not lateness.is_closed(end, published.closed_until))
         state = cls(report, windows, known)
         for watermark, batch in steps:
             state = replace(state, steps=state._noted(watermark, batch))
@@ -59,21 +59,21 @@ class PeriodicState:
 
         An event changes also those windows near it in which a session may no longer begin.
         """
-        closed_before = self.report.closed_until(moved.before)
-        live = {end for end in _ends(moved.panes, self.windows) if end > closed_before}
+        closed_until = lateness.closed_until(self.report, moved.before)
+        live = {end for end in _ends(moved.panes, self.windows) if not lateness.is_closed(end, closed_until)}
         live |= self.open.intersection(_ends(_followed(moved.panes, self.report), self.windows))
         state = replace(self, open=self.open | live, steps=self._noted(moved.after, moved.batch))
-        fired = frozenset(end for end in state.open if moved.before < end <= moved.after)
-        return state.making_due(fired, frozenset(end for end in live if end <= moved.before), moved.after)
+        fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
+        return state.making_due(fired, _fired(live, moved.before), moved.after)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
         """What a start publishes again: every window that has fired and is not known to be closed and published."""
-        return self.making_due(frozenset(), frozenset(end for end in self.open if end <= watermark), watermark)
+        return self.making_due(frozenset(), _fired(self.open, watermark), watermark)
 
     def making_due(self, fired: frozenset[int], again: frozenset[int], watermark: int) -> tuple[Due, Self]:
         """Some windows, and what the watermark closes."""
-        closed_until = self.report.closed_until(watermark)
-        closed = frozenset(end for end in self.open if end <= closed_until)
+        closed_until = lateness.closed_until(self.report, watermark)
+        closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
         fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | again}
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
         due = Due(fired, again, closed, fired_by, closed_until=closed_until)
@@ -107,7 +107,7 @@ class SessionState:
 
     def making_due(self, watermark: int) -> tuple[Due, Self]:
         """What ends by a watermark and is not final."""
-        closed_until = max(self.final_until, self.report.closed_until(watermark))
+        closed_until = max(self.final_until, lateness.closed_until(self.report, watermark))
         due = Due(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
         return due, replace(self, final_until=closed_until, steps=steps)
@@ -159,6 +159,10 @@ class TotalState:
 
 
 State = PeriodicState | SessionState | CountState | TotalState
+
+
+def _fired(ends: Iterable[int], watermark: int) -> frozenset[int]:
+    return frozenset(end for end in ends if lateness.has_fired(end, watermark))
 
 
 def _ends(panes: Iterable[int], windows: Periodic) -> set[int]:

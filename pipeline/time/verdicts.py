@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pipeline.time import rules
-from pipeline.time.report import Report, cutoffs
+from pipeline.time.report import Report
 
 
 class Verdict(StrEnum):
@@ -63,13 +62,3 @@ class Policy:
     all_idle: AllIdle = AllIdle.HOLD
     max_ahead_ms: int | None = None
     """How far ahead of the service's clock an event may be; None for any."""
-
-
-def judge(event_time: int, kafka_timestamp: int, watermark: int | None, policy: Policy) -> Verdict:
-    """The verdict on a decoded event, against the watermark from before its batch began."""
-    if not rules.in_range(event_time):
-        return Verdict.MALFORMED
-    if rules.is_future(event_time, kafka_timestamp, policy.max_future_skew_ms):
-        return Verdict.FUTURE
-    too_late, _ = cutoffs(policy.reports, watermark)
-    return Verdict.TOO_LATE if event_time < too_late else Verdict.COUNTED

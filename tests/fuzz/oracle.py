@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pipeline.time.checks import Check
-from pipeline.time.verdicts import Policy, Verdict, judge
+from pipeline.time.verdicts import Policy, Verdict
 from tests.fuzz.reader import NotAvro, Reader
+from tests.judge import judge
 
 _FRAME = 5
 _ACTS = ("visit", "click")

@@ -16,6 +16,7 @@ from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
 from pipeline.time import lives
+from pipeline.time.lateness import closed_until
 from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.states import SessionState
@@ -55,7 +56,7 @@ def partial_sessions(report: Report, events: Iterable[Sent], batch: int, waterma
         times = sorted(event.event_time for event in among)
         late = sum(time + GAP_MS <= watermark for time in times)
         counts = {"page_views": len(times), "clicks": 0, "late_events": late, "watermark": watermark, "batch": batch}
-        counts |= {"closed_until": report.closed_until(watermark)}
+        counts |= {"closed_until": closed_until(report, watermark)}
         told = {"user_id": user, "pane_start": start, "first_time": times[0], "last_time": times[-1]}
         closed = {"closed_until": watermark - report.allowed_lateness_ms}
         found.append({"report": report.name, **told, **counts, **closed})

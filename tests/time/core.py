@@ -10,9 +10,10 @@ from pipeline.time.malformed import MalformedLimit, MalformedShare
 from pipeline.time.progress import Progress
 from pipeline.time.states import PeriodicState
 from pipeline.time.tallies import Statistic, Tallies
-from pipeline.time.verdicts import Policy, Verdict, judge
+from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from pipeline.time.windows import Due
+from tests.judge import judge
 from tests.time.strategies import PARTITIONS, Record, Step
 
 NAME = "all"

@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 from pipeline.frames.groupings import groupings
 from pipeline.time.calendar import Calendar
 from pipeline.time.grid import Grid
-from pipeline.time.report import Report, cutoffs, too_late_at
+from pipeline.time.lateness import cutoffs, too_late_at
+from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.slack import slack
-from pipeline.time.verdicts import Policy, Strategy, Verdict, judge
+from pipeline.time.verdicts import Policy, Strategy, Verdict
+from tests.judge import judge
 from tests.time.strategies import LATEST, policies, rules_for
 
 WINDOWS = [Grid(50, 20, 7), Calendar(900_000, "Europe/Berlin"), Sessions(30)]

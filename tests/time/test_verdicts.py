@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.time.rules import LATEST_EVENT_MS
-from pipeline.time.verdicts import Policy, Verdict, judge
+from pipeline.time.verdicts import Policy, Verdict
+from tests.judge import judge
 from tests.time.core import Core
 from tests.time.strategies import Step, policies, rules_for, streams
 

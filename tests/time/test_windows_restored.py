@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.time import rules
+from pipeline.time import lateness, rules
 from pipeline.time.grid import Grid
 from pipeline.time.report import Report
 from pipeline.time.states import PeriodicState, Published
@@ -45,7 +45,7 @@ def test_a_restored_service_makes_the_same_windows_due(policy: Policy, past: lis
     for step in past:
         tables.take(core, step)
     other = Core(policy, core.now)
-    closed_until = policy.reports[0].closed_until(core.frontier.watermark)
+    closed_until = lateness.closed_until(policy.reports[0], core.frontier.watermark)
     other.progress = replace(core.progress, windows={NAME: tables.restored(closed_until)}).at_start()[1]
     for step in future:
         assert other.take(step) == core.take(step)

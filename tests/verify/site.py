@@ -24,8 +24,9 @@ from pipeline.time.batch import EPOCH, LedgerRow
 from pipeline.time.calendar import Calendar
 from pipeline.time.counts import Counts
 from pipeline.time.grid import Grid
+from pipeline.time.lateness import closed_until, cutoffs, in_time_from, is_too_late
 from pipeline.time.lives import States
-from pipeline.time.report import Report, cutoffs
+from pipeline.time.report import Report
 from pipeline.time.sessions import Sessions
 from pipeline.time.totals import Totals
 from pipeline.time.verdicts import Policy
@@ -192,7 +193,7 @@ class Site:
     def _row(self, event: Event, place: int, report: Report) -> list[dict[str, Any]]:
         frontier = rules.NO_WATERMARK if self.watermark is None else self.watermark
         windows = report.windows
-        if not isinstance(windows, Totals | Counts) and event.time < report.cutoff(self.watermark):
+        if not isinstance(windows, Totals | Counts) and is_too_late(event.time, in_time_from(report, self.watermark)):
             return []
         counts = {"page_views": int(not event.click), "clicks": int(event.click), "late_events": 0}
         if isinstance(windows, Sessions):
@@ -201,7 +202,7 @@ class Site:
         fixed = {"batch": self.number, "report": report.name, "watermark": frontier, "pane_start": pane}
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
         told: dict[str, Any] = {key: keys[key] for key in report.kept_by}
-        told["closed_until"] = report.closed_until(self.watermark)
+        told["closed_until"] = closed_until(report, self.watermark)
         if report.is_timed:
             told |= {"first_time": event.time, "last_time": event.time}
         if isinstance(windows, Totals):
