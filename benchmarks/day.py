@@ -10,25 +10,28 @@ from rich.table import Table
 
 from pipeline.frames import columns as c
 from pipeline.tables.compaction import Compaction
+from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.layout import create_tables
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
 from pipeline.time.batch import EPOCH
-from pipeline.time.grid import Grid
+from pipeline.time.due import Due
 from pipeline.time.report import Report
-from pipeline.time.windows import Due
+from pipeline.time.verdicts import Policy
+from pipeline.time.windows.grid import Grid
 
 _DAY_MS: Final = 86_400_000
 _COMPACT_EVERY: Final = 100
 REPORT: Final = Report("page_views", Grid(_DAY_MS, _DAY_MS), 0)
+POLICY: Final = Policy(0, 1, 0, (REPORT,))
 
 
 def seconds_to_publish(batches: int, users: int, work: Path) -> dict[int, dict[str, float]]:
     """After 100 batches and after all of them: seconds, files and rows. Each batch brings `users` rows of a day."""
     warehouse = str(work / "day")
-    create_tables(warehouse, [REPORT])
-    panes, compaction = Appender(PANES, warehouse), Compaction(warehouse, [REPORT])
+    create_tables(warehouse, POLICY)
+    panes, compaction = Appender(PANES, warehouse), Compaction(warehouse, [kind_of(REPORT)])
     found = {}
     for number in range(1, batches + 1):
         panes.append(_rows(number, users), EPOCH + number)
@@ -50,7 +53,7 @@ def _rows(number: int, users: int) -> pa.Table:
 
 
 def _published(warehouse: str, number: int) -> dict[str, float]:
-    publication = Publication(warehouse, [REPORT])
+    publication = Publication(warehouse, [kind_of(REPORT)])
     due = {REPORT.name: Due(again=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})}
     began = time.perf_counter()
     publication.publish(due, EPOCH + number)

@@ -11,17 +11,18 @@ from rich.table import Table
 
 from pipeline.frames import columns as c
 from pipeline.tables.compaction import Compaction
+from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.layout import create_tables
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.write import Appender
 from pipeline.time import lives
 from pipeline.time.batch import EPOCH
-from pipeline.time.lateness import closed_until
+from pipeline.time.due import Due
+from pipeline.time.lateness import closed_until, in_time_from
 from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
-from pipeline.time.states import SessionState
-from pipeline.time.windows import Due
+from pipeline.time.verdicts import Policy
+from pipeline.time.windows.session import Sessions, SessionState
 
 _FEW: Final = 10
 _BEGIN_MS: Final = 1_700_000_000_000
@@ -33,12 +34,13 @@ _STAY_BATCHES: Final = 60
 _LATE_ONE_IN: Final = 100
 _LATE_MS: Final = 80_000
 REPORT: Final = Report("visits", Sessions(_GAP_MS), 60_000)
+POLICY: Final = Policy(_BOUND_MS, 1, 0, (REPORT,))
 
 
 def seconds_to_publish(batches: int, rows: int, work: Path) -> dict[int, dict[str, float]]:
     """After ten batches since a compaction and after `batches`, each with so many partial sessions."""
     warehouse = str(work / "sessions")
-    create_tables(warehouse, [REPORT])
+    create_tables(warehouse, POLICY)
     panes, state, due = Appender(PANES, warehouse), SessionState(REPORT), Due()
     found: dict[int, dict[str, float]] = {}
     for number in range(1, 2 * batches + 1):
@@ -52,7 +54,7 @@ def seconds_to_publish(batches: int, rows: int, work: Path) -> dict[int, dict[st
             # What is measured replaces what the batch before it has published.
             found |= {since: row} if since in (_FEW, batches) else {}
         if since == 0:
-            Compaction(warehouse, [REPORT])(EPOCH + number, _watermark(number))
+            Compaction(warehouse, [kind_of(REPORT)])(EPOCH + number, in_time_from(REPORT, _watermark(number)))
     return found
 
 
@@ -86,7 +88,7 @@ def _rows(number: int, rows: int) -> pa.Table:
 
 
 def _published(warehouse: str, due: Due, number: int) -> dict[str, float]:
-    publication = Publication(warehouse, [REPORT])
+    publication = Publication(warehouse, [kind_of(REPORT)])
     began = time.perf_counter()
     publication.publish({REPORT.name: due}, EPOCH + number)
     seconds = time.perf_counter() - began

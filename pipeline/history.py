@@ -12,8 +12,6 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time.batch import EPOCH
 from pipeline.time.lateness import too_late_at
-from pipeline.time.report import Periodic
-from pipeline.time.sessions import Sessions
 from pipeline.time.tradeoff import Ahead, History, Step
 from pipeline.time.verdicts import Policy, Strategy, TimeOf, Verdict
 
@@ -55,7 +53,7 @@ def read_history(warehouse: str) -> History:
             for row in ledger.ask(_STEPS)
             if row["epoch"] in policies
         ],
-        windows={one.windows for one in newest.reports if isinstance(one.windows, Periodic | Sessions)},
+        windows={one.windows for one in newest.reports if one.windows.by_time},
     )
 
 
@@ -76,7 +74,7 @@ class _Warehouse:
 
 def _too_late(warehouse: _Warehouse, epoch: int, policy: Policy) -> list[Ahead]:
     """The dead letters of an epoch that were too late; those of a pane were so at the same watermark."""
-    grid = groupings(policy.reports)
+    grid = groupings(policy.consumers)
     time = c.KAFKA_TIMESTAMP if policy.time_of is TimeOf.INGESTION else c.EVENT_TIME
     rows = warehouse.ask(
         f"SELECT ({time} + {grid.shift_ms}) / {grid.pane_ms} AS pane, {c.WATERMARK}, count(*) AS events "  # noqa: S608 - our own names

@@ -1,6 +1,5 @@
 """Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -10,16 +9,18 @@ from pipeline.frames import columns as c
 from pipeline.frames.late import BELONGS, late_events
 from pipeline.session import spark_session
 from pipeline.settings import Settings
-from pipeline.tables.corrections import Corrections, Row
+from pipeline.tables.corrections import Corrections
+from pipeline.tables.kinds.base import Row
+from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.layout import check_made_as
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.results import published
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
 from pipeline.time import lateness
 from pipeline.time.batch import EPOCH
-from pipeline.time.report import Periodic, Report
-from pipeline.time.sessions import Sessions
-from pipeline.time.totals import Totals
+from pipeline.time.report import Report
+from pipeline.time.user_totals import UserTotals
+from pipeline.time.verdicts import Consumer
 from schemas import load_schemas
 
 REASONS = ("too_late", "partly_late")
@@ -46,15 +47,15 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     """
     policy = settings.policy()
     require_warehouse(settings.warehouse)
-    for report in policy.reports:
-        check_made_as(report, settings.warehouse)
+    for consumer in policy.consumers:
+        check_made_as(consumer, settings.warehouse)
     corrections = Corrections(settings.warehouse)
     rows = _new(settings, corrections, chosen)
     while rows and not dry_run and not corrections.decide(rows):
         rows = _new(settings, corrections, chosen)
     if not dry_run:
         for report in policy.reports:
-            corrections.apply(report)
+            corrections.apply(kind_of(report))
     return rows
 
 
@@ -67,15 +68,16 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
     ledger = Ledger(settings.warehouse)
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
-    horizons = {report.name: _final(settings.warehouse, report, reached) for report in policy.reports}
+    ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
+    ends |= {policy.totals.name: reached} if policy.totals else {}
     judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
     return [
         row
         for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
-        # As they were when it came: a report that came later has nothing from before, and lateness may have changed.
-        for report in judges[event[c.BATCH] // EPOCH].reports
-        if report.name in horizons and (report.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
-        for row in _added(event, report, horizons[report.name])
+        # As they were when it came: what came later has nothing from before, and lateness may have changed.
+        for one in judges[event[c.BATCH] // EPOCH].consumers
+        if one.name in ends and (one.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
+        for row in _added(event, one, ends[one.name])
     ]
 
 
@@ -94,41 +96,29 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
     return events
 
 
-def _final(warehouse: str, report: Report, reached: int) -> int:
-    """Windows that end no later are closed and published for the last time; to totals belongs what has been reached."""
-    return reached if isinstance(report.windows, Totals) else published(warehouse, report).closed_until
-
-
-def _added(event: Row, report: Report, horizon: int) -> list[Row]:
-    """What an event adds to a report: a row for each window that it missed; none if one of them is still to close."""
-    windows = list(_missed(event, report))
-    if not event[f"{BELONGS}{report.name}"] or not all(lateness.is_closed(end, horizon) for _, end in windows):
+def _added(event: Row, consumer: Consumer, final: int) -> list[Row]:
+    """What an event adds: a row for each window that it missed; none if one of them is still to become final."""
+    missed = _missed_by_totals(event) if isinstance(consumer, UserTotals) else _missed(event, consumer)
+    if not all(lateness.is_closed(end, final) for _, end in missed):
         return []
     click = event[c.EVENT_TYPE] == "click"
-    keys = {key: event[key] for key in {*report.grouped_by}}
+    keys = {key: event[key] for key in {*consumer.grouped_by}}
     told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
-    added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: horizon}
-    fixed = {c.REPORT: report.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}
-    return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in windows]
+    added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: final}
+    fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}
+    return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in missed]
 
 
-def _missed(event: Row, report: Report) -> Iterator[tuple[int, int]]:
-    """The windows of a report in which an event did not count when it came."""
-    for start, end in _windows(event[c.TIME], report):
-        # Totals take what any other report takes.
-        missed = lateness.is_closed(end, lateness.closed_until(report, event[c.WATERMARK]))
-        counted = isinstance(report.windows, Totals) or not missed
-        if event[c.REASON] != "partly_late" or not counted:
-            yield start, end
+def _missed(event: Row, report: Report) -> list[tuple[int, int]]:
+    """The windows of a report, to which an event belongs, in which it did not count when it came."""
+    if not event[f"{BELONGS}{report.name}"]:
+        return []
+    closed_until = lateness.closed_until(report, event[c.WATERMARK])
+    windows = report.windows.of(event[c.TIME])
+    partly = event[c.REASON] == "partly_late"
+    return [(start, end) for start, end in windows if not partly or lateness.is_closed(end, closed_until)]
 
 
-def _windows(time: int, report: Report) -> Iterator[tuple[int, int]]:
-    """The windows that an event belongs to; of a session the event's own part, of totals nothing but its time."""
-    windows = report.windows
-    if isinstance(windows, Periodic):
-        for end in windows.ends(windows.pane_start(time)):
-            yield windows.begin(end), end
-    if isinstance(windows, Sessions):
-        yield time, time + windows.gap_ms
-    if isinstance(windows, Totals):
-        yield time, time
+def _missed_by_totals(event: Row) -> list[tuple[int, int]]:
+    """The time of an event that missed every window: totals take what any report takes."""
+    return [] if event[c.REASON] == "partly_late" else [(event[c.TIME], event[c.TIME])]

@@ -8,11 +8,11 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, ConfigDict, PositiveInt, model_validator
 
 from pipeline.durations import Duration, PositiveDuration, milliseconds
-from pipeline.time.calendar import Calendar, has_whole_parts
-from pipeline.time.counts import Counts
-from pipeline.time.grid import Grid
-from pipeline.time.report import Periodic
-from pipeline.time.sessions import Sessions
+from pipeline.time.windows.base import Windows
+from pipeline.time.windows.calendar import Calendar, has_whole_parts
+from pipeline.time.windows.count import Counts
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
 
 Key = Literal["user_id", "page_url", "event_type"]
 Measure = Literal["page_views", "clicks", "unique_users", "sessions_begun"]
@@ -59,7 +59,7 @@ class WindowSettings(Section):
             raise ValueError("by the calendar a window is whole days, or a part of which a day has a whole number")
         return self
 
-    def windows(self) -> Periodic | Sessions | Counts:
+    def windows(self) -> Windows:
         """What the pure core makes of it."""
         size_ms = milliseconds(self.size)
         if self.gap is not None:

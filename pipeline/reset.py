@@ -25,8 +25,7 @@ from pipeline.tables.results import Results, moment, utc
 from pipeline.tables.schemas import result_of
 from pipeline.time import opening
 from pipeline.time.batch import EPOCH, Batch, LedgerRow
-from pipeline.time.report import Periodic, Report
-from pipeline.time.sessions import Sessions
+from pipeline.time.report import Report
 from pipeline.time.tallies import Tallies
 from pipeline.time.watermark import Frontier, PartitionState
 
@@ -93,8 +92,8 @@ def apply_reset(warehouse: str, plan: Plan) -> None:
     if not ledger.commit_next(batch.ledger_rows(time.time_ns() // 1_000_000)):
         raise SetUpError("a service is at work and has committed meanwhile: stop it first")
     for report in _every_report(how, warehouse):
-        if isinstance(report.windows, Periodic | Sessions):
-            Results(warehouse, report).reset(number, how.closed[report.name])
+        if report.windows.by_time:
+            Results(warehouse, result_of(report)).reset(number, how.closed[report.name])
 
 
 def _every_report(how: Opening, warehouse: str) -> list[Report]:
@@ -127,7 +126,7 @@ def _batch(plan: Plan, number: int, how: Opening) -> Batch:
 def _latest_shown(warehouse: str, report: Report, now: int) -> int:
     """The latest end of a window that a report shows and the clock has come to; 0 if there is none."""
     uri = result_of(report).uri(warehouse)
-    if not isinstance(report.windows, Periodic | Sessions) or not DeltaTable.is_deltatable(uri):
+    if not report.windows.by_time or not DeltaTable.is_deltatable(uri):
         return 0
     found = QueryBuilder().register("it", DeltaTable(uri)).execute(_LATEST.format(now=utc(now)))
     latest: datetime | None = pa.table(found)["latest"][0].as_py()

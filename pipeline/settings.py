@@ -23,7 +23,7 @@ from pipeline.report_settings import (
 )
 from pipeline.time.malformed import MalformedLimit
 from pipeline.time.report import Report
-from pipeline.time.totals import Totals
+from pipeline.time.user_totals import UserTotals
 from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
 
 
@@ -174,7 +174,8 @@ class Settings(BaseSettings):
             bound_ms=milliseconds(self.time.bound),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
-            reports=(*(self._report(name, report) for name, report in self.reports.items()), *self._totals()),
+            reports=tuple(self._report(name, report) for name, report in self.reports.items()),
+            totals=self._totals(),
             time_of=self.time.of,
             strategy=self.time.strategy,
             marker=self.time.marker,
@@ -183,10 +184,10 @@ class Settings(BaseSettings):
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
         )
 
-    def _totals(self) -> list[Report]:
+    def _totals(self) -> UserTotals | None:
         if self.totals is None:
-            return []
-        return [Report("user_totals", Totals(milliseconds(self.totals.gap), milliseconds(self.totals.every)), 0)]
+            return None
+        return UserTotals(milliseconds(self.totals.gap), milliseconds(self.totals.every))
 
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness

@@ -17,17 +17,19 @@ from pipeline.publish import publish_due
 from pipeline.settings import KafkaSettings
 from pipeline.tables import housekeeping, layout
 from pipeline.tables.compaction import Compaction
+from pipeline.tables.kinds.registry import kinds_of
 from pipeline.tables.ledger import replaced
 from pipeline.tables.opening import Opening, with_closed
 from pipeline.tables.publication import Publication
 from pipeline.tables.results import Results, published
-from pipeline.time import lives, opening
+from pipeline.tables.schemas import result_of
+from pipeline.time import lives, opening, rules
 from pipeline.time.batch import EPOCH, Batch, LedgerRow
 from pipeline.time.lives import States, anything
 from pipeline.time.malformed import MalformedShare
 from pipeline.time.progress import Progress
 from pipeline.time.tallies import Tallies
-from pipeline.time.totals import Totals
+from pipeline.time.user_totals import UserTotals
 from pipeline.time.watermark import Frontier, PartitionState
 
 _log = structlog.get_logger()
@@ -55,7 +57,7 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
     Raises SetUpError where ledger, topic and settings do not fit together, Replaced if another service started since
     `tenure` began.
     """
-    layout.check_reports(parts.warehouse, parts.policy.reports)
+    layout.check_results(parts.warehouse, parts.policy)
     found = None
     # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
     # which would be read again.
@@ -63,18 +65,18 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
         found = _try_to_open(parts, kafka, tenure)
     batch, how, before = found
     tenure.epoch = batch.epoch
-    reports = how.policy.reports
     _make_tables(parts, batch.number, how, before)
     states, share = _states(parts, how, is_new=before is None), MalformedShare(parts.malformed)
     dues, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
-    publication = Publication(parts.warehouse, reports)
+    kinds = kinds_of(parts.warehouse, how.policy)
+    publication = Publication(parts.warehouse, kinds)
     if anything(dues):
         publish_due(parts, publication, dues, batch.number)
     publication.fence([name for name, due in dues.items() if not due], batch.number)
     parts.observer.opened(batch.epoch, batch.after)
     republished = sum(len(due.again) for due in dues.values())
     _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
-    return Opened(progress, publication, Compaction(parts.warehouse, reports))
+    return Opened(progress, publication, Compaction(parts.warehouse, kinds))
 
 
 def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[Batch, Opening, Opening | None] | None:
@@ -167,36 +169,35 @@ def _how(parts: Parts, rows: Sequence[LedgerRow], before: Opening | None, identi
 
 def _make_tables(parts: Parts, number: int, how: Opening, before: Opening | None) -> None:
     """Makes what is missing, and removes what no longer counts: the epoch is open now."""
-    layout.create_tables(parts.warehouse, how.policy.reports)
+    layout.create_tables(parts.warehouse, how.policy)
     housekeeping.remove_void(parts.warehouse, how.last_batch, number)
     if before is None:
         return
-    was, now = ({report.name: report for report in one.policy.reports} for one in (before, how))
-    for name in now.keys() - was.keys():
+    was, now = ({consumer.name for consumer in one.policy.consumers} for one in (before, how))
+    for name in now - was:
         _log.info(f"report {name} is new: it has the events from here on, not those before")
-    for name in was.keys() - now.keys():
-        kept = isinstance(was[name].windows, Totals)
-        what = "what it has so far is kept" if kept else "what it had open is dropped"
+    for name in was - now:
+        # Totals of all time are never dropped.
+        what = "what it has so far is kept" if name == UserTotals.name else "what it had open is dropped"
         _log.info(f"report {name} is no longer configured: its table stays as it is, {what}")
     _close(parts.warehouse, number, {name: time for name, time in how.closed.items() if name not in now})
 
 
 def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
     """Reports that are not configured any more are final up to a time each, and then their panes go."""
-    dropped = [report for report in layout.made_for(gone, warehouse) if not isinstance(report.windows, Totals)]
+    dropped = layout.made_for(gone, warehouse)
     for report in dropped:
         # First, for without panes there is nothing that what is shown could be told from again.
-        if published(warehouse, report).closed_until < gone[report.name]:
-            Results(warehouse, report).close(number, gone[report.name])
+        if published(warehouse, result_of(report)).closed_until < gone[report.name]:
+            Results(warehouse, result_of(report)).close(number, gone[report.name])
     housekeeping.remove_panes(warehouse, [report.name for report in dropped])
 
 
 def _states(parts: Parts, how: Opening, *, is_new: bool) -> States:
     """What the windows have come to, by panes, results and ledger."""
-    reports = how.policy.reports
     if is_new:
-        return lives.begun(reports)
-    panes = housekeeping.pane_starts(parts.warehouse)
-    done = {report.name: published(parts.warehouse, report) for report in reports}
-    steps = parts.ledger.watermarks(min(one.closed_until for one in done.values()))
-    return {one.name: lives.restored(one, panes.get(one.name, ()), done[one.name], tuple(steps)) for one in reports}
+        return lives.begun(how.policy)
+    done = {report.name: published(parts.warehouse, result_of(report)) for report in how.policy.reports}
+    by_time = (done[report.name].closed_until for report in how.policy.reports if report.windows.by_time)
+    steps = parts.ledger.watermarks(min(by_time, default=rules.NEVER))
+    return lives.restored(how.policy, housekeeping.pane_starts(parts.warehouse), done, tuple(steps))

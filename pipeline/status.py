@@ -16,7 +16,6 @@ from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER
 from pipeline.time.batch import EPOCH
 from pipeline.time.report import Report
-from pipeline.time.totals import Totals
 from pipeline.time.verdicts import Verdict
 
 _BATCHES_IN_RATE: Final = 10
@@ -90,12 +89,12 @@ def _report(ledger: DeltaTable, epoch: int, name: str | None) -> Report:
     """The report to show, of those of an epoch that have windows; `page_views` or else the first, if none is named."""
     sql = f"SELECT opening FROM {_NAME} WHERE {c.BATCH} = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours
     reports = Opening.from_text(_ask(ledger, sql)[0]["opening"]).policy.reports
-    windowed = {report.name: report for report in reports if not isinstance(report.windows, Totals)}
+    named = {report.name: report for report in reports}
     if name is None:
-        return windowed.get(_USUAL, next(iter(windowed.values())))
-    if name not in windowed:
-        raise SetUpError(f"there is no report {name} with windows; there are {', '.join(windowed)}")
-    return windowed[name]
+        return named.get(_USUAL, reports[0])
+    if name not in named:
+        raise SetUpError(f"there is no report {name} with windows; there are {', '.join(named)}")
+    return named[name]
 
 
 def _window(row: Row) -> WindowStatus:

@@ -5,6 +5,8 @@ from typing import Final
 from pipeline.parts import Parts
 from pipeline.tables import housekeeping
 from pipeline.tables.compaction import Compaction
+from pipeline.tables.schemas import results_of
+from pipeline.time import lateness
 from pipeline.time.batch import Batch
 
 _EVERY_BATCHES: Final = 100
@@ -24,7 +26,8 @@ class Upkeep:
 
     def __call__(self, batch: Batch) -> None:
         """Does what is needed. Raises DeltaError or OSError where the store refuses."""
-        warehouse, reports = self._parts.warehouse, self._parts.policy.reports
-        self._compaction(batch.number, batch.after.watermark)
-        housekeeping.merge_small_files(warehouse, reports)
-        housekeeping.remove_dead_files(warehouse, reports)
+        warehouse, results = self._parts.warehouse, results_of(batch.policy)
+        too_late, _ = lateness.cutoffs(batch.policy.reports, batch.after.watermark)
+        self._compaction(batch.number, too_late)
+        housekeeping.merge_small_files(warehouse, results)
+        housekeeping.remove_dead_files(warehouse, results)

@@ -43,4 +43,4 @@ class WriteAhead:
         for piece in pieces(rows, size):
             if not apart:
                 self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
-            self._panes.append(panes(piece, batch.policy.reports, folded.groupings, number, watermark), number)
+            self._panes.append(panes(piece, batch.policy.consumers, folded.groupings, number, watermark), number)

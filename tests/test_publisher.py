@@ -11,8 +11,8 @@ from pipeline.errors import Replaced, TransientError
 from pipeline.observe.observer import Observer
 from pipeline.outbox import Offer, Outbox
 from pipeline.publisher import Publisher
+from pipeline.time.due import Due
 from pipeline.time.lives import Dues
-from pipeline.time.windows import Due
 from tests.observe.fakes import START, World, samples
 
 PATIENCE_S = 30

@@ -36,9 +36,9 @@ def page_views(warehouse: Path) -> dict[tuple[str, int, int], tuple[int, int, in
     return cells
 
 
-def user_totals(warehouse: Path, name: str = "user_totals") -> dict[str, tuple[int, int, int, int, int]]:
+def user_totals(warehouse: Path) -> dict[str, tuple[int, int, int, int, int]]:
     """User -> first seen, last seen, sessions, page views, clicks; fails if a user is there twice."""
-    found = rows(warehouse, name)
+    found = rows(warehouse, "user_totals")
     totals = {
         row["user_id"]: (
             milliseconds(row["first_seen"]),

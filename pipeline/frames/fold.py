@@ -53,7 +53,7 @@ class Fold:
     def __init__(self, schemas: Mapping[int, str], policy: Policy, partitions: int) -> None:
         """`schemas` maps a schema id to the writer schema's text, beside which `policy` may need further fields."""
         self.partitions = partitions
-        self.groupings = groupings(policy.reports)
+        self.groupings = groupings(policy.consumers)
         self._reports = policy.reports
         self._keys = sorted({key for keys in self.groupings.sets for key in keys})
         kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
@@ -146,7 +146,7 @@ def _late(policy: Policy, time: Column) -> dict[Check, Column]:
     froms = {Check.TOO_LATE: _TOO_LATE, Check.PARTLY_LATE: _PARTLY_LATE}
     checks = {check: lateness.is_too_late(time, F.col(name)) for check, name in froms.items()}
     kinds = {(report.windows, report.allowed_lateness_ms, report.closed_before_ms) for report in policy.reports}
-    if len(kinds) == 1 and not policy.reports[0].has_overlap:
+    if len(kinds) == 1 and not policy.reports[0].windows.has_overlap:
         del checks[Check.PARTLY_LATE]
     return checks
 
@@ -180,7 +180,7 @@ def _sums(policy: Policy) -> dict[str, Column]:
         c.MAX_EVENT_TIME: F.max("moving_time"),
         c.OLDEST: F.min("arrived"),
     }
-    if any(report.is_timed for report in policy.reports):
+    if any(one.is_timed for one in policy.consumers):
         sums |= {c.FIRST_TIME: F.min(c.TIME), c.LAST_TIME: F.max(c.TIME)}
     return sums
 

@@ -1,4 +1,4 @@
-"""By what the fold groups, so that one pass serves every report."""
+"""By what the fold groups, so that one pass serves all that panes are kept for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,8 @@ from math import gcd
 
 from pipeline.frames import columns as c
 from pipeline.time import lateness
-from pipeline.time.counts import Counts
 from pipeline.time.lateness import Sql
-from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
+from pipeline.time.verdicts import Consumer
 
 KEYS = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 """What a report may have as a key."""
@@ -17,7 +15,7 @@ KEYS = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 
 @dataclass(frozen=True, slots=True)
 class Groupings:
-    """The sets of keys to group by, and the panes that all reports' panes are made of."""
+    """The sets of keys to group by, and the panes that all others' panes are made of."""
 
     sets: tuple[tuple[str, ...], ...]
     pane_ms: int
@@ -25,15 +23,15 @@ class Groupings:
     flags: tuple[str, ...]
     """SQL conditions of which a group tells whether its events meet them."""
 
-    def of(self, report: Report) -> int:
-        """The set from which a report is made: the first that has all its keys; for count windows its own."""
-        if isinstance(report.windows, Counts):
-            return self.sets.index(_single(report))
-        return next(number for number, keys in enumerate(self.sets) if set(report.grouped_by) <= set(keys))
+    def of(self, consumer: Consumer) -> int:
+        """The set from which a consumer's panes are made: the first that has all its keys; by event its own."""
+        if consumer.by_event:
+            return self.sets.index(_single(consumer))
+        return next(number for number, keys in enumerate(self.sets) if {*consumer.grouped_by} <= {*keys})
 
-    def fitting(self, report: Report) -> set[int]:
-        """The values of the packed flags of the events that belong to a report."""
-        wanted, barred = conditions(report)
+    def fitting(self, consumer: Consumer) -> set[int]:
+        """The values of the packed flags of the events that belong to a consumer."""
+        wanted, barred = conditions(consumer)
         return {
             value
             for value in range(2 ** len(self.flags))
@@ -41,43 +39,45 @@ class Groupings:
             and not any(value >> self.flags.index(one) & 1 for one in barred)
         }
 
-    def late(self, report: Report) -> set[int]:
+    def late(self, consumer: Consumer) -> set[int]:
         """Those of events whose own window had fired before their batch began."""
-        if not isinstance(report.windows, Sessions):
-            return set()
-        flag = self.flags.index(_fired(report.windows))
-        return {value for value in self.fitting(report) if value >> flag & 1}
+        flags = [self.flags.index(one) for one in _fired(consumer)]
+        return {value for value in self.fitting(consumer) if any(value >> flag & 1 for flag in flags)}
 
 
-def groupings(reports: Sequence[Report]) -> Groupings:
-    """Only the largest sets: a report whose keys are a part of another's is made from that one's groups."""
-    single = {_single(report) for report in reports if isinstance(report.windows, Counts)}
-    wanted = {report.grouped_by for report in reports if not isinstance(report.windows, Counts)}
-    sets = sorted(keys for keys in wanted if not any(set(keys) < set(other) for other in wanted)) + sorted(single)
-    pane_ms = gcd(*(report.pane_ms for report in reports)) or 1
-    offsets = {report.windows.shift_ms for report in reports}
+def groupings(consumers: Sequence[Consumer]) -> Groupings:
+    """Only the largest sets: a consumer whose keys are a part of another's is served from that one's groups."""
+    single = {_single(one) for one in consumers if one.by_event}
+    wanted = {one.grouped_by for one in consumers if not one.by_event}
+    sets = sorted(keys for keys in wanted if not any({*keys} < {*other} for other in wanted)) + sorted(single)
+    pane_ms = gcd(*(one.pane_ms for one in consumers)) or 1
+    offsets = {one.shift_ms for one in consumers}
     pane_ms = gcd(pane_ms, *(one - other for one in offsets for other in offsets))
-    flags = {flag for report in reports for side in conditions(report) for flag in side}
-    flags |= {_fired(report.windows) for report in reports if isinstance(report.windows, Sessions)}
+    flags = {flag for one in consumers for side in (*conditions(one), _fired(one)) for flag in side}
     return Groupings(tuple(sets), pane_ms, min(offsets) % pane_ms, tuple(sorted(flags)))
 
 
-def _single(report: Report) -> tuple[str, ...]:
+def _single(consumer: Consumer) -> tuple[str, ...]:
     """Every event by itself."""
-    return (*report.keys, c.PLACE)
+    return (*consumer.grouped_by, c.PLACE)
 
 
-def conditions(report: Report) -> tuple[set[str], set[str]]:
-    """What must hold and what must not hold of an event that belongs to a report, beside its pane."""
-    wanted = {report.where} if report.where else set[str]()
-    return wanted, {_closed(report)} if isinstance(report.windows, Sessions) else set()
+def conditions(consumer: Consumer) -> tuple[set[str], set[str]]:
+    """What must hold and what must not hold of an event that belongs to a consumer, beside its pane."""
+    wanted = {consumer.where} if consumer.where else set[str]()
+    return wanted, _closed(consumer)
 
 
-def _fired(sessions: Sessions) -> str:
-    return str(lateness.has_fired(Sql(c.TIME) + sessions.gap_ms, Sql(c.WATERMARK)))
+def _fired(consumer: Consumer) -> set[str]:
+    """The condition for the window that an event alone is to have fired, where events are judged by it."""
+    if consumer.event_ms is None:
+        return set()
+    return {str(lateness.has_fired(Sql(c.TIME) + consumer.event_ms, Sql(c.WATERMARK)))}
 
 
-def _closed(report: Report) -> str:
-    assert isinstance(report.windows, Sessions)  # noqa: S101 - for the type checker
-    own_end = Sql(c.TIME) + report.windows.gap_ms
-    return str(lateness.is_closed(own_end, lateness.closed_until_sql(report, c.WATERMARK)))
+def _closed(consumer: Consumer) -> set[str]:
+    """The condition for it to have closed."""
+    if consumer.event_ms is None:
+        return set()
+    closed_until = lateness.closed_until_sql(consumer, c.WATERMARK)
+    return {str(lateness.is_closed(Sql(c.TIME) + consumer.event_ms, closed_until))}

@@ -12,10 +12,10 @@ from pipeline.frames import columns as c
 from pipeline.frames.groupings import KEYS, Groupings
 from pipeline.sketches import sketch_of
 from pipeline.time import lateness, rules
-from pipeline.time.calendar import Calendar
 from pipeline.time.checks import DETAILS, Check, reason_of
-from pipeline.time.counts import Counts
-from pipeline.time.report import Periodic, Report
+from pipeline.time.report import Report
+from pipeline.time.verdicts import Consumer
+from pipeline.time.windows.base import Windows
 
 _PASSED: Final = int(Check.PASSED)
 _TIMES: Final = (c.FIRST_TIME, c.LAST_TIME)
@@ -24,7 +24,7 @@ _KEPT_BY_SOME: Final = {
     **dict.fromkeys((*_TIMES, c.PLACE, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     c.USERS: pa.binary(),
 }
-"""Columns of `panes` that are null where a report does not need them."""
+"""Columns of `panes` that are null where a consumer does not need them."""
 PIECE_BYTES: Final = 256 * 1024 * 1024
 """Roughly the most that the driver takes at once."""
 LETTER_BYTES: Final = 64 * 1024 * 1024
@@ -43,36 +43,36 @@ def pieces(folded: DataFrame, size: int) -> Iterator[pa.Table]:
 
 
 def panes(
-    folded: pa.Table, reports: Sequence[Report], groups: Groupings, batch: int, watermark: int | None
+    folded: pa.Table, consumers: Sequence[Consumer], groups: Groupings, batch: int, watermark: int | None
 ) -> pa.Table:
-    """Rows of `panes`: every report's partial counts, with the batch and the watermark from before it."""
-    return pa.concat_tables([_panes(folded, report, groups, batch, watermark) for report in reports])
+    """Rows of `panes`: every consumer's partial counts, with the batch and the watermark from before it."""
+    return pa.concat_tables([_panes(folded, one, groups, batch, watermark) for one in consumers])
 
 
-def _panes(folded: pa.Table, report: Report, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
-    rows = _counts(folded.filter(_belongs(report, groups, watermark)), report, groups)
-    if {*groups.sets[groups.of(report)]} - {c.PLACE} != {*report.kept_by}:
-        rows = _added_up(rows, report)
+def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
+    rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
+    if {*groups.sets[groups.of(consumer)]} - {c.PLACE} != {*consumer.kept_by}:
+        rows = _added_up(rows, consumer)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     fixed = {
         c.BATCH: _same(batch, rows),
-        c.REPORT: _same(report.name, rows),
+        c.REPORT: _same(consumer.name, rows),
         c.WATERMARK: _same(frontier, rows),
-        c.CLOSED_UNTIL: _same(lateness.closed_until(report, watermark), rows),
+        c.CLOSED_UNTIL: _same(lateness.closed_until(consumer, watermark), rows),
     }
     nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
-    windows = _windows(rows[c.PANE_START], report.windows) if isinstance(report.windows, Calendar) else {}
+    windows = _windows(rows[c.PANE_START], consumer.windows) if isinstance(consumer, Report) else {}
     return pa.table({**nothing, **fixed, **windows, **{name: rows[name] for name in rows.column_names}})
 
 
-def _counts(rows: pa.Table, report: Report, groups: Groupings) -> pa.Table:
-    """A report's groups: pane, keys and counts, and of single events their place."""
-    late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(report), pa.int32()))
-    place = [c.PLACE] if isinstance(report.windows, Counts) else []
+def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
+    """A consumer's groups: pane, keys and counts, and of single events their place."""
+    late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
+    place = [c.PLACE] if consumer.by_event else []
     return pa.table(
         {
-            c.PANE_START: _pane_of(rows[c.PANE_START], report),
-            **{name: rows[name] for name in (*report.grouped_by, *place, *(_TIMES if report.is_timed else ()))},
+            c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
+            **{name: rows[name] for name in (*consumer.grouped_by, *place, *(_TIMES if consumer.is_timed else ()))},
             c.PAGE_VIEWS: pc.subtract(rows[c.RECORDS], rows[c.CLICKS]),
             c.CLICKS: rows[c.CLICKS],
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
@@ -80,14 +80,14 @@ def _counts(rows: pa.Table, report: Report, groups: Groupings) -> pa.Table:
     )
 
 
-def _added_up(rows: pa.Table, report: Report) -> pa.Table:
+def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """A row for each pane and what it is kept by, from groups of more keys; users who are no key become a sketch."""
     sums = dict.fromkeys((c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS), "sum")
-    times = dict(zip(_TIMES, ("min", "max"), strict=True)) if report.is_timed else {}
-    users = {c.USER_ID: "list"} if report.keeps_sketches else {}
+    times = dict(zip(_TIMES, ("min", "max"), strict=True)) if consumer.is_timed else {}
+    users = {c.USER_ID: "list"} if consumer.keeps_sketches else {}
     how = {**sums, **times, **users}
-    found = rows.group_by([c.PANE_START, *report.kept_by]).aggregate(list(how.items()))
-    added = {name: found[name] for name in (c.PANE_START, *report.kept_by)}
+    found = rows.group_by([c.PANE_START, *consumer.kept_by]).aggregate(list(how.items()))
+    added = {name: found[name] for name in (c.PANE_START, *consumer.kept_by)}
     added |= {name: found[f"{name}_{function}"] for name, function in how.items() if name != c.USER_ID}
     if users:
         sketches = map(sketch_of, found[f"{c.USER_ID}_list"].to_pylist())
@@ -95,34 +95,36 @@ def _added_up(rows: pa.Table, report: Report) -> pa.Table:
     return pa.table(added)
 
 
-def _pane_of(starts: pa.ChunkedArray, report: Report) -> pa.ChunkedArray:
-    """The report's own panes, of which the fold's are parts."""
-    if isinstance(report.windows, Counts):
+def _pane_of(starts: pa.ChunkedArray, consumer: Consumer) -> pa.ChunkedArray:
+    """Its own panes, of which the fold's are parts."""
+    if consumer.by_event:
         return starts
-    shift_ms, pane_ms = report.windows.shift_ms, report.pane_ms
+    shift_ms, pane_ms = consumer.shift_ms, consumer.pane_ms
     number = pc.divide(pc.add(starts, shift_ms), pane_ms)
     return pc.subtract(pc.multiply(number, pane_ms), shift_ms)
 
 
-def _windows(panes: pa.ChunkedArray, calendar: Calendar) -> dict[str, pa.Array]:
-    """The window of each pane, so that a reader of panes needs no time zones."""
+def _windows(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
+    """The window of each pane, where a reader of panes could not tell it."""
+    if not windows.panes_tell_windows:
+        return {}
     known = panes.combine_chunks().dictionary_encode()
-    found = [calendar.window(pane) for pane in known.dictionary.to_pylist()]
+    found = [next(windows.of(pane)) for pane in known.dictionary.to_pylist()]
 
     def bound(number: int) -> pa.Array:
-        return pc.take(pa.array([window[number] for window in found], pa.int64()), known.indices)
+        return pc.take(pa.array([bounds[number] for bounds in found], pa.int64()), known.indices)
 
     return {c.WINDOW_START_MS: bound(0), c.WINDOW_END_MS: bound(1)}
 
 
-def _belongs(report: Report, groups: Groupings, watermark: int | None) -> pc.Expression:
-    """Which groups are a report's: of its keys, of its events, and not late for it."""
-    mine = (pc.field(c.GROUPING) == groups.of(report)) & (pc.field(c.CHECK) <= int(Check.PARTLY_LATE))
+def _belongs(consumer: Consumer, groups: Groupings, watermark: int | None) -> pc.Expression:
+    """Which groups are its own: of its keys, of its events, and not late for it."""
+    mine = (pc.field(c.GROUPING) == groups.of(consumer)) & (pc.field(c.CHECK) <= int(Check.PARTLY_LATE))
     if groups.flags:
-        mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(report)))
-    if not isinstance(report.windows, Periodic):
-        return mine  # of sessions a flag tells which events are late, and for count windows none is
-    return mine & ~lateness.is_too_late(pc.field(c.PANE_START), lateness.in_time_from(report, watermark))
+        mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(consumer)))
+    if consumer.event_ms is not None:
+        return mine  # a flag tells which events are late
+    return mine & ~lateness.is_too_late(pc.field(c.PANE_START), lateness.in_time_from(consumer, watermark))
 
 
 def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:

@@ -15,7 +15,6 @@ from pipeline.observe.readings import Heard, Readings, read
 from pipeline.observe.totals import Totals
 from pipeline.settings import MetricsSettings
 from pipeline.time.lives import Dues
-from pipeline.time.report import Periodic
 from pipeline.time.verdicts import Policy
 from pipeline.time.watermark import Frontier
 
@@ -43,7 +42,7 @@ class Observer:
         self._now = now
         self._log_ends = LogEnds(self._hear, now, patience_s)
         self._lock = Lock()
-        self._totals = Totals([report.name for report in policy.reports if isinstance(report.windows, Periodic)])
+        self._totals = Totals([report.name for report in policy.reports if report.windows.ends_are_known])
         self._heard = Heard()
         self._loop = Loop(now())
         self._error = ""

@@ -9,10 +9,9 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction
 
 from pipeline.frames import columns as c
-from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec, result_of
+from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec
 from pipeline.tables.swap import attempt
 from pipeline.tables.write import fence
-from pipeline.time.report import Report
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
@@ -40,19 +39,19 @@ def remove_panes(warehouse: str, reports: Collection[str]) -> None:
         _delete(table, f"{c.REPORT} = '{name}'")
 
 
-def merge_small_files(warehouse: str, reports: Sequence[Report]) -> None:
+def merge_small_files(warehouse: str, results: Sequence[TableSpec]) -> None:
     """Keeps the number of files in proportion to the rows."""
-    for spec in (DEAD_LETTERS, *map(result_of, reports)):
+    for spec in (DEAD_LETTERS, *results):
         table = _table(spec, warehouse)
         small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
         if len(small) >= _MANY_FILES:
             _merge(table)
 
 
-def remove_dead_files(warehouse: str, reports: Sequence[Report]) -> None:
+def remove_dead_files(warehouse: str, results: Sequence[TableSpec]) -> None:
     """Removes files that no version within the retention of a table needs, where that was not done for an hour."""
     now = int(time.time())
-    for spec in (PANES, DEAD_LETTERS, *map(result_of, reports)):
+    for spec in (PANES, DEAD_LETTERS, *results):
         table = _table(spec, warehouse)
         if now - (table.transaction_version(_VACUUM_APP) or 0) >= _VACUUM_SECONDS:
             done = CommitProperties(app_transactions=[Transaction(_VACUUM_APP, now)])

@@ -1,7 +1,8 @@
 """The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any, Final
 
 from deltalake import DeltaTable
@@ -9,35 +10,38 @@ from deltalake import DeltaTable
 from pipeline.errors import SetUpError
 from pipeline.tables.durable import mend
 from pipeline.tables.policies import report_of, told
-from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, result_of
+from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, results_of
 from pipeline.time.report import Report
+from pipeline.time.user_totals import UserTotals
+from pipeline.time.verdicts import Consumer, Policy
 
 _MADE_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
 
-def create_tables(warehouse: str, reports: Sequence[Report]) -> None:
+def create_tables(warehouse: str, policy: Policy) -> None:
     """Makes the tables that do not exist yet, and mends those that a power cut left with a commit cut off.
 
     Raises SetUpError if the warehouse cannot be written.
     """
-    for spec in (PANES, DEAD_LETTERS, *map(result_of, reports)):
+    results = results_of(policy)
+    for spec in (PANES, DEAD_LETTERS, *results):
         mend(spec.uri(warehouse))
-    for report in reports:
-        wanted = _definition(report)
-        table = open_table(result_of(report), warehouse, {_MADE_AS: json.dumps(wanted)})
-        if _told(report.name, warehouse) != wanted:
+    for consumer, spec in zip(policy.consumers, results, strict=True):
+        wanted = _definition(consumer)
+        table = open_table(spec, warehouse, {_MADE_AS: json.dumps(wanted)})
+        if _told(spec.name, warehouse) != wanted:
             table.alter.set_table_properties({_MADE_AS: json.dumps(wanted)}, raise_if_not_exists=False)
     for spec in (PANES, DEAD_LETTERS):
         open_table(spec, warehouse)
 
 
-def check_reports(warehouse: str, reports: Sequence[Report]) -> None:
-    """Raises SetUpError if a report is no longer what its table was made for. Changes nothing."""
-    for report in reports:
-        if DeltaTable.is_deltatable(result_of(report).uri(warehouse)):
-            check_made_as(report, warehouse)
+def check_results(warehouse: str, policy: Policy) -> None:
+    """Raises SetUpError if something is no longer what its table was made for. Changes nothing."""
+    for consumer in policy.consumers:
+        if DeltaTable.is_deltatable(_uri(consumer.name, warehouse)):
+            check_made_as(consumer, warehouse)
 
 
 def made_as(name: str, warehouse: str) -> Report:
@@ -50,8 +54,8 @@ def made_for(names: Iterable[str], warehouse: str) -> list[Report]:
     return [made_as(name, warehouse) for name in names if DeltaTable.is_deltatable(_uri(name, warehouse))]
 
 
-def check_made_as(report: Report, warehouse: str) -> dict[str, Any]:
-    """What a report's table was made for. Raises SetUpError if that is something else, or there is no table."""
+def check_made_as(report: Consumer, warehouse: str) -> dict[str, Any]:
+    """What a result table was made for. Raises SetUpError if that is something else, or there is no table."""
     wanted, found = _definition(report), _told(report.name, warehouse)
     different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
     if different:
@@ -63,9 +67,11 @@ def check_made_as(report: Report, warehouse: str) -> dict[str, Any]:
     return found
 
 
-def _definition(report: Report) -> dict[str, Any]:
+def _definition(consumer: Consumer) -> dict[str, Any]:
     """What a table holds depends on it."""
-    return {name: value for name, value in told(report).items() if name != "name"}
+    if isinstance(consumer, UserTotals):
+        return asdict(consumer)
+    return {name: value for name, value in told(consumer).items() if name != "name"}
 
 
 def _told(name: str, warehouse: str) -> dict[str, Any]:

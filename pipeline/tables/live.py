@@ -8,14 +8,12 @@ from typing import Final
 
 from pipeline.frames import columns as c
 from pipeline.tables.engines import Engine
+from pipeline.tables.kinds.base import WindowKind
+from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.layout import made_as
-from pipeline.tables.live_windows import placed
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
 from pipeline.time import lateness, rules
-from pipeline.time.counts import Counts
-from pipeline.time.lateness import Sql
 from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
 
 _SQL: Final = """
 WITH now AS (
@@ -45,22 +43,22 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
     Raises SetUpError where the report does not exist or has no windows.
     """
     report = made_as(name, warehouse)
-    windowed, is_open = placed(report)
+    kind = kind_of(report)
     return _SQL.format(
         no_watermark=rules.NO_WATERMARK,
         ledger=engine.table(LEDGER, warehouse),
         panes=engine.table(PANES, warehouse),
         result=engine.table(result_of(report), warehouse),
         report=name,
-        windowed=windowed,
-        is_open=is_open,
+        windowed=kind.open_windows(),
+        is_open=kind.is_open,
         keys="".join(f"{key}, " for key in report.keys),
         measures="".join(f"{measure}, " for measure in report.measures),
         so_far="".join(f"{_so_far(measure, report, engine)}, " for measure in report.measures),
         start=engine.time("start_ms"),
         end=engine.time("end_ms"),
-        state=_state(report, engine, corrected=corrected),
-        corrections=_corrections(report, warehouse, engine) if corrected else "",
+        state=_state(report, kind, engine, corrected=corrected),
+        corrections=_corrections(report, kind, warehouse, engine) if corrected else "",
     )
 
 
@@ -74,24 +72,22 @@ def _so_far(measure: str, report: Report, engine: Engine) -> str:
     return f"CAST(sum({measure}) AS BIGINT)" if measure in (c.PAGE_VIEWS, c.CLICKS) else "NULL"
 
 
-def _state(report: Report, engine: Engine, *, corrected: bool) -> str:
-    if isinstance(report.windows, Counts):
-        return "'closed'"
+def _state(report: Report, kind: WindowKind, engine: Engine, *, corrected: bool) -> str:
     is_corrected = "done_start IS NOT NULL" if corrected else "false"
     closed_until = engine.time(f"{lateness.closed_until_sql(report, 'now.watermark')}")
-    is_closed = lateness.is_closed(Sql(c.WINDOW_END), Sql(closed_until))
-    return f"CASE WHEN {is_corrected} THEN 'corrected' WHEN {is_closed} THEN 'closed' ELSE 'fired' END"
+    return (
+        f"CASE WHEN {is_corrected} THEN 'corrected' WHEN {kind.is_closed(closed_until)} THEN 'closed' ELSE 'fired' END"
+    )
 
 
-def _corrections(report: Report, warehouse: str, engine: Engine) -> str:
-    """The windows that corrections were added to; of a session they tell only the event's own part."""
-    begins, ends = ("<=", ">=") if isinstance(report.windows, Sessions) else ("=", "=")
+def _corrections(report: Report, kind: WindowKind, warehouse: str, engine: Engine) -> str:
+    """The windows that corrections were added to."""
     return _CORRECTED.format(
         result=engine.table(result_of(report), warehouse),
         corrections=engine.table(CORRECTIONS, warehouse),
         report=report.name,
-        begins=begins,
-        ends=ends,
+        begins=kind.corrected_from,
+        ends=kind.corrected_to,
         start=engine.time(c.WINDOW_START_MS),
         end=engine.time(c.WINDOW_END_MS),
         done_keys="".join(f", it.{key} AS done_{key}" for key in report.keys),

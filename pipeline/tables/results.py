@@ -1,4 +1,4 @@
-"""A report's result table: one writer, whose commits are refused once a newer service has published."""
+"""A result table: one writer, whose commits are refused once a newer service has published."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
-from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, result_of
+from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
 from pipeline.tables.write import refuse_if_fenced
 from pipeline.time import rules
-from pipeline.time.report import Report
-from pipeline.time.states import Published
+from pipeline.time.due import Published
 
 Portion = tuple[pa.Table, str | None]
 """Rows of a result, and which rows of the table they replace; None for none."""
@@ -20,8 +19,7 @@ Portion = tuple[pa.Table, str | None]
 class Results:
     """One writer's view of a result table; its handle moves only with its own commits until it is refused."""
 
-    def __init__(self, warehouse: str, report: Report) -> None:
-        spec = result_of(report)
+    def __init__(self, warehouse: str, spec: TableSpec) -> None:
         self._schema = spec.schema
         self._table = DeltaTable(spec.uri(warehouse))
 
@@ -64,9 +62,9 @@ class Results:
             refuse_if_fenced(self._table, batch)
 
 
-def published(warehouse: str, report: Report) -> Published:
-    """How far a report is published."""
-    return _published(DeltaTable(result_of(report).uri(warehouse)))
+def published(warehouse: str, spec: TableSpec) -> Published:
+    """How far a result table is published."""
+    return _published(DeltaTable(spec.uri(warehouse)))
 
 
 def _published(table: DeltaTable) -> Published:
@@ -74,12 +72,12 @@ def _published(table: DeltaTable) -> Published:
     return Published(table.transaction_version(WRITER_APP) or 0, rules.NO_WATERMARK if final is None else final)
 
 
-def committed(report: Report, batch: int, among: str = "true") -> str:
-    """SQL of a report's rows in `panes` up to a committed batch, for which a condition holds.
+def committed(name: str, batch: int, among: str = "true") -> str:
+    """SQL of a consumer's rows in `panes` up to a committed batch, for which a condition holds.
 
     All of them count: what older processes left of batches that were never committed went when the epoch began.
     """
-    return f"SELECT * FROM panes WHERE report = '{report.name}' AND batch <= {batch} AND {among}"  # noqa: S608 - our own names
+    return f"SELECT * FROM panes WHERE report = '{name}' AND batch <= {batch} AND {among}"  # noqa: S608 - our own names
 
 
 def values(rows: Iterable[tuple[int, ...]]) -> str:

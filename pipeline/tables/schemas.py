@@ -10,9 +10,10 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.errors import Unreachable
 from pipeline.frames import columns as c
-from pipeline.time.grid import Grid
 from pipeline.time.report import Report
-from pipeline.time.totals import Totals
+from pipeline.time.user_totals import UserTotals
+from pipeline.time.verdicts import Policy
+from pipeline.time.windows.grid import Grid
 
 WRITER_APP: Final = "tidemark"
 """Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""
@@ -133,9 +134,7 @@ CORRECTIONS: Final = TableSpec(
 
 
 def result_of(report: Report) -> TableSpec:
-    """The result table of a report: one row for each window and key; of totals one for each user."""
-    if isinstance(report.windows, Totals):
-        return _totals(report.name)
+    """The result table of a report: one row for each window and key."""
     return TableSpec(
         report.name,
         pa.schema(
@@ -152,12 +151,22 @@ def result_of(report: Report) -> TableSpec:
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
+USER_TOTALS: Final = TableSpec(
+    UserTotals.name,
+    pa.schema(
+        [
+            pa.field(c.USER_ID, pa.string()),
+            *(pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("first_seen", "last_seen")),
+            *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH),
+        ]
+    ),
+)
+"""One row for each user."""
 
 
-def _totals(name: str) -> TableSpec:
-    seen = [pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("first_seen", "last_seen")]
-    longs = _longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH)
-    return TableSpec(name, pa.schema([pa.field(c.USER_ID, pa.string()), *seen, *longs]))
+def results_of(policy: Policy) -> list[TableSpec]:
+    """The result tables of everything that panes are kept for."""
+    return [*map(result_of, policy.reports), *([USER_TOTALS] if policy.totals else [])]
 
 
 def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:

@@ -8,14 +8,13 @@ The comparisons hold of whatever can be compared: integers, columns of Arrow or 
 Source: Flink, "Windows" (allowed lateness), with firing at `watermark >= end`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pipeline.time import rules
-from pipeline.time.grid import Grid
 from pipeline.time.report import Report
-from pipeline.time.totals import Totals
+from pipeline.time.user_totals import UserTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,45 +54,35 @@ def is_too_late(time: Any, in_time_from: Any) -> Any:
     return time < in_time_from
 
 
-def closed_until(report: Report, watermark: int | None) -> int:
+def closed_until(report: Report | UserTotals, watermark: int | None) -> int:
     """The end up to which a report's windows are closed at a watermark."""
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     return max(frontier - report.allowed_lateness_ms, report.closed_before_ms)
 
 
-def closed_until_sql(report: Report, watermark: str) -> Sql:
+def closed_until_sql(report: Report | UserTotals, watermark: str) -> Sql:
     """The same, of a column that is never null."""
     return Sql(f"greatest({watermark} - {report.allowed_lateness_ms}, {report.closed_before_ms})")
 
 
-def in_time_from(report: Report, watermark: int | None) -> int:
+def in_time_from(report: Report | UserTotals, watermark: int | None) -> int:
     """Events before this time are too late for a report: every window that they would belong to has closed."""
-    return report.windows.earliest_after(closed_until(report, watermark))
+    return report.earliest_after(closed_until(report, watermark))
 
 
 def whole_from(report: Report, watermark: int | None) -> int:
     """Events from this time on are in time for all windows of a report; only where these overlap is it another."""
-    if watermark is None or not isinstance(report.windows, Grid):
-        return in_time_from(report, watermark)
-    return report.windows.reached(closed_until(report, watermark))
+    return report.windows.whole_after(closed_until(report, watermark))
 
 
 def too_late_at(reports: Iterable[Report], time: int) -> int:
     """The watermark at which an event becomes too late for all reports: it closes the last window of the event."""
-    return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in _with_windows(reports))
+    return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in reports)
 
 
-def cutoffs(reports: Iterable[Report], watermark: int | None) -> tuple[int, int]:
-    """Events before the first are too late for every window of every report, those before the second for some.
-
-    Totals take what any other report takes.
-    """
-    others = _with_windows(reports)
+def cutoffs(reports: Collection[Report], watermark: int | None) -> tuple[int, int]:
+    """Events before the first are too late for every window of every report, those before the second for some."""
     return (
-        min(in_time_from(report, watermark) for report in others),
-        max(whole_from(report, watermark) for report in others),
+        min(in_time_from(report, watermark) for report in reports),
+        max(whole_from(report, watermark) for report in reports),
     )
-
-
-def _with_windows(reports: Iterable[Report]) -> Sequence[Report]:
-    return [report for report in reports if not isinstance(report.windows, Totals)]

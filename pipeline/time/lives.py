@@ -1,13 +1,11 @@
-"""The windows of every report, side by side."""
+"""What the windows of every report, and the totals, have come to, side by side."""
 
 from collections.abc import Collection, Iterable, Mapping
 
 from pipeline.time import rules
-from pipeline.time.counts import Counts
-from pipeline.time.report import Periodic, Report
-from pipeline.time.states import CountState, Moved, PeriodicState, Published, SessionState, State, Steps, TotalState
-from pipeline.time.totals import Totals
-from pipeline.time.windows import Due
+from pipeline.time.due import Due, Moved, Published, Steps
+from pipeline.time.verdicts import Policy
+from pipeline.time.windows.base import State
 
 Dues = Mapping[str, Due]
 """What is due of each report, by its name; a report of which nothing is due is not in it, or its due is false."""
@@ -15,22 +13,22 @@ States = Mapping[str, State]
 """What each report's windows have come to, by its name."""
 
 
-def begun(reports: Iterable[Report]) -> States:
-    """The states of reports of which there is nothing yet."""
-    return {report.name: restored(report, (), Published(), ()) for report in reports}
+def begun(policy: Policy) -> States:
+    """The states where there is nothing yet."""
+    return restored(policy, {}, {}, ())
 
 
-def restored(report: Report, panes: Iterable[int], published: Published, steps: Steps) -> State:
-    """A report's state as the tables tell of it: starts of its panes, how far it is published, (watermark, batch)."""
-    windows = report.windows
-    if isinstance(windows, Periodic):
-        return PeriodicState.restored(report, windows, panes, published, steps)
-    if isinstance(windows, Counts):
-        return CountState(published.batch)
-    if isinstance(windows, Totals):
-        # What has come since they were last written is not known.
-        return TotalState(windows.every_ms, stale=True)
-    return SessionState(report, published.closed_until, steps)
+def restored(
+    policy: Policy, panes: Mapping[str, Iterable[int]], published: Mapping[str, Published], steps: Steps
+) -> States:
+    """The states as the tables tell of them: by name the starts of panes and how far it is published."""
+    states: dict[str, State] = {
+        report.name: report.windows.state(
+            report, panes.get(report.name, ()), published.get(report.name, Published()), steps
+        )
+        for report in policy.reports
+    }
+    return states | ({policy.totals.name: policy.totals.begun()} if policy.totals else {})
 
 
 def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> Moved:

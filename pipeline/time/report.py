@@ -4,14 +4,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from pipeline.time import rules
-from pipeline.time.calendar import Calendar
-from pipeline.time.counts import Counts
-from pipeline.time.grid import Grid
-from pipeline.time.sessions import Sessions
-from pipeline.time.totals import Totals
-
-Periodic = Grid | Calendar
-"""Windows whose ends are known from the clock alone."""
+from pipeline.time.windows.base import Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +12,7 @@ class Report:
     """A result table over the stream. Times in milliseconds."""
 
     name: str
-    windows: Periodic | Sessions | Counts | Totals
+    windows: Windows
     allowed_lateness_ms: int
     keys: tuple[str, ...] = ("user_id",)
     """Of `user_id`, `page_url` and `event_type`; none for one row per window."""
@@ -51,7 +44,7 @@ class Report:
     @property
     def is_timed(self) -> bool:
         """Whether its panes keep the first and the last time of their events."""
-        return bool(self.session_gap_ms) or not isinstance(self.windows, Periodic)
+        return bool(self.session_gap_ms) or self.windows.is_timed
 
     @property
     def pane_ms(self) -> int:
@@ -59,6 +52,20 @@ class Report:
         return gcd(self.windows.pane_ms, self.session_gap_ms)
 
     @property
-    def has_overlap(self) -> bool:
-        """Whether an event may belong to several of its windows."""
-        return isinstance(self.windows, Grid) and self.windows.slide_ms < self.windows.size_ms
+    def shift_ms(self) -> int:
+        """What is added to a time so that its panes begin at multiples of their length."""
+        return self.windows.shift_ms
+
+    @property
+    def by_event(self) -> bool:
+        """Whether every event is a row of its panes by itself."""
+        return self.windows.by_event
+
+    @property
+    def event_ms(self) -> int | None:
+        """Length of the window that an event alone is, where events and not panes are judged by it."""
+        return self.windows.event_ms
+
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time of which some window ends after `horizon`."""
+        return self.windows.earliest_after(horizon)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
-from pipeline.time.report import Periodic
-from pipeline.time.sessions import Sessions
+from pipeline.time.windows.base import Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class History:
     """Of those at least the ones that some bound would have judged otherwise."""
     steps: Sequence[Step]
     """In order, from the first watermark on."""
-    windows: Collection[Periodic | Sessions]
+    windows: Collection[Windows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pipeline.time.report import Report
+from pipeline.time.user_totals import UserTotals
 
 
 class Verdict(StrEnum):
@@ -46,6 +47,10 @@ class AllIdle(StrEnum):
     """It follows the clock minus the bound: the last windows of a quiet topic are published."""
 
 
+Consumer = Report | UserTotals
+"""What panes are kept for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How out of order events may be, and what is made of them. All in milliseconds."""
@@ -54,6 +59,7 @@ class Policy:
     idle_timeout_ms: int
     max_future_skew_ms: int
     reports: tuple[Report, ...]
+    totals: UserTotals | None = None
     time_of: TimeOf = TimeOf.EVENT
     strategy: Strategy = Strategy.BOUNDED
     marker: str = ""
@@ -62,3 +68,8 @@ class Policy:
     all_idle: AllIdle = AllIdle.HOLD
     max_ahead_ms: int | None = None
     """How far ahead of the service's clock an event may be; None for any."""
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        """All that panes are kept for."""
+        return (*self.reports, *([self.totals] if self.totals else []))

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pipeline.time.calendar import Calendar
+from pipeline.time.windows.calendar import Calendar
 
 _STEP_MS: Final = 900_000
 """No zone's clocks differ from UTC by a part of it, today."""

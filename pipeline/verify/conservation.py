@@ -5,14 +5,13 @@ from typing import Final
 from pipeline.frames import columns as c
 from pipeline.time import rules
 from pipeline.time.batch import EPOCH
-from pipeline.time.calendar import Calendar
-from pipeline.time.counts import Counts
-from pipeline.time.grid import Grid
-from pipeline.time.sessions import Sessions
-from pipeline.time.totals import Totals
 from pipeline.time.verdicts import TimeOf
+from pipeline.time.windows.calendar import Calendar
+from pipeline.time.windows.count import Counts
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
 from pipeline.verify import counts, periodic, sessions, sql
-from pipeline.verify.shown import Shown, shown_reports
+from pipeline.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
 from pipeline.verify.tables import Tables
 from pipeline.verify.verification import Finding
 
@@ -30,12 +29,28 @@ def check(tables: Tables, finding: Finding) -> None:
             finding.tell(f"{shown.name}: sessions cannot be told apart after a return to a lower watermark")
             continue
         _check_one(tables, shown, finding)
+    for totals in shown_totals(tables):
+        if not totals.epochs:
+            finding.tell(f"{totals.name} does not tell of all events, each once: it is left out")
+            continue
+        _check_totals(tables, totals, finding)
+
+
+def _check_totals(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
+    """A user's panes never go, and what they add up to is law 5."""
+    counted = _of_ledger(tables, shown, "counted")
+    finding.look(counted, f"events of {shown.name}")
+    there = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
+    if there != counted:
+        finding.breach(
+            f"{shown.name}: there are {there} events ({there} in panes), but the ledger has {counted} that were "
+            f"counted since epoch {shown.epochs[0]}, of which 0 came too late for this report"
+        )
 
 
 def _has_one_place(shown: Shown) -> bool:
     report = shown.report
-    tells = isinstance(report.windows, Totals) or {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS}
-    return tells and not report.where and not report.has_overlap
+    return {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where and not report.windows.has_overlap
 
 
 def _check_one(tables: Tables, shown: Shown, finding: Finding) -> None:
@@ -52,15 +67,11 @@ def _check_one(tables: Tables, shown: Shown, finding: Finding) -> None:
     )
 
 
-def _of_ledger(tables: Tables, shown: Shown, name: str) -> int:
+def _of_ledger(tables: Tables, shown: Result, name: str) -> int:
     return tables.number(f"SELECT sum({name}) FROM ledger WHERE batch >= {shown.epochs[0] * EPOCH}")
 
 
 def _there(tables: Tables, shown: Shown) -> tuple[int, str]:
-    if isinstance(shown.report.windows, Totals):
-        # A user's panes never go, and what they add up to is law 5.
-        in_panes = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
-        return in_panes, f"{in_panes} in panes"
     in_rows = tables.number(f"SELECT {_EVENTS} FROM {shown.table}")
     added = sql.corrections(tables, shown)
     corrected = tables.number(f"SELECT {_EVENTS} FROM ({added}) AS added") if added else 0
@@ -89,7 +100,7 @@ def _waiting(tables: Tables, shown: Shown) -> str:
 
 def _missed(tables: Tables, shown: Shown) -> tuple[int, int]:
     """At least and at most how many of the counted events came too late for this report."""
-    if isinstance(shown.report.windows, Totals | Counts) or not _of_ledger(tables, shown, "partly_late"):
+    if not shown.report.windows.by_time or not _of_ledger(tables, shown, "partly_late"):
         return 0, 0
     least = most = 0
     for epoch in shown.epochs:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pipeline.time.counts import Counts
+from pipeline.time.windows.count import Counts
 from pipeline.verify import sql
 from pipeline.verify.shown import Shown
 from pipeline.verify.tables import Tables

@@ -19,6 +19,10 @@ class Opening:
     reset: int | None
     """The watermark to which the epoch went back, if it did."""
 
+    def has(self, name: str) -> bool:
+        """Whether the epoch keeps a result of this name."""
+        return any(one.name == name for one in self.policy.consumers)
+
     def report(self, name: str) -> Report | None:
         """The report of this name, if the epoch has it."""
         return next((report for report in self.policy.reports if report.name == name), None)

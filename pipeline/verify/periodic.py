@@ -5,7 +5,7 @@ from typing import Final
 
 from pipeline.frames import columns as c
 from pipeline.time import rules
-from pipeline.time.grid import Grid
+from pipeline.time.windows.grid import Grid
 from pipeline.verify import sql
 from pipeline.verify.shown import Shown
 from pipeline.verify.tables import Tables

@@ -3,11 +3,10 @@
 from typing import Final
 
 from pipeline.frames import columns as c
-from pipeline.time.counts import Counts
-from pipeline.time.sessions import Sessions
-from pipeline.time.totals import Totals
+from pipeline.time.windows.count import Counts
+from pipeline.time.windows.session import Sessions
 from pipeline.verify import counts, periodic, sessions, totals, users
-from pipeline.verify.shown import Shown, shown_reports
+from pipeline.verify.shown import Shown, shown_reports, shown_totals
 from pipeline.verify.tables import Tables
 from pipeline.verify.verification import Finding
 
@@ -30,15 +29,15 @@ def check(tables: Tables, finding: Finding) -> None:
         finding.tell(f"panes: {void:,} rows of batches that the ledger does not have are void")
     for shown in shown_reports(tables):
         _check_one(tables, shown, finding)
+    for totals_shown in shown_totals(tables):
+        totals.check(tables, totals_shown, finding)
     if "corrections" in tables.handles:
         _check_corrections(tables, finding)
 
 
 def _check_one(tables: Tables, shown: Shown, finding: Finding) -> None:
     windows = shown.report.windows
-    if isinstance(windows, Totals):
-        totals.check(tables, shown, windows, finding)
-    elif isinstance(windows, Counts):
+    if isinstance(windows, Counts):
         counts.check(tables, shown, windows, finding)
     elif isinstance(windows, Sessions):
         sessions.check(tables, shown, windows, finding)
@@ -68,5 +67,5 @@ def _check_corrections(tables: Tables, finding: Finding) -> None:
         late = tables.number(
             f"SELECT count(*) FROM corrections WHERE report = '{shown.name}' AND correction > {shown.corrected}"
         )
-        if late and not isinstance(shown.report.windows, Totals):
+        if late:
             finding.tell(f"{shown.name}: {late:,} corrections are decided and not added yet")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from pipeline.frames import columns as c
-from pipeline.time.sessions import Sessions
+from pipeline.time.windows.session import Sessions
 from pipeline.verify import sql
 from pipeline.verify.periodic import difference
 from pipeline.verify.shown import Shown

@@ -1,23 +1,24 @@
-"""Each report as its table has it: how far it is published, and what has fired and closed by then."""
+"""Each result as its table has it: how far it is published, and what has fired and closed by then."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pipeline.tables.policies import report_of
 from pipeline.time import rules
 from pipeline.time.report import Report
+from pipeline.time.user_totals import UserTotals
 from pipeline.verify.tables import CORRECTIONS_APP, Tables, name_of
 
 _MADE_AS: Final = "tidemark.report"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A report; times in milliseconds."""
+class Result:
+    """A result table; times in milliseconds."""
 
-    report: Report
+    name: str
     published: int
     """The batch up to which it is published."""
     watermark: int
@@ -29,16 +30,11 @@ class Shown:
     swept: int
     """Windows that end no later are final by the table's own word: these alone may lack some of their panes."""
     corrected: int
-    """The last correction that its table has."""
+    """The last correction that it has."""
     is_kept: bool
     """Whether the newest epoch still has it."""
     epochs: tuple[int, ...]
     """The epochs that have it, if from its first one on it was never left out."""
-
-    @property
-    def name(self) -> str:
-        """The table."""
-        return self.report.name
 
     @property
     def table(self) -> str:
@@ -46,11 +42,32 @@ class Shown:
         return name_of(self.name)
 
 
+@dataclass(frozen=True, slots=True)
+class Shown(Result):
+    """That of a report."""
+
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTotals(Result):
+    """That of the totals."""
+
+    totals: UserTotals
+
+
 def shown_reports(tables: Tables) -> list[Shown]:
     """Every report whose table can be read."""
-    now = _highest(tables, tables.newest)
     names = dict.fromkeys(report.name for one in tables.openings.values() for report in one.policy.reports)
-    return [_shown(name, tables, now) for name in names if name in tables.handles]
+    return [Shown(**_result(name, tables), report=definition(name, tables)) for name in names if name in tables.handles]
+
+
+def shown_totals(tables: Tables) -> list[ShownTotals]:
+    """The totals, if there are any and their table can be read."""
+    if UserTotals.name not in tables.handles:
+        return []
+    totals = UserTotals(**json.loads(tables.handles[UserTotals.name].metadata().configuration[_MADE_AS]))
+    return [ShownTotals(**_result(totals.name, tables), totals=totals)]
 
 
 def _highest(tables: Tables, until: int) -> dict[int, int]:
@@ -65,26 +82,25 @@ def definition(name: str, tables: Tables) -> Report:
     return report_of({**json.loads(told), "name": name})
 
 
-def _shown(name: str, tables: Tables, now: Mapping[int, int]) -> Shown:
-    published = tables.published(name)
+def _result(name: str, tables: Tables) -> dict[str, Any]:
+    published, now = tables.published(name), _highest(tables, tables.newest)
     reached = tables.ask(
         f"SELECT max(watermark) AS highest, max(CASE WHEN batch = {published} THEN watermark END) AS watermark "
         f"FROM ledger WHERE batch <= {published}"
     ).to_pylist()[0]
     epochs = sorted(tables.openings)
-    having = [epoch for epoch in epochs if tables.openings[epoch].report(name)]
-    is_kept = having[-1:] == epochs[-1:]
-    return Shown(
-        report=definition(name, tables),
-        published=published,
-        watermark=_known(reached["watermark"]),
-        highest=_known(reached["highest"]),
-        closed=_closed(name, tables, now),
-        swept=tables.swept(name),
-        corrected=tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
-        is_kept=is_kept,
-        epochs=tuple(having) if having == epochs[len(epochs) - len(having) :] else (),
-    )
+    having = [epoch for epoch in epochs if tables.openings[epoch].has(name)]
+    return {
+        "name": name,
+        "published": published,
+        "watermark": _known(reached["watermark"]),
+        "highest": _known(reached["highest"]),
+        "closed": _closed(name, tables, now),
+        "swept": tables.swept(name),
+        "corrected": tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
+        "is_kept": having[-1:] == epochs[-1:],
+        "epochs": tuple(having) if having == epochs[len(epochs) - len(having) :] else (),
+    }
 
 
 def _closed(name: str, tables: Tables, highest: Mapping[int, int]) -> int:

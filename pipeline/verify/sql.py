@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pipeline.time import rules
-from pipeline.verify.shown import Shown
+from pipeline.verify.shown import Result, Shown
 from pipeline.verify.tables import Tables
 
 EXAMPLES: Final = 2
@@ -18,8 +18,8 @@ SELECT {cell}, sum(is_shown) AS is_shown, sum(is_due) AS is_due, {sums} FROM (
 """
 
 
-def parts(shown: Shown, *, published: bool = True) -> str:
-    """The committed rows of a report's panes, as far as it is published, or all of them."""
+def parts(shown: Result, *, published: bool = True) -> str:
+    """The committed rows of a result's panes, as far as it is published, or all of them."""
     until = f"AND batch <= {shown.published}" if published else ""
     return (
         f"SELECT panes.*, coalesce(closed_until, {rules.NO_WATERMARK}) AS closed FROM panes "

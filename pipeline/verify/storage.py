@@ -14,12 +14,12 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, TableSpec, result_of
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, USER_TOTALS, TableSpec, result_of
 from pipeline.verify.shown import definition
 from pipeline.verify.tables import Tables, first_line
 from pipeline.verify.verification import Finding, Row
 
-_FIXED: Final = {spec.name: spec for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS)}
+_FIXED: Final = {spec.name: spec for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, USER_TOTALS)}
 _LOG: Final = "_delta_log"
 _AT_ONCE: Final = 16
 

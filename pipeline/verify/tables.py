@@ -86,9 +86,9 @@ def _read(warehouse: str) -> Tables:
     ledger = replace(empty, handles=handles, engine=_engine(handles))
     openings, unclear = _openings(ledger)
     newest = _newest(ledger)
-    reports = dict.fromkeys(report.name for one in openings.values() for report in one.policy.reports)
+    results = dict.fromkeys(result.name for one in openings.values() for result in one.policy.consumers)
     # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
-    names = [PANES.name, DEAD_LETTERS.name, *reports, CORRECTIONS.name]
+    names = [PANES.name, DEAD_LETTERS.name, *results, CORRECTIONS.name]
     optional = {CORRECTIONS.name, *_retired(openings)}
     wanted = [name for name in names if name not in optional or DeltaTable.is_deltatable(empty.uri(name))]
     others, further = _open(empty, wanted)
@@ -141,11 +141,11 @@ def _safe(ledger: Tables, sql: str) -> list[Row]:
 
 
 def _retired(openings: Mapping[int, Opening]) -> set[str]:
-    """Reports of old epochs, whose tables somebody may have taken away."""
+    """Results of old epochs, whose tables somebody may have taken away."""
     if not openings:
         return set()
-    now = {report.name for report in openings[max(openings)].policy.reports}
-    return {report.name for one in openings.values() for report in one.policy.reports} - now
+    now = {result.name for result in openings[max(openings)].policy.consumers}
+    return {result.name for one in openings.values() for result in one.policy.consumers} - now
 
 
 def first_line(error: Exception) -> str:

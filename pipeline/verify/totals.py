@@ -3,9 +3,8 @@
 from typing import Final
 
 from pipeline.time import rules
-from pipeline.time.totals import Totals
 from pipeline.verify import sql
-from pipeline.verify.shown import Shown
+from pipeline.verify.shown import ShownTotals
 from pipeline.verify.tables import Tables
 from pipeline.verify.text import moment
 from pipeline.verify.verification import Finding, Row
@@ -54,11 +53,11 @@ OR is_shown AND NOT waits AND (shown_page_views < due_page_views OR shown_clicks
 """
 
 
-def check(tables: Tables, shown: Shown, windows: Totals, finding: Finding) -> None:
+def check(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
     """User by user."""
     cells = _TOTALS.format(
         parts=sql.parts(shown, published=False),
-        gap=windows.gap_ms,
+        gap=shown.totals.gap_ms,
         published=shown.published,
         table=shown.table,
         corrections=_CORRECTIONS.format(name=shown.name) if "corrections" in tables.handles else _NO_CORRECTIONS,

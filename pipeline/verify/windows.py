@@ -3,14 +3,13 @@
 from typing import Final
 
 from pipeline.frames import columns as c
-from pipeline.time.calendar import Calendar
-from pipeline.time.counts import Counts
-from pipeline.time.grid import Grid
-from pipeline.time.sessions import Sessions
-from pipeline.time.totals import Totals
+from pipeline.time.windows.calendar import Calendar
+from pipeline.time.windows.count import Counts
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
 from pipeline.verify import sql
 from pipeline.verify.clocks import follows
-from pipeline.verify.shown import Shown, shown_reports
+from pipeline.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
 from pipeline.verify.tables import NEVER_PUBLISHED, Tables
 from pipeline.verify.text import cell, moment, window
 from pipeline.verify.verification import Finding, Row
@@ -23,14 +22,15 @@ def check(tables: Tables, finding: Finding) -> None:
     for shown in shown_reports(tables):
         finding.look(tables.number(f"SELECT count(*) FROM {shown.table}"), f"rows of {shown.name}")
         _check_published(tables, shown, finding)
-        if isinstance(shown.report.windows, Totals):
-            _check_users(tables, shown, finding)
-            continue
-        if not isinstance(shown.report.windows, Counts):
+        if shown.report.windows.by_time:
             _check_fired(tables, shown, finding)
             _check_once(tables, shown, finding)
         _check_fit(tables, shown, finding)
         _check_counts(tables, shown, finding)
+    for totals in shown_totals(tables):
+        finding.look(tables.number(f"SELECT count(*) FROM {totals.table}"), f"rows of {totals.name}")
+        _check_published(tables, totals, finding)
+        _check_users(tables, totals, finding)
 
 
 def _check_fired(tables: Tables, shown: Shown, finding: Finding) -> None:
@@ -108,7 +108,7 @@ def _counts_oddly(row: Row, shown: Shown, size: int) -> str:
     return f"{where} in a window of {size} events" if size else f"{where}, of which {row['late_events']} came late"
 
 
-def _check_published(tables: Tables, shown: Shown, finding: Finding) -> None:
+def _check_published(tables: Tables, shown: Result, finding: Finding) -> None:
     """That rows were published by batches that the ledger has; by none where they were only corrected."""
     if shown.published != NEVER_PUBLISHED and not tables.number(
         f"SELECT count(*) FROM ledger WHERE batch = {shown.published}"
@@ -131,18 +131,18 @@ def _check_published(tables: Tables, shown: Shown, finding: Finding) -> None:
     )
 
 
-def _corrected(tables: Tables, shown: Shown) -> str:
+def _corrected(tables: Tables, shown: Result) -> str:
     """That a row may stem from corrections alone."""
     if "corrections" not in tables.handles:
         return "false"
-    if isinstance(shown.report.windows, Totals):
+    if isinstance(shown, ShownTotals):
         return f"user_id IN (SELECT user_id FROM corrections WHERE report = '{shown.name}')"
     end = "CAST(window_end AS BIGINT) / 1000"
     known = f"SELECT window_end_ms FROM corrections WHERE report = '{shown.name}' AND correction <= {shown.corrected}"
     return f"{end} IN ({known})"
 
 
-def _check_users(tables: Tables, shown: Shown, finding: Finding) -> None:
+def _check_users(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
     twice = tables.ask(
         f"SELECT user_id, count(*) AS found FROM {shown.table} GROUP BY user_id HAVING count(*) > 1 ORDER BY user_id"
     )

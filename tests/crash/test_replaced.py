@@ -17,10 +17,11 @@ from pipeline.errors import Replaced
 from pipeline.running import RunningService
 from pipeline.settings import Settings
 from pipeline.tables.housekeeping import pane_starts
+from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
-from pipeline.time.windows import Due
+from pipeline.time.due import Due
 from producers.truth import Truth
 from tests.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
 from tests.conservation import assert_conserved
@@ -136,7 +137,7 @@ def test_a_service_that_was_frozen_at_work_wakes_up_replaced_and_changes_nothing
 def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker: Cluster, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     with service_a_step_behind(broker, warehouse) as (settings, old):
-        publication = Publication(str(warehouse), settings.policy().reports)
+        publication = Publication(str(warehouse), map(kind_of, settings.policy().reports))
         panes = Appender(PANES, str(warehouse))
         with open_service(settings, Clock()) as new:
             before = DeltaTable(str(warehouse / "page_views")).version()

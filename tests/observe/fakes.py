@@ -10,10 +10,10 @@ from pipeline.errors import TransientError
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings, Settings
 from pipeline.time.batch import Batch
+from pipeline.time.due import Due
 from pipeline.time.tallies import Tallies, Tally
 from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
-from pipeline.time.windows import Due
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()

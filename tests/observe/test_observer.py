@@ -10,9 +10,9 @@ import pytest
 from pipeline.observe.catalogue import FailureKind
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings
+from pipeline.time.due import Due
 from pipeline.time.verdicts import Policy, Strategy, Verdict
 from pipeline.time.watermark import Frontier
-from pipeline.time.windows import Due
 from tests.observe.fakes import POLICY, START, World, batch, frontier, samples
 
 COUNTED = {0: Counter({Verdict.COUNTED: 10})}

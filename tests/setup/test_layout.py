@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import SetUpError
-from pipeline.tables.layout import check_reports, create_tables, made_as
-from pipeline.time.calendar import Calendar
-from pipeline.time.grid import Grid
+from pipeline.tables.layout import check_results, create_tables, made_as
 from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
+from pipeline.time.windows.calendar import Calendar
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
+from tests.policies import policy_of
 
 USERS = Report("users", Grid(60_000, 60_000), 10_000)
 DAYS = Report("days", Calendar(86_400_000, "Europe/Berlin"), 0, (), "event_type = 'click'")
@@ -27,19 +28,19 @@ DAYS = Report("days", Calendar(86_400_000, "Europe/Berlin"), 0, (), "event_type 
     ],
 )
 def test_a_report_that_changed_is_refused_in_one_sentence(tmp_path: Path, changed: Report, said: str) -> None:
-    create_tables(str(tmp_path), [USERS])
+    create_tables(str(tmp_path), policy_of(USERS))
     with pytest.raises(SetUpError, match=f"report users in the warehouse .* was made with {said} = .* another name"):
-        check_reports(str(tmp_path), [changed])
+        check_results(str(tmp_path), policy_of(changed))
 
 
 def test_the_allowed_lateness_may_change(tmp_path: Path) -> None:
-    create_tables(str(tmp_path), [USERS])
+    create_tables(str(tmp_path), policy_of(USERS))
     later = replace(USERS, allowed_lateness_ms=99)
-    check_reports(str(tmp_path), [later])
-    create_tables(str(tmp_path), [later])
+    check_results(str(tmp_path), policy_of(later))
+    create_tables(str(tmp_path), policy_of(later))
     assert made_as("users", str(tmp_path)) == later
 
 
 def test_a_table_tells_of_its_report(tmp_path: Path) -> None:
-    create_tables(str(tmp_path), [USERS, DAYS])
+    create_tables(str(tmp_path), policy_of(USERS, DAYS))
     assert [made_as(name, str(tmp_path)) for name in ("users", "days")] == [USERS, DAYS]

@@ -13,9 +13,9 @@ from pipeline.app import open_service
 from pipeline.errors import SetUpError
 from pipeline.load import load_settings
 from pipeline.settings import Settings
-from pipeline.time.grid import Grid
 from pipeline.time.malformed import MalformedLimit
 from pipeline.time.report import Report
+from pipeline.time.windows.grid import Grid
 
 
 @pytest.fixture(autouse=True)

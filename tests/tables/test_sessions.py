@@ -11,17 +11,19 @@ import pytest
 
 from pipeline.tables import levels
 from pipeline.tables.compaction import Compaction
+from pipeline.tables.kinds.registry import kinds_of
 from pipeline.tables.layout import create_tables
 from pipeline.tables.publication import Publication
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
 from pipeline.time import lives
-from pipeline.time.lateness import closed_until
+from pipeline.time.due import Due
+from pipeline.time.lateness import closed_until, cutoffs
 from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
-from pipeline.time.states import SessionState
-from pipeline.time.totals import Totals
-from pipeline.time.windows import Due
+from pipeline.time.user_totals import UserTotals
+from pipeline.time.verdicts import Consumer, Policy
+from pipeline.time.windows.session import Sessions, SessionState
+from tests.policies import policy_of
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcript
 from tests.warehouse import milliseconds, rows, user_totals
@@ -45,7 +47,7 @@ def played(lateness_ms: int) -> Iterator[tuple[Model, int, list[Sent]]]:
         yield model, before, [event for event in sent if (event.user, event.event_time) not in dead]
 
 
-def partial_sessions(report: Report, events: Iterable[Sent], batch: int, watermark: int) -> pa.Table:
+def partial_sessions(report: Consumer, events: Iterable[Sent], batch: int, watermark: int) -> pa.Table:
     """Rows of `panes` as a fold makes them: one for each user and stretch of a gap."""
 
     def place(event: Sent) -> tuple[str, int]:
@@ -58,27 +60,27 @@ def partial_sessions(report: Report, events: Iterable[Sent], batch: int, waterma
         counts = {"page_views": len(times), "clicks": 0, "late_events": late, "watermark": watermark, "batch": batch}
         counts |= {"closed_until": closed_until(report, watermark)}
         told = {"user_id": user, "pane_start": start, "first_time": times[0], "last_time": times[-1]}
-        closed = {"closed_until": watermark - report.allowed_lateness_ms}
-        found.append({"report": report.name, **told, **counts, **closed})
+        found.append({"report": report.name, **told, **counts})
     return pa.Table.from_pylist(found, schema=PANES.schema)
 
 
 class Tables:
     """Tables of reports, published and compacted as a service does it."""
 
-    def __init__(self, warehouse: Path, reports: Sequence[Report], compact_every: int) -> None:
-        create_tables(str(warehouse), reports)
-        self._reports, self._panes = reports, Appender(PANES, str(warehouse))
-        self._publication = Publication(str(warehouse), reports)
-        self._compaction, self._compact_every = Compaction(str(warehouse), reports), compact_every
+    def __init__(self, warehouse: Path, policy: Policy, compact_every: int) -> None:
+        create_tables(str(warehouse), policy)
+        self._policy, self._panes = policy, Appender(PANES, str(warehouse))
+        kinds = kinds_of(str(warehouse), policy)
+        self._publication = Publication(str(warehouse), kinds)
+        self._compaction, self._compact_every = Compaction(str(warehouse), kinds), compact_every
 
     def take(self, events: Sequence[Sent], before: int, model: Model, dues: Mapping[str, Due]) -> None:
         """A batch, with the watermark from before it and the model after it."""
-        for report in self._reports:
-            self._panes.append(partial_sessions(report, events, model.batch, before), model.batch)
+        for one in self._policy.consumers:
+            self._panes.append(partial_sessions(one, events, model.batch, before), model.batch)
         self._publication.publish(dues, model.batch)
         if model.batch % self._compact_every == 0:
-            self._compaction(model.batch, model.watermark)
+            self._compaction(model.batch, cutoffs(self._policy.reports, model.watermark)[0])
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +94,7 @@ def test_sessions_are_those_of_the_model_after_every_batch(
     lateness_ms: int, compact_every: int, tmp_path: Path
 ) -> None:
     report = Report("visits", Sessions(GAP_MS), lateness_ms)
-    tables = Tables(tmp_path, [report], compact_every)
+    tables = Tables(tmp_path, policy_of(report), compact_every)
     state = SessionState(report)
     for model, before, events in played(lateness_ms):
         due, state = state.after_batch(lives.moved(model.batch, {0}, before, model.watermark))
@@ -114,13 +116,13 @@ def shown(warehouse: Path) -> list[tuple[RowKey, Row]]:
 
 @pytest.mark.parametrize("compact_every", [NEVER, 2])
 def test_totals_are_those_of_all_counted_events(compact_every: int, tmp_path: Path) -> None:
-    visits, totals = Report("visits", Sessions(GAP_MS), 4_000), Report("totals", Totals(GAP_MS, 1_000), 0)
-    tables, times = Tables(tmp_path, [visits, totals], compact_every), defaultdict[str, list[int]](list)
+    visits, totals = Report("visits", Sessions(GAP_MS), 4_000), UserTotals(GAP_MS, 1_000)
+    tables, times = Tables(tmp_path, policy_of(visits, totals=totals), compact_every), defaultdict[str, list[int]](list)
     for model, before, events in played(visits.allowed_lateness_ms):
         for event in events:
             times[event.user].append(event.event_time)
-        tables.take(events, before, model, {"totals": Due()} if model.batch % EPOCH == BATCHES else {})
-    assert user_totals(tmp_path, "totals") == {
+        tables.take(events, before, model, {totals.name: Due()} if model.batch % EPOCH == BATCHES else {})
+    assert user_totals(tmp_path) == {
         user: (min(all_of), max(all_of), sessions(all_of), len(all_of), 0) for user, all_of in times.items()
     }
 

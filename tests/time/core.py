@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from pipeline.time import lives
 from pipeline.time.checks import Check
-from pipeline.time.grid import Grid
+from pipeline.time.due import Due
 from pipeline.time.malformed import MalformedLimit, MalformedShare
 from pipeline.time.progress import Progress
-from pipeline.time.states import PeriodicState
 from pipeline.time.tallies import Statistic, Tallies
 from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
-from pipeline.time.windows import Due
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.periodic import PeriodicState
 from tests.judge import judge
 from tests.time.strategies import PARTITIONS, Record, Step
 
@@ -37,7 +37,7 @@ class Core:
     def __post_init__(self) -> None:
         frontier = Frontier({number: PartitionState(0, 0) for number in range(PARTITIONS)})
         self.progress = Progress(
-            "t", self.policy, 0, frontier, lives.begun(self.policy.reports), MalformedShare(MalformedLimit(1, 1))
+            "t", self.policy, 0, frontier, lives.begun(self.policy), MalformedShare(MalformedLimit(1, 1))
         )
 
     @property

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from pipeline.time.grid import Grid
 from pipeline.time.report import Report
 from pipeline.time.verdicts import Policy
+from pipeline.time.windows.grid import Grid
 
 PARTITIONS = 3
 LATEST = 600

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.time.calendar import Calendar
+from pipeline.time.windows.calendar import Calendar
 from tests.transcripts.transcript import milliseconds
 from tests.transcripts.windows import windows_of
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.time import rules
-from pipeline.time.grid import Grid
 from pipeline.time.opening import closed, measures_alike
 from pipeline.time.report import Report
 from pipeline.time.verdicts import Policy, Strategy, TimeOf
+from pipeline.time.windows.grid import Grid
 
 ONE, OTHER = Report("one", Grid(10, 10), 5), Report("other", Grid(10, 10), 50)
 

@@ -4,13 +4,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipeline.frames.groupings import groupings
-from pipeline.time.calendar import Calendar
-from pipeline.time.grid import Grid
 from pipeline.time.lateness import cutoffs, too_late_at
 from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
 from pipeline.time.slack import slack
 from pipeline.time.verdicts import Policy, Strategy, Verdict
+from pipeline.time.windows.calendar import Calendar
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
 from tests.judge import judge
 from tests.time.strategies import LATEST, policies, rules_for
 

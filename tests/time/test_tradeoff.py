@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.time.grid import Grid
-from pipeline.time.sessions import Sessions
 from pipeline.time.tradeoff import Ahead, History, Step, outcome
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
 
 #   bound 10, windows of 60; a batch a second brings the clock's time, so W = 90, 91, 92, ...
 #   [60, 120) fires when W = 120, at clock 130; [120, 180) at 190; [180, 240) at 250

@@ -9,11 +9,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipeline.time import lives, rules
-from pipeline.time.grid import Grid
+from pipeline.time.due import Due
 from pipeline.time.report import Report
-from pipeline.time.states import CountState, PeriodicState, TotalState
+from pipeline.time.user_totals import TotalsState
 from pipeline.time.verdicts import Policy, Verdict
-from pipeline.time.windows import Due
+from pipeline.time.windows.count import CountState
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.periodic import PeriodicState
 from tests.time.core import Core, ends_of
 from tests.time.strategies import Step, policies, streams
 
@@ -164,7 +166,7 @@ def test_one_publication_for_several_batches_covers_what_theirs_would(
 
 
 def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_since() -> None:
-    state = TotalState(every_ms=10)
+    state = TotalsState(every_ms=10)
     steps = [
         (None, None, True, None),
         (None, 3, False, 3),
@@ -181,7 +183,7 @@ def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_s
 
 
 def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
-    state = TotalState(every_ms=10, stale=True)
+    state = TotalsState(every_ms=10, stale=True)
     assert not state.at_start(rules.NO_WATERMARK, batch=1)[0]
     due, state = state.at_start(25, batch=1)
     assert due

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.time import lateness, rules
-from pipeline.time.grid import Grid
+from pipeline.time.due import Due, Published
 from pipeline.time.report import Report
-from pipeline.time.states import PeriodicState, Published
 from pipeline.time.verdicts import Policy
-from pipeline.time.windows import Due
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.periodic import PeriodicState
 from tests.time.core import NAME, Core, grid_of
 from tests.time.strategies import Step, policies, streams
 

@@ -1,6 +1,5 @@
 """A warehouse as a service leaves it, made without Spark: panes by hand, all else by the service's own code."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -11,25 +10,26 @@ from pipeline.sketches import sketch_of
 from pipeline.tables.compaction import Compaction
 from pipeline.tables.corrections import Corrections
 from pipeline.tables.housekeeping import pane_starts, remove_void
+from pipeline.tables.kinds.registry import kind_of, kinds_of
 from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, with_closed
 from pipeline.tables.publication import Publication
 from pipeline.tables.results import published
-from pipeline.tables.schemas import DEAD_LETTERS, PANES
+from pipeline.tables.schemas import DEAD_LETTERS, PANES, result_of
 from pipeline.tables.write import Appender
 from pipeline.time import lives, rules
 from pipeline.time import opening as openings
 from pipeline.time.batch import EPOCH, LedgerRow
-from pipeline.time.calendar import Calendar
-from pipeline.time.counts import Counts
-from pipeline.time.grid import Grid
 from pipeline.time.lateness import closed_until, cutoffs, in_time_from, is_too_late
 from pipeline.time.lives import States
 from pipeline.time.report import Report
-from pipeline.time.sessions import Sessions
-from pipeline.time.totals import Totals
-from pipeline.time.verdicts import Policy
+from pipeline.time.user_totals import UserTotals
+from pipeline.time.verdicts import Consumer, Policy
+from pipeline.time.windows.calendar import Calendar
+from pipeline.time.windows.count import Counts
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
 
 MINUTE: Final = 60_000
 NOON: Final = 1_714_564_800_000
@@ -55,9 +55,14 @@ REPORTS: Final = (
         keys=("page_url",),
         measures=("page_views", "unique_users"),
     ),
-    Report("user_totals", Totals(5 * MINUTE, 10 * MINUTE), 0),
 )
-POLICY: Final = Policy(bound_ms=0, idle_timeout_ms=30_000, max_future_skew_ms=MINUTE, reports=REPORTS)
+POLICY: Final = Policy(
+    bound_ms=0,
+    idle_timeout_ms=30_000,
+    max_future_skew_ms=MINUTE,
+    reports=REPORTS,
+    totals=UserTotals(5 * MINUTE, 10 * MINUTE),
+)
 
 
 @dataclass(frozen=True)
@@ -98,23 +103,21 @@ class Site:
         self.ledger = Ledger(warehouse)
         self.ledger.latest()
         self._commit(self.watermark, 0, opening=Opening(self.policy, self.closed, None, None, self.last).to_text())
-        create_tables(warehouse, self.policy.reports)
+        create_tables(warehouse, self.policy)
+        kinds = kinds_of(warehouse, self.policy)
         remove_void(warehouse, self.last, self.number)
-        self.publication = Publication(warehouse, self.policy.reports)
-        self.compaction = Compaction(warehouse, self.policy.reports)
-        states = lives.begun(self.policy.reports) if is_new else self._restored()
+        self.publication = Publication(warehouse, kinds)
+        self.compaction = Compaction(warehouse, kinds)
+        states = lives.begun(self.policy) if is_new else self._restored()
         dues, self.states = lives.at_start(states, self.watermark, self.number)
         self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
-        self.publication.fence([name for name in names if not dues[name]], self.number)
+        self.publication.fence([name for name, due in dues.items() if not due], self.number)
         return self
 
     def _restored(self) -> States:
         warehouse = str(self.warehouse)
-        panes, steps = pane_starts(warehouse), tuple(self.ledger.watermarks(0))
-        return {
-            report.name: lives.restored(report, panes.get(report.name, ()), published(warehouse, report), steps)
-            for report in self.policy.reports
-        }
+        done = {report.name: published(warehouse, result_of(report)) for report in self.policy.reports}
+        return lives.restored(self.policy, pane_starts(warehouse), done, tuple(self.ledger.watermarks(0)))
 
     def batch(self, *events: Event, commit: bool = True, publish: bool = True) -> "Site":
         """A batch of these events, each at the next offset; void if it is not committed."""
@@ -151,7 +154,7 @@ class Site:
 
     def compact(self) -> "Site":
         """Sweeps and compacts the panes."""
-        self.compaction(self.number, self.watermark)
+        self.compaction(self.number, cutoffs(self.policy.reports, self.watermark)[0])
         return self
 
     def correct(self) -> "Site":
@@ -162,7 +165,7 @@ class Site:
         ]
         assert corrections.decide(rows)
         for report in self.policy.reports:
-            corrections.apply(report)
+            corrections.apply(kind_of(report))
         return self
 
     def _commit(self, after: int | None, records: int, **told: Any) -> None:
@@ -188,12 +191,12 @@ class Site:
         too_late, _ = cutoffs(self.policy.reports, self.watermark)
         if event.time < too_late:
             return []
-        return [row for report in self.policy.reports for row in self._row(event, place, report)]
+        return [row for one in self.policy.consumers for row in self._row(event, place, one)]
 
-    def _row(self, event: Event, place: int, report: Report) -> list[dict[str, Any]]:
+    def _row(self, event: Event, place: int, report: Consumer) -> list[dict[str, Any]]:
         frontier = rules.NO_WATERMARK if self.watermark is None else self.watermark
-        windows = report.windows
-        if not isinstance(windows, Totals | Counts) and is_too_late(event.time, in_time_from(report, self.watermark)):
+        windows = report.windows if isinstance(report, Report) else None
+        if is_too_late(event.time, in_time_from(report, self.watermark)):
             return []
         counts = {"page_views": int(not event.click), "clicks": int(event.click), "late_events": 0}
         if isinstance(windows, Sessions):
@@ -205,8 +208,6 @@ class Site:
         told["closed_until"] = closed_until(report, self.watermark)
         if report.is_timed:
             told |= {"first_time": event.time, "last_time": event.time}
-        if isinstance(windows, Totals):
-            told |= {"user_id": event.user}
         if isinstance(windows, Counts):
             told |= {"place": place}
         if isinstance(windows, Calendar):
@@ -235,10 +236,7 @@ def _windows(time: int, report: Report, judged: int) -> list[tuple[int, int]]:
     windows = report.windows
     if isinstance(windows, Sessions):
         return [(time, time + windows.gap_ms)] if time + windows.gap_ms + report.allowed_lateness_ms <= judged else []
-    if isinstance(windows, Counts | Totals):
-        return []
-    ends: Sequence[int] = windows.ends(windows.pane_start(time))
-    return [(windows.begin(end), end) for end in ends if end + report.allowed_lateness_ms <= judged]
+    return [(start, end) for start, end in windows.of(time) if end + report.allowed_lateness_ms <= judged]
 
 
 def busy(warehouse: Path) -> Site:

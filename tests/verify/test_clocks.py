@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.time.calendar import Calendar
+from pipeline.time.windows.calendar import Calendar
 from pipeline.verify.clocks import follows
 
 HOUR = 3_600_000

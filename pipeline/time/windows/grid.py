@@ -7,9 +7,11 @@ once, however many windows it belongs to.
 from dataclasses import dataclass
 from math import gcd
 
+from pipeline.time.windows.periodic import Periodic
+
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Periodic):
     """Windows of `size_ms`, one every `slide_ms` from `offset_ms` on; tumbling where the two are equal.
 
     All times are milliseconds since the epoch.
@@ -29,6 +31,11 @@ class Grid:
         """What is added to a time so that panes begin at multiples of their length."""
         return -self.offset_ms % self.pane_ms
 
+    @property
+    def has_overlap(self) -> bool:
+        """Whether windows slide by less than their size."""
+        return self.slide_ms < self.size_ms
+
     def pane_start(self, time: int) -> int:
         """Start of the pane that a time falls into."""
         return time - (time + self.shift_ms) % self.pane_ms
@@ -44,6 +51,10 @@ class Grid:
     def latest_end(self, time: int) -> int:
         """End of the last window that a time belongs to."""
         return self._start(time) + self.size_ms
+
+    def whole_after(self, horizon: int) -> int:
+        """The earliest time of which every window ends after `horizon`."""
+        return self.reached(horizon)
 
     def reached(self, watermark: int) -> int:
         """The latest end of a window that a watermark has reached."""

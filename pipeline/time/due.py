@@ -1,9 +1,30 @@
-"""What is due for publication of a report's windows."""
+"""What is due for publication of a report's windows, and what makes it due."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipeline.time import rules
+
+Steps = tuple[tuple[int, int], ...]
+"""(watermark, the first batch that reached it), in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a batch did: counted events in `panes`, and moved the watermark; times in milliseconds."""
+
+    batch: int
+    panes: Collection[int]
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """How far a report is published: up to a batch; and windows that end no later are closed and final."""
+
+    batch: int = 0
+    closed_until: int = rules.NO_WATERMARK
 
 
 @dataclass(frozen=True, slots=True)

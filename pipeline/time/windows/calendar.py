@@ -4,8 +4,10 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
+
+from pipeline.time.windows.periodic import Periodic
 
 _DAY_MS: Final = 86_400_000
 _PANE_MS: Final = 900_000
@@ -16,7 +18,7 @@ _CALENDAR: Final = range(
 
 
 @dataclass(frozen=True, slots=True)
-class Calendar:
+class Calendar(Periodic):
     """Windows of `size_ms` by the clocks of a time zone: whole days, or a part of which a day has a whole number.
 
     They begin where local clocks show midnight or a multiple of the size after it, weeks on a Monday. Outside 1900 to
@@ -26,15 +28,12 @@ class Calendar:
     size_ms: int
     zone: str
 
+    panes_tell_windows: ClassVar[bool] = True
+
     @property
     def pane_ms(self) -> int:
         """Length of a pane, of which every window is made."""
         return _PANE_MS
-
-    @property
-    def shift_ms(self) -> int:
-        """Panes begin at multiples of their length."""
-        return 0
 
     def pane_start(self, time: int) -> int:
         """Start of the pane that a time falls into."""

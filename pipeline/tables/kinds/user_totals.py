@@ -4,7 +4,7 @@ A session is settled when no event that is not too late can join it; compaction 
 a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 
 from pipeline.frames import columns as c
-from pipeline.tables.islands import Islands, panes_of
+from pipeline.tables.kinds.base import Merge, ResultKind, ask, settling
+from pipeline.tables.kinds.islands import Islands, panes_of
+from pipeline.tables.levels import Run
 from pipeline.tables.results import Portion, committed, moments
-from pipeline.tables.schemas import CORRECTIONS, PANES
-from pipeline.time.report import Report
-from pipeline.time.totals import Totals
-from pipeline.time.windows import Due
+from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS
+from pipeline.time.due import Due
+from pipeline.time.user_totals import UserTotals
 
 # What a pane has of a user is one session, or settled ones, with which nothing meets any more.
 _SQL: Final = """
@@ -39,13 +40,13 @@ _ADDS_UP: Final = {
 }
 
 
-class TotalResults:
-    """The totals of a report."""
+class UserTotalsKind(ResultKind):
+    """The totals of every user."""
 
-    def __init__(self, warehouse: str, report: Report, windows: Totals) -> None:
+    def __init__(self, warehouse: str, totals: UserTotals) -> None:
+        super().__init__(totals.name, USER_TOTALS)
         self._corrections = CORRECTIONS.uri(warehouse)
-        self._report = report
-        self._gap_ms = windows.gap_ms
+        self._gap_ms = totals.gap_ms
 
     def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
@@ -57,16 +58,18 @@ class TotalResults:
         rows = pa.table({**same, **seen, **sessions, c.PUBLISHED_BATCH: found[c.BATCH]})
         yield rows, f"{c.USER_ID} IS NOT NULL"
 
-    def compacted(self, batch: int, panes: DeltaTable, settled: int) -> pa.Table:
-        """Rows of `panes`: one per user for what is settled, that is, ended before `settled`; one per other session."""
-        done, others = self._sessions(batch, panes, settled)
-        name = self._report.name
-        return pa.concat_tables([panes_of(_of_users(done), name), panes_of(others.drop_columns(c.SESSIONS), name)])
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - nothing is published for the last time
+        """One row per user for the sessions that ended before `cutoff`; one per other session."""
+        yield from settling(self.name, runs, panes, lambda batch: self._compacted(batch, panes, cutoff))
+
+    def _compacted(self, batch: int, panes: DeltaTable, cutoff: int) -> pa.Table:
+        done, others = self._sessions(batch, panes, cutoff)
+        tables = [panes_of(_of_users(done), self.name), panes_of(others.drop_columns(c.SESSIONS), self.name)]
+        return pa.concat_tables(tables)
 
     def _sessions(self, batch: int, panes: DeltaTable, settled: int) -> tuple[pa.Table, pa.Table]:
         """The sessions that ended before `settled`, of which some are counted already, and the others."""
-        sql = _SQL.format(parts=committed(self._report, batch))
-        rows = _typed(pa.table(QueryBuilder().register(PANES.name, panes).execute(sql)))
+        rows = _typed(ask(panes, _SQL.format(parts=committed(self.name, batch))))
         counted, parts = rows.filter(pc.is_valid(rows[c.SESSIONS])), rows.filter(pc.is_null(rows[c.SESSIONS]))
         found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._gap_ms).joined()
         found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
@@ -78,7 +81,7 @@ class TotalResults:
         if not DeltaTable.is_deltatable(self._corrections):
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
         query = QueryBuilder().register(CORRECTIONS.name, DeltaTable(self._corrections))
-        return _typed(pa.table(query.execute(_CORRECTED.format(report=self._report.name))))
+        return _typed(pa.table(query.execute(_CORRECTED.format(report=self.name))))
 
 
 def _typed(rows: pa.Table) -> pa.Table:

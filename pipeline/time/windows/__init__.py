@@ -1,0 +1,1 @@
+"""Kinds of windows: one class each. No tables, no engine."""
