@@ -18,13 +18,14 @@ from pipeline.tables.write import Appender
 from pipeline.time.batch import EPOCH
 from pipeline.time.due import Due
 from pipeline.time.report import Report
+from pipeline.time.strategies import Bounded
 from pipeline.time.verdicts import Policy
 from pipeline.time.windows.grid import Grid
 
 _DAY_MS: Final = 86_400_000
 _COMPACT_EVERY: Final = 100
 REPORT: Final = Report("page_views", Grid(_DAY_MS, _DAY_MS), 0)
-POLICY: Final = Policy(0, 1, 0, (REPORT,))
+POLICY: Final = Policy(Bounded(0), 1, 0, (REPORT,))
 
 
 def seconds_to_publish(batches: int, users: int, work: Path) -> dict[int, dict[str, float]]:

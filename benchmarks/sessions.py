@@ -21,6 +21,7 @@ from pipeline.time.batch import EPOCH
 from pipeline.time.due import Due
 from pipeline.time.lateness import closed_until, in_time_from
 from pipeline.time.report import Report
+from pipeline.time.strategies import Bounded
 from pipeline.time.verdicts import Policy
 from pipeline.time.windows.session import Sessions, SessionState
 
@@ -34,7 +35,7 @@ _STAY_BATCHES: Final = 60
 _LATE_ONE_IN: Final = 100
 _LATE_MS: Final = 80_000
 REPORT: Final = Report("visits", Sessions(_GAP_MS), 60_000)
-POLICY: Final = Policy(_BOUND_MS, 1, 0, (REPORT,))
+POLICY: Final = Policy(Bounded(_BOUND_MS), 1, 0, (REPORT,))
 
 
 def seconds_to_publish(batches: int, rows: int, work: Path) -> dict[int, dict[str, float]]:

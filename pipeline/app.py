@@ -118,7 +118,8 @@ def _parts(
 
 def _check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
     """Plans a fold of nothing, in which a mistake in the settings' SQL shows."""
-    sql = {"time.marker": policy.marker} | {f"reports.{report.name}.where": report.where for report in policy.reports}
+    sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
+    sql |= {"time.marker": policy.strategy.marker}
     given = {name: text for name, text in sql.items() if text}
     if not given:
         return

@@ -12,8 +12,9 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from pipeline.time.batch import EPOCH
 from pipeline.time.lateness import too_late_at
+from pipeline.time.strategies import Bounded
 from pipeline.time.tradeoff import Ahead, History, Step
-from pipeline.time.verdicts import Policy, Strategy, TimeOf, Verdict
+from pipeline.time.verdicts import Policy, TimeOf, Verdict
 
 _EVENTS: Final = "SELECT epoch, sum(counted + too_late) AS events FROM ledger GROUP BY epoch"
 _STEPS: Final = (
@@ -36,20 +37,23 @@ def read_history(warehouse: str) -> History:
     ledger = _Warehouse(warehouse)
     told = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
     events = {row["epoch"]: row["events"] for row in ledger.ask(_EVENTS)}
-    policies = {epoch: policy for epoch, policy in told.items() if policy.strategy is Strategy.BOUNDED}
+    policies = {epoch: policy for epoch, policy in told.items() if isinstance(policy.strategy, Bounded)}
+    bounds = {epoch: policy.strategy.idle_lag_ms for epoch, policy in policies.items()}
     newest = told[max(told)] if told else None
-    if newest and newest.strategy is not Strategy.BOUNDED:
-        raise SetUpError(f"the watermark of {warehouse!r} is {newest.strategy}: advice is for time.strategy bounded")
+    if newest and newest not in policies.values():
+        raise SetUpError(
+            f"the watermark of {warehouse!r} is {newest.strategy.kind}: advice is for time.strategy bounded"
+        )
     if not newest or not sum(events[epoch] for epoch in policies):
         raise SetUpError(f"the ledger at {warehouse!r} has no events yet: let a service run first")
     counted = [row for row in ledger.ask(_COUNTED) if row["epoch"] in policies]
     return History(
-        bound_ms=newest.bound_ms,
+        bound_ms=newest.strategy.idle_lag_ms,
         events=sum(events[epoch] for epoch in policies),
-        ahead=[Ahead(row["slack_ms"], policies[row["epoch"]].bound_ms, row["events"]) for row in counted]
+        ahead=[Ahead(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in counted]
         + [one for epoch, policy in policies.items() for one in _too_late(ledger, epoch, policy)],
         steps=[
-            Step(row[c.WATERMARK], policies[row["epoch"]].bound_ms, row["committed_at"])
+            Step(row[c.WATERMARK], bounds[row["epoch"]], row["committed_at"])
             for row in ledger.ask(_STEPS)
             if row["epoch"] in policies
         ],
@@ -86,4 +90,4 @@ def _too_late(warehouse: _Warehouse, epoch: int, policy: Policy) -> list[Ahead]:
 
 
 def _ahead(pane: int, row: Row, policy: Policy) -> Ahead:
-    return Ahead(too_late_at(policy.reports, pane) - row[c.WATERMARK], policy.bound_ms, row["events"])
+    return Ahead(too_late_at(policy.reports, pane) - row[c.WATERMARK], policy.strategy.idle_lag_ms, row["events"])

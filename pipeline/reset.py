@@ -68,7 +68,7 @@ def plan_reset(warehouse: str, to_ms: int | None, reason: str) -> Plan:
         raise SetUpError(f"the warehouse {warehouse} has no watermark yet: there is nothing to put back")
     before, now = ledger.opening(rows[0].epoch), time.time_ns() // 1_000_000
     shown = max((_latest_shown(warehouse, report, now) for report in _every_report(before, warehouse)), default=0)
-    watermark = max(now - before.policy.bound_ms, shown) if to_ms is None else to_ms
+    watermark = max(now - before.policy.strategy.idle_lag_ms, shown) if to_ms is None else to_ms
     if watermark < shown:
         raise SetUpError(
             f"windows up to {moment(shown).isoformat()} are shown already and cannot open again: "
@@ -111,7 +111,7 @@ def _opening(plan: Plan) -> Opening:
 
 def _batch(plan: Plan, number: int, how: Opening) -> Batch:
     """A batch that reads nothing. An event time that would take the watermark away again is forgotten."""
-    now, most = time.time_ns() // 1_000_000, plan.watermark + how.policy.bound_ms
+    now, most = time.time_ns() // 1_000_000, plan.watermark + how.policy.strategy.idle_lag_ms
     stood = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in plan.rows}
     kept = {
         number: state

@@ -23,8 +23,9 @@ from pipeline.report_settings import (
 )
 from pipeline.time.malformed import MalformedLimit
 from pipeline.time.report import Report
+from pipeline.time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from pipeline.time.user_totals import UserTotals
-from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
+from pipeline.time.verdicts import AllIdle, Policy, TimeOf
 
 
 def _start(value: str) -> str:
@@ -57,7 +58,7 @@ class TimeSettings(Section):
 
     of: TimeOf = TimeOf.EVENT
     """Which time of a record counts: `event` (its own), `ingestion` (Kafka's), `processing` (the service's clock)."""
-    strategy: Strategy = Strategy.BOUNDED
+    strategy: Literal["bounded", "punctuated", "time_lag"] = "bounded"
     """What moves the watermark: `bounded` (every event), `punctuated` (a marker), `time_lag` (the clock)."""
     marker: str = ""
     """With `punctuated`: which event is a marker, in SQL over the event's fields, such as `event_type = 'click'`."""
@@ -80,9 +81,16 @@ class TimeSettings(Section):
 
     @model_validator(mode="after")
     def _marker_belongs_to_punctuated(self) -> Self:
-        if (self.strategy is Strategy.PUNCTUATED) != bool(self.marker):
+        if (self.strategy == "punctuated") != bool(self.marker):
             raise ValueError("strategy punctuated and a marker belong together: set both or neither")
         return self
+
+    def moved_by(self) -> Strategy:
+        """What the pure core makes of the strategy."""
+        bound_ms = milliseconds(self.bound)
+        if self.strategy == "punctuated":
+            return Punctuated(self.marker, bound_ms)
+        return TimeLag(milliseconds(self.lag)) if self.strategy == "time_lag" else Bounded(bound_ms)
 
 
 class BatchSettings(Section):
@@ -171,15 +179,12 @@ class Settings(BaseSettings):
     def policy(self) -> Policy:
         """What the pure core needs, in milliseconds."""
         return Policy(
-            bound_ms=milliseconds(self.time.bound),
+            strategy=self.time.moved_by(),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
             reports=tuple(self._report(name, report) for name, report in self.reports.items()),
             totals=self._totals(),
             time_of=self.time.of,
-            strategy=self.time.strategy,
-            marker=self.time.marker,
-            lag_ms=milliseconds(self.time.lag),
             all_idle=self.time.all_idle,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
         )

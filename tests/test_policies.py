@@ -32,5 +32,5 @@ def test_its_reports_know_how_far_they_were_closed() -> None:
 
 def test_the_text_is_json_that_says_what_the_windows_are() -> None:
     told = json.loads(Opening(Settings().policy(), {}).to_text())["policy"]
-    assert told["bound_ms"] == 10_000
+    assert told["strategy"] == {"kind": "bounded", "bound_ms": 10_000}
     assert told["reports"][0]["windows"]["kind"] == "grid"

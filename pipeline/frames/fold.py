@@ -58,7 +58,7 @@ class Fold:
         self._keys = sorted({key for keys in self.groupings.sets for key in keys})
         kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
         arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
-        needed = " ".join([policy.marker, *self.groupings.flags, *self._keys])
+        needed = " ".join([policy.strategy.marker, *self.groupings.flags, *self._keys])
         self._decoded = [*kafka, arrived, decoded(schemas, needed).alias(_EVENT)]
         read = (f"{_EVENT}.{name}" for name in fields(schemas, needed))
         told = (c.KAFKA_TIMESTAMP, *read, c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
@@ -163,8 +163,8 @@ def _is_counted() -> Column:
 def _summed(policy: Policy) -> list[Column]:
     """What goes into the sums."""
     moves = F.col(c.CHECK) <= int(Check.TOO_LATE)
-    if policy.marker:
-        moves &= F.expr(policy.marker)
+    if policy.strategy.marker:
+        moves &= F.expr(policy.strategy.marker)
     return [
         (F.col(c.EVENT_TYPE) == "click").cast("long").alias("click"),
         F.when(moves, F.col(c.TIME)).alias("moving_time"),

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from pipeline.time.report import Report
+from pipeline.time.strategies import STRATEGIES
 from pipeline.time.user_totals import UserTotals
-from pipeline.time.verdicts import AllIdle, Policy, Strategy, TimeOf
+from pipeline.time.verdicts import AllIdle, Policy, TimeOf
 from pipeline.time.windows.kinds import KINDS
 
 _NAMES: Final = {kind: name for name, kind in KINDS.items()}
@@ -15,7 +16,9 @@ _NAMES: Final = {kind: name for name, kind in KINDS.items()}
 
 def policy_to_json(policy: Policy) -> dict[str, Any]:
     """A policy as JSON has it."""
-    return {**asdict(policy), "reports": [told(report) for report in policy.reports]}
+    plain = asdict(policy)
+    strategy = {**plain["strategy"], "kind": policy.strategy.kind}
+    return {**plain, "strategy": strategy, "reports": [told(report) for report in policy.reports]}
 
 
 def told(report: Report) -> dict[str, Any]:
@@ -28,10 +31,18 @@ def told(report: Report) -> dict[str, Any]:
 
 def policy_from_json(plain: Mapping[str, Any]) -> Policy:
     """The policy that JSON was made of."""
-    enums = {"time_of": TimeOf, "strategy": Strategy, "all_idle": AllIdle}
+    enums = {"time_of": TimeOf, "all_idle": AllIdle}
     chosen = {name: kind(plain[name]) for name, kind in enums.items()}
-    totals = UserTotals(**plain["totals"]) if plain["totals"] else None
-    return Policy(**{**plain, **chosen, "reports": tuple(map(report_of, plain["reports"])), "totals": totals})
+    strategy = dict(plain["strategy"])
+    return Policy(
+        **{
+            **plain,
+            **chosen,
+            "strategy": STRATEGIES[strategy.pop("kind")](**strategy),
+            "reports": tuple(map(report_of, plain["reports"])),
+            "totals": UserTotals(**plain["totals"]) if plain["totals"] else None,
+        }
+    )
 
 
 def report_of(plain: Mapping[str, Any]) -> Report:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pipeline.time import lateness, rules
-from pipeline.time.verdicts import Policy
+from pipeline.time.verdicts import Policy, TimeOf
 
 
 def closed(before: Policy, known: Mapping[str, int], watermark: int | None, reports: Iterable[str]) -> dict[str, int]:
@@ -27,4 +27,8 @@ def measures_alike(before: Policy, now: Policy) -> bool:
 
     Where another time counts, or something else moves the watermark, they would make it jump.
     """
-    return (before.time_of, before.strategy, before.marker) == (now.time_of, now.strategy, now.marker)
+    return _moved_by(before) == _moved_by(now)
+
+
+def _moved_by(policy: Policy) -> tuple[TimeOf, str, str]:
+    return policy.time_of, policy.strategy.kind, policy.strategy.marker

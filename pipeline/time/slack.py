@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from pipeline.time.lateness import too_late_at
-from pipeline.time.verdicts import Policy, Strategy
+from pipeline.time.strategies import Bounded
+from pipeline.time.verdicts import Policy
 
 _DIGITS: Final = 3
 
@@ -17,13 +18,13 @@ def slack(counted: Mapping[int, int], watermark: int | None, policy: Policy) -> 
     what has more slack than the bound itself is not told: no bound is below zero. Of sessions it is right to a pane's
     length. Empty where no bound moves the watermark.
     """
-    if watermark is None or policy.strategy is not Strategy.BOUNDED:
+    if watermark is None or not isinstance(policy.strategy, Bounded):
         return {}
     found: Counter[int] = Counter()
     for pane, records in counted.items():
         ahead = max(1, too_late_at(policy.reports, pane) - watermark)
-        if ahead <= policy.bound_ms:
-            found[_rough(ahead, policy.bound_ms)] += records
+        if ahead <= policy.strategy.bound_ms:
+            found[_rough(ahead, policy.strategy.bound_ms)] += records
     return dict(sorted(found.items()))
 
 

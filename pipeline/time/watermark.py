@@ -7,7 +7,7 @@ Unlike Flink's per-record generator, state moves once per batch, so a verdict ne
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.time.verdicts import AllIdle, Policy, Strategy
+from pipeline.time.verdicts import AllIdle, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,7 @@ class PartitionState:
 
     def watermark(self, policy: Policy, now: int) -> int | None:
         """Where the partition alone would have the watermark; None before there is anything that tells."""
-        if policy.strategy is Strategy.TIME_LAG:
-            return now - policy.lag_ms
-        if self.max_event_time is None:
-            return None
-        return self.max_event_time - (policy.bound_ms if policy.strategy is Strategy.BOUNDED else 0)
+        return policy.strategy.watermark(self.max_event_time, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +62,13 @@ class Frontier:
 
     def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
         """What the strategy says, None where it says nothing."""
-        by_clock = policy.strategy is Strategy.TIME_LAG
-        active = [state.watermark(policy, now) for state in partitions.values() if by_clock or not state.idle]
+        states = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
+        active = [state.watermark(policy, now) for state in states]
         if active:
             return _lowest(active)
         # Before the first event there is no window that waits, and old events may be yet to come.
         advances = policy.all_idle is AllIdle.ADVANCE and self.watermark is not None
-        return now - policy.bound_ms if advances else None
+        return now - policy.strategy.idle_lag_ms if advances else None
 
 
 def _lowest(active: Collection[int | None]) -> int | None:

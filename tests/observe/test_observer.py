@@ -11,7 +11,8 @@ from pipeline.observe.catalogue import FailureKind
 from pipeline.observe.observer import Observer
 from pipeline.settings import MetricsSettings
 from pipeline.time.due import Due
-from pipeline.time.verdicts import Policy, Strategy, Verdict
+from pipeline.time.strategies import Bounded, Punctuated, TimeLag
+from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.watermark import Frontier
 from tests.observe.fakes import POLICY, START, World, batch, frontier, samples
 
@@ -40,17 +41,17 @@ def test_the_watermark_lag_grows_with_the_clock_while_no_batch_comes() -> None:
     page = samples(observer)
     assert page["tidemark_watermark_lag_seconds"] == 35
     assert page["tidemark_watermark_timestamp_seconds"] == (START - 30_000) / 1000
-    own = (START - 20_000 - POLICY.bound_ms) / 1000
+    own = (START - 20_000 - POLICY.strategy.idle_lag_ms) / 1000
     assert page['tidemark_partition_watermark_timestamp_seconds{partition="0"}'] == own
 
 
 @pytest.mark.parametrize(
     ("policy", "newest", "expected"),
     [
-        (replace(POLICY, bound_ms=4_000), START - 20_000, START - 24_000),
-        (replace(POLICY, strategy=Strategy.PUNCTUATED), START - 20_000, START - 20_000),
-        (replace(POLICY, strategy=Strategy.PUNCTUATED), None, None),
-        (replace(POLICY, strategy=Strategy.TIME_LAG, lag_ms=5_000), None, START - 5_000),
+        (replace(POLICY, strategy=Bounded(4_000)), START - 20_000, START - 24_000),
+        (replace(POLICY, strategy=Punctuated("true")), START - 20_000, START - 20_000),
+        (replace(POLICY, strategy=Punctuated("true")), None, None),
+        (replace(POLICY, strategy=TimeLag(5_000)), None, START - 5_000),
     ],
 )
 def test_the_watermark_of_a_partition_is_what_the_strategy_says(

@@ -15,6 +15,7 @@ from pipeline.load import load_settings
 from pipeline.settings import Settings
 from pipeline.time.malformed import MalformedLimit
 from pipeline.time.report import Report
+from pipeline.time.strategies import Bounded
 from pipeline.time.windows.grid import Grid
 
 
@@ -63,7 +64,7 @@ def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
 
 def test_the_policy_is_in_milliseconds() -> None:
     policy = Settings().policy()
-    assert (policy.bound_ms, policy.idle_timeout_ms, policy.max_future_skew_ms) == (10_000, 30_000, 300_000)
+    assert (policy.strategy, policy.idle_timeout_ms, policy.max_future_skew_ms) == (Bounded(10_000), 30_000, 300_000)
     assert policy.reports == (
         Report("page_views", Grid(60_000, 60_000), 60_000, ("user_id",)),
         Report("page_traffic", Grid(60_000, 60_000), 60_000, ("page_url",)),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from pipeline.time.report import Report
+from pipeline.time.strategies import Bounded
 from pipeline.time.verdicts import Policy
 from pipeline.time.windows.grid import Grid
 
@@ -41,7 +42,7 @@ def policy(window_ms: int) -> st.SearchStrategy[Policy]:
     report = st.builds(Report, name=st.just("all"), windows=grids, allowed_lateness_ms=st.integers(0, 60))
     return st.builds(
         Policy,
-        bound_ms=st.integers(0, 40),
+        strategy=st.builds(Bounded, bound_ms=st.integers(0, 40)),
         idle_timeout_ms=st.integers(1, 100),
         max_future_skew_ms=st.integers(0, 200),
         reports=report.map(lambda one: (one,)),
@@ -51,7 +52,7 @@ def policy(window_ms: int) -> st.SearchStrategy[Policy]:
 def rules_for(window_ms: int, allowed_lateness_ms: int) -> Policy:
     """One report with tumbling windows."""
     report = Report("all", Grid(window_ms, window_ms), allowed_lateness_ms)
-    return Policy(bound_ms=10, idle_timeout_ms=100, max_future_skew_ms=300, reports=(report,))
+    return Policy(strategy=Bounded(10), idle_timeout_ms=100, max_future_skew_ms=300, reports=(report,))
 
 
 policies = st.sampled_from([1, 10, 30, 50]).flatmap(policy)

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 from pipeline.time import rules
 from pipeline.time.opening import closed, measures_alike
 from pipeline.time.report import Report
-from pipeline.time.verdicts import Policy, Strategy, TimeOf
+from pipeline.time.strategies import Bounded, Punctuated, TimeLag
+from pipeline.time.verdicts import Policy, TimeOf
 from pipeline.time.windows.grid import Grid
 
 ONE, OTHER = Report("one", Grid(10, 10), 5), Report("other", Grid(10, 10), 50)
 
 
 def policy(*reports: Report) -> Policy:
-    return Policy(bound_ms=0, idle_timeout_ms=1, max_future_skew_ms=0, reports=reports)
+    return Policy(strategy=Bounded(0), idle_timeout_ms=1, max_future_skew_ms=0, reports=reports)
 
 
 def test_a_report_that_stays_is_closed_as_far_as_its_lateness_of_before_says() -> None:
@@ -58,7 +59,8 @@ def test_no_change_of_settings_takes_back_what_was_closed(starts: list[tuple[int
 
 def test_event_times_mean_the_same_only_where_the_same_thing_moves_the_watermark() -> None:
     one = policy(ONE)
-    assert measures_alike(one, replace(one, bound_ms=99))
+    assert measures_alike(one, replace(one, strategy=Bounded(99)))
     assert not measures_alike(one, replace(one, time_of=TimeOf.INGESTION))
-    assert not measures_alike(one, replace(one, strategy=Strategy.TIME_LAG))
-    assert not measures_alike(one, replace(one, marker="event_type = 'click'"))
+    assert not measures_alike(one, replace(one, strategy=TimeLag(0)))
+    by_click, by_visit = (replace(one, strategy=Punctuated(f"event_type = '{kind}'")) for kind in ("click", "visit"))
+    assert not measures_alike(by_click, by_visit)

@@ -7,7 +7,8 @@ from pipeline.frames.groupings import groupings
 from pipeline.time.lateness import cutoffs, too_late_at
 from pipeline.time.report import Report
 from pipeline.time.slack import slack
-from pipeline.time.verdicts import Policy, Strategy, Verdict
+from pipeline.time.strategies import Bounded, TimeLag
+from pipeline.time.verdicts import Policy, Verdict
 from pipeline.time.windows.calendar import Calendar
 from pipeline.time.windows.grid import Grid
 from pipeline.time.windows.session import Sessions
@@ -25,7 +26,7 @@ def test_an_event_would_be_too_late_under_exactly_the_bounds_that_are_smaller_by
     grid = groupings(policy.reports)
     pane = time - (time + grid.shift_ms) % grid.pane_ms
     told = slack({pane: 1}, watermark, policy)
-    for smaller in range(policy.bound_ms + 1):
+    for smaller in range(policy.strategy.idle_lag_ms + 1):
         too_late = judge(time, time, watermark + smaller, policy) is Verdict.TOO_LATE
         assert too_late == any(ahead <= smaller for ahead in told)
 
@@ -45,12 +46,12 @@ def test_what_no_bound_makes_too_late_is_not_told() -> None:
 
 
 def test_panes_under_a_long_bound_are_told_to_three_of_its_digits() -> None:
-    policy = Policy(10_000, 1, 1, (Report("all", Grid(10, 10), 0),))
+    policy = Policy(Bounded(10_000), 1, 1, (Report("all", Grid(10, 10), 0),))
     assert slack(dict.fromkeys(range(0, 20000, 10), 1), 0, policy) == dict.fromkeys(range(100, 10_001, 100), 10)
 
 
 def test_without_a_watermark_or_a_bound_that_moves_it_there_is_no_slack() -> None:
     report = Report("all", Grid(10, 10), 0)
-    assert slack({0: 1}, None, Policy(50, 1, 1, (report,))) == {}
-    assert slack({0: 1}, 5, Policy(50, 1, 1, (report,), strategy=Strategy.TIME_LAG)) == {}
-    assert slack({0: 1}, 5, Policy(50, 1, 1, (report,))) == {5: 1}
+    assert slack({0: 1}, None, Policy(Bounded(50), 1, 1, (report,))) == {}
+    assert slack({0: 1}, 5, Policy(TimeLag(50), 1, 1, (report,))) == {}
+    assert slack({0: 1}, 5, Policy(Bounded(50), 1, 1, (report,))) == {5: 1}

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from pipeline.time.verdicts import AllIdle, Policy, Strategy, Verdict
+from pipeline.time.strategies import Punctuated, TimeLag
+from pipeline.time.verdicts import AllIdle, Policy, Verdict
 from pipeline.time.watermark import Frontier, PartitionState
 from tests.time.core import Core
 from tests.time.strategies import Step, policies, rules_for, streams
@@ -42,7 +43,7 @@ def test_the_watermark_is_the_lowest_active_partition_or_where_it_was(policy: Po
         newest = [state.max_event_time for state in core.frontier.partitions.values() if not state.idle]
         known = [time for time in newest if time is not None]
         if newest and len(known) == len(newest):
-            reached = min(known) - policy.bound_ms
+            reached = min(known) - policy.strategy.idle_lag_ms
             assert core.frontier.watermark == (reached if before is None else max(before, reached))
         else:
             assert core.frontier.watermark == before
@@ -125,13 +126,13 @@ def test_a_partition_whose_only_records_are_rejected_is_not_silent() -> None:
 
 
 def test_a_punctuated_watermark_has_no_bound() -> None:
-    policy = replace(POLICY, strategy=Strategy.PUNCTUATED)
+    policy = replace(POLICY, strategy=Punctuated("true"))
     assert Frontier({0: read(70)}).settled({0: 5}, now=0, policy=policy).watermark == 70
 
 
 @pytest.mark.parametrize("state", [read(None), read(5000), PartitionState(0, -1000)])
 def test_a_time_lag_watermark_asks_the_clock_only(state: PartitionState) -> None:
-    policy = replace(POLICY, strategy=Strategy.TIME_LAG, lag_ms=30)
+    policy = replace(POLICY, strategy=TimeLag(30))
     assert Frontier({0: state}).settled({0: 0}, now=1000, policy=policy).watermark == 970
 
 

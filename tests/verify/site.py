@@ -24,6 +24,7 @@ from pipeline.time.batch import EPOCH, LedgerRow
 from pipeline.time.lateness import closed_until, cutoffs, in_time_from, is_too_late
 from pipeline.time.lives import States
 from pipeline.time.report import Report
+from pipeline.time.strategies import Bounded
 from pipeline.time.user_totals import UserTotals
 from pipeline.time.verdicts import Consumer, Policy
 from pipeline.time.windows.calendar import Calendar
@@ -57,7 +58,7 @@ REPORTS: Final = (
     ),
 )
 POLICY: Final = Policy(
-    bound_ms=0,
+    strategy=Bounded(0),
     idle_timeout_ms=30_000,
     max_future_skew_ms=MINUTE,
     reports=REPORTS,
@@ -132,7 +133,7 @@ class Site:
         if not commit:
             return self
         self.dead += dead
-        times = [event.time - self.policy.bound_ms for event in events]
+        times = [event.time - self.policy.strategy.idle_lag_ms for event in events]
         after = max([*times, *([] if before is None else [before])], default=None)
         reasons = [letter["reason"] for letter in dead]
         self._commit(
