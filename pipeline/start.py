@@ -4,7 +4,7 @@ Nothing is made, changed or removed before the epoch is open: whoever finds a mi
 service that runs well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -30,6 +30,7 @@ from pipeline.time.malformed import MalformedShare
 from pipeline.time.progress import Progress
 from pipeline.time.tallies import Tallies
 from pipeline.time.user_totals import UserTotals
+from pipeline.time.verdicts import Policy
 from pipeline.time.watermark import Frontier, PartitionState
 
 _log = structlog.get_logger()
@@ -65,8 +66,9 @@ def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
         found = _try_to_open(parts, kafka, tenure)
     batch, how, before = found
     tenure.epoch = batch.epoch
-    _make_tables(parts, batch.number, how, before)
-    states, share = _states(parts, how, is_new=before is None), MalformedShare(parts.malformed)
+    _make_tables(parts, batch, how, before)
+    states = lives.begun(how.policy) if before is None else _states(parts, how.policy)
+    share = MalformedShare(parts.malformed)
     dues, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
     kinds = kinds_of(parts.warehouse, how.policy)
     publication = Publication(parts.warehouse, kinds)
@@ -167,10 +169,10 @@ def _how(parts: Parts, rows: Sequence[LedgerRow], before: Opening | None, identi
     return Opening(with_closed(parts.policy, closed), closed, identity.cluster_id, identity.topic_id, last)
 
 
-def _make_tables(parts: Parts, number: int, how: Opening, before: Opening | None) -> None:
+def _make_tables(parts: Parts, batch: Batch, how: Opening, before: Opening | None) -> None:
     """Makes what is missing, and removes what no longer counts: the epoch is open now."""
     layout.create_tables(parts.warehouse, how.policy)
-    housekeeping.remove_void(parts.warehouse, how.last_batch, number)
+    housekeeping.remove_void(parts.warehouse, how.last_batch, batch.number)
     if before is None:
         return
     was, now = ({consumer.name for consumer in one.policy.consumers} for one in (before, how))
@@ -180,7 +182,17 @@ def _make_tables(parts: Parts, number: int, how: Opening, before: Opening | None
         # Totals of all time are never dropped.
         what = "what it has so far is kept" if name == UserTotals.name else "what it had open is dropped"
         _log.info(f"report {name} is no longer configured: its table stays as it is, {what}")
-    _close(parts.warehouse, number, {name: time for name, time in how.closed.items() if name not in now})
+    _show_the_last_of(was - now, parts, batch, before.policy)
+    _close(parts.warehouse, batch.number, {name: time for name, time in how.closed.items() if name not in now})
+
+
+def _show_the_last_of(names: Collection[str], parts: Parts, batch: Batch, before: Policy) -> None:
+    """Publishes what had fired of reports that go now and was not shown yet: after this they have no panes."""
+    made = {report.name for report in layout.made_for(names, parts.warehouse)}
+    going = replace(before, reports=tuple(report for report in before.reports if report.name in made), totals=None)
+    dues, _ = lives.at_start(_states(parts, going), batch.after.watermark, batch.number)
+    publication = Publication(parts.warehouse, kinds_of(parts.warehouse, going))
+    publication.publish({name: due for name, due in dues.items() if due}, batch.number)
 
 
 def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
@@ -193,11 +205,9 @@ def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
     housekeeping.remove_panes(warehouse, [report.name for report in dropped])
 
 
-def _states(parts: Parts, how: Opening, *, is_new: bool) -> States:
+def _states(parts: Parts, policy: Policy) -> States:
     """What the windows have come to, by panes, results and ledger."""
-    if is_new:
-        return lives.begun(how.policy)
-    done = {report.name: published(parts.warehouse, result_of(report)) for report in how.policy.reports}
-    by_time = (done[report.name].closed_until for report in how.policy.reports if report.windows.by_time)
+    done = {report.name: published(parts.warehouse, result_of(report)) for report in policy.reports}
+    by_time = (done[report.name].closed_until for report in policy.reports if report.windows.by_time)
     steps = parts.ledger.watermarks(min(by_time, default=rules.NEVER))
-    return lives.restored(how.policy, housekeeping.pane_starts(parts.warehouse), done, tuple(steps))
+    return lives.restored(policy, housekeeping.pane_starts(parts.warehouse), done, tuple(steps))

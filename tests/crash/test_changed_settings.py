@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake.exceptions import DeltaError
 
 from pipeline import upkeep
 from pipeline.app import open_service
 from pipeline.tables import layout, levels
 from tests.conservation import assert_conserved
+from tests.crash.store_faults import Refusal, refusing
 from tests.kafka_cluster import Cluster
 from tests.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.topic_writer import event, send
@@ -100,6 +102,16 @@ def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
         # Of the window that was open when the report went, what came after it was there again.
         ("ann", START + 10_000, START + 20_000): (1, 0, 1),
     }
+
+
+def test_a_report_that_goes_shows_what_had_fired_and_was_not_published(life: Life) -> None:
+    life.live([1])
+    with refusing(life.warehouse, [Refusal("page_views", "published_batch < 0")]), pytest.raises(DeltaError):
+        life.live([11])
+    assert page_views(life.warehouse) == {}
+    life.live([], reports={"visits": BOTH["visits"]})
+    assert page_views(life.warehouse) == {("ann", START, START + 10_000): (1, 0, 0)}
+    assert_conserved(life.warehouse)
 
 
 def test_a_report_may_go_again_of_which_a_start_that_was_cut_off_made_no_table(
