@@ -16,7 +16,7 @@ from pipeline.begin import iso_milliseconds
 from pipeline.frames import columns as c
 from pipeline.late import REASONS, Chosen, apply_corrections
 from pipeline.load import load_settings
-from pipeline.tables.kinds.base import Row
+from pipeline.tables.query import Row
 
 
 def correct(arguments: Sequence[str]) -> int:

@@ -10,10 +10,10 @@ from pipeline.frames.late import BELONGS, late_events
 from pipeline.session import spark_session
 from pipeline.settings import Settings
 from pipeline.tables.corrections import Corrections
-from pipeline.tables.kinds.base import Row
 from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.layout import check_made_as
 from pipeline.tables.ledger import Ledger, require_warehouse
+from pipeline.tables.query import Row
 from pipeline.tables.results import published
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
 from pipeline.time import lateness

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 from rich.console import Console
 
 from pipeline.begin import iso_milliseconds
@@ -21,6 +20,7 @@ from pipeline.options import add_warehouse
 from pipeline.tables import layout
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
+from pipeline.tables.query import rows_of
 from pipeline.tables.results import Results, moment, utc
 from pipeline.tables.schemas import result_of
 from pipeline.time import opening
@@ -128,8 +128,7 @@ def _latest_shown(warehouse: str, report: Report, now: int) -> int:
     uri = result_of(report).uri(warehouse)
     if not report.windows.by_time or not DeltaTable.is_deltatable(uri):
         return 0
-    found = QueryBuilder().register("it", DeltaTable(uri)).execute(_LATEST.format(now=utc(now)))
-    latest: datetime | None = pa.table(found)["latest"][0].as_py()
+    latest: datetime | None = rows_of(_LATEST.format(now=utc(now)), it=DeltaTable(uri))[0]["latest"]
     return round(latest.timestamp() * 1000) if latest else 0
 
 

@@ -1,10 +1,9 @@
 """`tidemark status`: what the tables say, read without Spark. Cheap enough to be asked once a second."""
 
 import time
-from typing import Any, Final
+from typing import Final
 
-import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 from rich.console import Console
 
 from pipeline.errors import SetUpError
@@ -13,6 +12,7 @@ from pipeline.observe.view import PartitionStatus, Status, WindowStatus, render
 from pipeline.tables.latest import latest_windows
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.opening import Opening
+from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER
 from pipeline.time.batch import EPOCH
 from pipeline.time.report import Report
@@ -20,9 +20,6 @@ from pipeline.time.verdicts import Verdict
 
 _BATCHES_IN_RATE: Final = 10
 _USUAL: Final = "page_views"
-_NAME: Final = "it"
-
-Row = dict[str, Any]
 
 
 def print_status(warehouse: str, report: str | None = None, console: Console | None = None) -> None:
@@ -64,16 +61,16 @@ def read_status(warehouse: str, report: str | None = None) -> Status:
 def _totals(ledger: DeltaTable) -> Row:
     """The newest batch, and all records by verdict."""
     sums = ", ".join(f"sum({name}) AS {name}" for name in (*Verdict, "partly_late"))
-    return _ask(ledger, f"SELECT max({c.BATCH}) AS {c.BATCH}, {sums} FROM {_NAME}")[0]  # noqa: S608 - our own names
+    return rows_of(f"SELECT max({c.BATCH}) AS {c.BATCH}, {sums} FROM ledger", ledger=ledger)[0]  # noqa: S608 - our own names
 
 
 def _recent(ledger: DeltaTable, newest: int) -> list[Row]:
     """The rows of the last few batches of the newest epoch; those of the epoch before lie a billion back."""
     names = (c.BATCH, c.TOPIC, c.PARTITION, "to_offset", c.RECORDS, c.MAX_EVENT_TIME, c.WATERMARK, "committed_at")
-    return _ask(
-        ledger,
-        f"SELECT {', '.join(names)} FROM {_NAME} "  # noqa: S608 - our own names
+    return rows_of(
+        f"SELECT {', '.join(names)} FROM ledger "  # noqa: S608 - our own names
         f"WHERE {c.BATCH} > {newest - _BATCHES_IN_RATE} ORDER BY {c.BATCH}, {c.PARTITION}",
+        ledger=ledger,
     )
 
 
@@ -87,8 +84,8 @@ def _rate(recent: list[Row]) -> float | None:
 
 def _report(ledger: DeltaTable, epoch: int, name: str | None) -> Report:
     """The report to show, of those of an epoch that have windows; `page_views` or else the first, if none is named."""
-    sql = f"SELECT opening FROM {_NAME} WHERE {c.BATCH} = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours
-    reports = Opening.from_text(_ask(ledger, sql)[0]["opening"]).policy.reports
+    sql = f"SELECT opening FROM ledger WHERE {c.BATCH} = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours
+    reports = Opening.from_text(rows_of(sql, ledger=ledger)[0]["opening"]).policy.reports
     named = {report.name: report for report in reports}
     if name is None:
         return named.get(_USUAL, reports[0])
@@ -100,8 +97,3 @@ def _report(ledger: DeltaTable, epoch: int, name: str | None) -> Report:
 def _window(row: Row) -> WindowStatus:
     start, end = (round(row.pop(name).timestamp() * 1000) for name in (c.WINDOW_START, c.WINDOW_END))
     return WindowStatus(start, end, row)
-
-
-def _ask(table: DeltaTable, sql: str) -> list[Row]:
-    rows: list[Row] = pa.table(QueryBuilder().register(_NAME, table).execute(sql)).to_pylist()
-    return rows

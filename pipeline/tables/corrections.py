@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from pipeline.errors import TransientError
 from pipeline.frames import columns as c
-from pipeline.tables.kinds.base import Row, WindowKind
+from pipeline.tables.kinds.base import WindowKind
+from pipeline.tables.query import Row, query, rows_of
 from pipeline.tables.results import utc
 from pipeline.tables.schemas import CORRECTIONS, open_table
 from pipeline.tables.swap import attempt, swap
@@ -61,8 +62,7 @@ class Corrections:
         )
 
     def _ask(self, sql: str) -> list[Row]:
-        rows: list[Row] = pa.table(QueryBuilder().register("corrections", self._table).execute(sql)).to_pylist()
-        return rows
+        return rows_of(sql, corrections=self._table)
 
 
 def _apply(table: DeltaTable, kind: WindowKind, rows: Sequence[Row]) -> bool:
@@ -71,8 +71,7 @@ def _apply(table: DeltaTable, kind: WindowKind, rows: Sequence[Row]) -> bool:
     spans = [(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows]
     closed = f"({kind.touched(spans)}) AND {lateness.is_closed(Sql(c.WINDOW_END), closed_until)}"
     schema = kind.spec.schema
-    query = QueryBuilder().register("it", table).execute(f"SELECT * FROM it WHERE {closed}")  # noqa: S608 - ours
-    shown = pa.table(query).select(schema.names).cast(schema).to_pylist()
+    shown = query(f"SELECT * FROM it WHERE {closed}", it=table).select(schema.names).cast(schema).to_pylist()  # noqa: S608 - ours
     data = pa.Table.from_pylist(kind.corrected(shown, rows), schema=schema)
 
     def write(properties: CommitProperties) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction
+from deltalake import CommitProperties, DeltaTable, Transaction
 
 from pipeline.frames import columns as c
+from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec
 from pipeline.tables.swap import attempt
 from pipeline.tables.write import fence
@@ -60,9 +61,8 @@ def remove_dead_files(warehouse: str, results: Sequence[TableSpec]) -> None:
 
 def pane_starts(warehouse: str) -> dict[str, set[int]]:
     """The start of every pane there are rows of, by report; in milliseconds."""
-    found = pa.table(QueryBuilder().register(PANES.name, _table(PANES, warehouse)).execute(_PANE_STARTS))
     starts = defaultdict[str, set[int]](set)
-    for row in found.to_pylist():
+    for row in rows_of(_PANE_STARTS, panes=_table(PANES, warehouse)):
         starts[row[c.REPORT]].add(row[c.PANE_START])
     return starts
 

@@ -6,16 +6,17 @@ last saw, or fails: a second writer is refused. (It also takes about 6 ms instea
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 
 from pipeline.errors import BrokenChain, Replaced, SetUpError
 from pipeline.frames import columns as c
 from pipeline.tables.durable import mend
 from pipeline.tables.opening import Opening
+from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER, open_table
 from pipeline.tables.swap import attempt, swap
 from pipeline.time.batch import EPOCH, LedgerRow
@@ -146,14 +147,8 @@ class Ledger:
         if newest >= batch:
             raise BrokenChain(f"batch {batch} is in the ledger already, and it is not this service that committed it")
 
-    def _ask(self, sql: str) -> list[dict[str, Any]]:
-        # In SQL, because a pyarrow dataset costs some milliseconds per file before its first row.
-        if self._table is None:
-            return []
-        rows: list[dict[str, Any]] = pa.table(
-            QueryBuilder().register(LEDGER.name, self._table).execute(sql)
-        ).to_pylist()
-        return rows
+    def _ask(self, sql: str) -> list[Row]:
+        return [] if self._table is None else rows_of(sql, ledger=self._table)
 
 
 def _check_goes_on(last: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> None:

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 
 from pipeline.tables.levels import Run, worth_merging, worth_settling
+from pipeline.tables.query import Row, query
 from pipeline.tables.results import Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec
 from pipeline.time import lateness
@@ -15,7 +16,6 @@ from pipeline.time.due import Due
 from pipeline.time.lateness import Sql
 from pipeline.time.report import Report
 
-Row = dict[str, Any]
 Merge = tuple[Sequence[Run], pa.Table | None]
 """Runs of `panes`, and the rows that take their place; None for none at all."""
 
@@ -85,7 +85,7 @@ def settling(name: str, runs: Sequence[Run], panes: DeltaTable, settled: Callabl
 
 def ask(panes: DeltaTable, sql: str) -> pa.Table:
     """What a statement over `panes` gives."""
-    return pa.table(QueryBuilder().register(PANES.name, panes).execute(sql))
+    return query(sql, panes=panes)
 
 
 def as_panes(rows: pa.Table) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from pipeline.frames import columns as c
 from pipeline.sketches import estimate, merged, sketch_of
-from pipeline.tables.kinds.base import Row
+from pipeline.tables.query import Row
 from pipeline.tables.results import moment
 from pipeline.time.report import Report
 

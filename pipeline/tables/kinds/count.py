@@ -6,8 +6,9 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline.tables.kinds.base import Merge, Row, WindowKind, as_panes, ask, keys_of, partition_by, settling
+from pipeline.tables.kinds.base import Merge, WindowKind, as_panes, ask, keys_of, partition_by, settling
 from pipeline.tables.levels import Run
+from pipeline.tables.query import Row
 from pipeline.tables.results import Portion, committed
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.time.due import Due

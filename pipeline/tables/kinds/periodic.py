@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 
 from pipeline.frames import columns as c
 from pipeline.sketches import estimate, merged, sketch_of
-from pipeline.tables.kinds.base import Merge, Row, WindowKind, as_panes, ask, keys_of
+from pipeline.tables.kinds.base import Merge, WindowKind, as_panes, ask, keys_of
 from pipeline.tables.kinds.cells import added, nothing
 from pipeline.tables.levels import Run, worth_merging
+from pipeline.tables.query import Row
 from pipeline.tables.results import Portion, committed, utc, values
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.time import lateness, rules
@@ -89,14 +90,13 @@ class PeriodicKind(WindowKind):
 
     def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
-        query = QueryBuilder().register(PANES.name, panes)
         found, ends = [self.spec.schema.empty_table()], list[int]()
         for some in self._chunks(sorted(due.fired | due.again)):
             if sum(map(len, found)) > _MANY_ROWS:
                 yield pa.concat_tables(found), _where(ends, due)
                 found, ends = [], []
             ends += some
-            found.append(self._rows(some, due, batch, query))
+            found.append(self._rows(some, due, batch, panes))
         yield pa.concat_tables(found), _where(ends, due)
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
@@ -122,9 +122,9 @@ class PeriodicKind(WindowKind):
             cells[key] = added(cells.get(key, new), row)
         return list(cells.values())
 
-    def _rows(self, ends: Sequence[int], due: Due, batch: int, query: QueryBuilder) -> pa.Table:
+    def _rows(self, ends: Sequence[int], due: Due, batch: int, panes: DeltaTable) -> pa.Table:
         schema = self.spec.schema
-        return self._with_users(pa.table(query.execute(self._sql(ends, due, batch)))).select(schema.names).cast(schema)
+        return self._with_users(ask(panes, self._sql(ends, due, batch))).select(schema.names).cast(schema)
 
     def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
         """Ends of windows, as many at a time as one statement may name with all their panes."""

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from pipeline.frames import columns as c
-from pipeline.tables.kinds.base import Merge, Row, WindowKind, ask, keys_of, partition_by, settling
+from pipeline.tables.kinds.base import Merge, WindowKind, ask, keys_of, partition_by, settling
 from pipeline.tables.kinds.cells import added, nothing
 from pipeline.tables.kinds.islands import Islands, Numbers, panes_of
 from pipeline.tables.levels import Run
+from pipeline.tables.query import Row
 from pipeline.tables.results import Portion, committed, moments, utc
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.time import rules

@@ -9,12 +9,13 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 
 from pipeline.frames import columns as c
 from pipeline.tables.kinds.base import Merge, ResultKind, ask, settling
 from pipeline.tables.kinds.islands import Islands, panes_of
 from pipeline.tables.levels import Run
+from pipeline.tables.query import query
 from pipeline.tables.results import Portion, committed, moments
 from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS
 from pipeline.time.due import Due
@@ -80,8 +81,7 @@ class UserTotalsKind(ResultKind):
         """What was corrected, as parts of sessions that are counted."""
         if not DeltaTable.is_deltatable(self._corrections):
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
-        query = QueryBuilder().register(CORRECTIONS.name, DeltaTable(self._corrections))
-        return _typed(pa.table(query.execute(_CORRECTED.format(report=self.name))))
+        return _typed(query(_CORRECTED.format(report=self.name), corrections=DeltaTable(self._corrections)))
 
 
 def _typed(rows: pa.Table) -> pa.Table:
