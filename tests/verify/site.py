@@ -207,13 +207,13 @@ class Site:
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
         told: dict[str, Any] = {key: keys[key] for key in report.kept_by}
         told["closed_until"] = closed_until(report, self.watermark)
-        if report.is_timed:
-            told |= {"first_time": event.time, "last_time": event.time}
+        times = {"first_time", "last_time"} & {part.name for part in report.parts}
+        told |= dict.fromkeys(times, event.time)
         if isinstance(windows, Counts):
             told |= {"place": place}
         if isinstance(windows, Calendar):
             told["window_start_ms"], told["window_end_ms"] = windows.window(event.time)
-        if report.keeps_sketches:
+        if "users" in {part.name for part in report.parts}:
             told["users"] = sketch_of([event.user])
         return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **told}]
 
