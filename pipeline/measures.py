@@ -11,6 +11,9 @@ from typing import Final
 
 from pipeline.frames import columns as c
 
+TIME_DIGITS: Final = 19
+"""As many as every time in milliseconds can have, so that the order of texts is that of times."""
+
 
 class Join(StrEnum):
     """How values become one, by the name that Spark, Arrow and every SQL have for it; a sketch has none."""
@@ -28,6 +31,13 @@ class Shows(StrEnum):
     NUMBER = "number"
     ESTIMATE = "estimate"
     """Of a sketch, which stands in a column beside it."""
+    MOMENT = "moment"
+    """Of milliseconds, as a timestamp in UTC."""
+    TEXT_BEHIND_TIME = "text_behind_time"
+    """Of a text with `TIME_DIGITS`, a space and what is shown; nothing is shown where the digits are all there is.
+
+    The highest of such texts is the latest, in every engine; it stands in a column beside what is shown.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,22 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipeline.measures import Join, Measure, Part, Shows
+from pipeline.measures import TIME_DIGITS, Join, Measure, Part, Shows
 from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.engines import Engine
+from pipeline.tables.results import moments
 from pipeline.time.report import Report
 from pipeline.time.verdicts import Consumer
 
 _SHOWN: Final[Mapping[Shows, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
     Shows.NUMBER: lambda joined: joined,
     Shows.ESTIMATE: lambda joined: _each(estimate, joined, pa.int64()),
+    Shows.MOMENT: moments,
+    Shows.TEXT_BEHIND_TIME: lambda joined: pc.if_else(
+        pc.greater(pc.utf8_length(joined), TIME_DIGITS), pc.utf8_slice_codeunits(joined, TIME_DIGITS + 1), None
+    ),
 }
 
 
@@ -33,7 +39,9 @@ def shown(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray]:
     """Measures and the states beside them, of rows in which the parts of windows have joined."""
     found = dict[str, pa.ChunkedArray]()
     for one in report.tells:
-        state = _of_lists(rows, one.part, report) if one.part.join is Join.SKETCH else rows[one.part.name]
+        part = one.part
+        values = _of_lists(rows, part, report) if part.join is Join.SKETCH else rows[part.name]
+        state = values.cast(pa.type_for_alias(part.type))
         found |= {one.state or one.name: state} | {one.name: _SHOWN[one.shows](state)}
     return found
 
@@ -64,8 +72,13 @@ def so_far(measure: Measure, report: Report, engine: Engine) -> str:
         if part not in report.parts:
             return f"count(DISTINCT {part.fold})"
         return f"hll_sketch_estimate(hll_union_agg({part.name}))" if engine == Engine.SPARK else "NULL"
+    joined = _joined(part)
+    if measure.shows is Shows.MOMENT:
+        return engine.time(joined)
+    if measure.shows is Shows.TEXT_BEHIND_TIME:
+        return f"CASE WHEN length({joined}) > {TIME_DIGITS} THEN substr({joined}, {TIME_DIGITS + 2}) END"
     # As the result has it: DuckDB adds up to numbers of twice the size.
-    return f"CAST({_joined(part)} AS BIGINT)"
+    return f"CAST({joined} AS BIGINT)"
 
 
 def _joined(part: Part) -> str:

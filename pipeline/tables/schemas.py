@@ -133,7 +133,13 @@ CORRECTIONS: Final = TableSpec(
 )
 
 
-_SHOWN: Final = {Shows.NUMBER: pa.int64(), Shows.ESTIMATE: pa.int64()}
+_MOMENT: Final = pa.timestamp("us", tz="UTC")
+_SHOWN: Final = {
+    Shows.NUMBER: pa.int64(),
+    Shows.ESTIMATE: pa.int64(),
+    Shows.MOMENT: _MOMENT,
+    Shows.TEXT_BEHIND_TIME: pa.string(),
+}
 
 
 def result_of(report: Report) -> TableSpec:
@@ -142,8 +148,8 @@ def result_of(report: Report) -> TableSpec:
         report.name,
         pa.schema(
             [
-                pa.field(c.WINDOW_START, pa.timestamp("us", tz="UTC")),
-                pa.field(c.WINDOW_END, pa.timestamp("us", tz="UTC")),
+                pa.field(c.WINDOW_START, _MOMENT),
+                pa.field(c.WINDOW_END, _MOMENT),
                 *_texts(*report.keys),
                 *(pa.field(one.name, _SHOWN[one.shows]) for one in report.tells),
                 *(pa.field(one.state, pa.type_for_alias(one.part.type)) for one in report.tells if one.state),
@@ -159,7 +165,7 @@ USER_TOTALS: Final = TableSpec(
     pa.schema(
         [
             pa.field(c.USER_ID, pa.string()),
-            *(pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("first_seen", "last_seen")),
+            *(pa.field(name, _MOMENT) for name in (c.FIRST_SEEN, c.LAST_SEEN)),
             *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH),
         ]
     ),

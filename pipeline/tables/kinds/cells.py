@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pipeline.frames import columns as c
-from pipeline.measures import Join, Measure
+from pipeline.measures import Join, Measure, Shows
 from pipeline.sketches import merged, sketch_of
 from pipeline.tables.kinds.base import Row
 from pipeline.tables.results import moment
@@ -43,4 +43,6 @@ def joined(one: Row, other: Row, report: Report) -> Row:
 def _state(row: Row, measure: Measure) -> Any:
     """What joins, of one event."""
     value = row[measure.part.name]
+    if measure.shows is Shows.MOMENT:
+        return moment(value)
     return sketch_of([value]) if measure.part.join is Join.SKETCH else value

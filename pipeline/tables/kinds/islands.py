@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.frames import columns as c
@@ -48,7 +49,13 @@ class Islands:
         )
 
     def _added_up(self, name: str) -> pa.Array:
-        return pa.array(_ADDS_UP[name].reduceat(self._rows[name].to_numpy(), self._starts))
+        values, join = self._rows[name], _ADDS_UP[name]
+        if not pa.types.is_string(values.type):
+            return pa.array(join.reduceat(values.to_numpy(), self._starts))
+        # The highest text is that of the highest rank.
+        ranks = pc.rank(values, tiebreaker="dense").to_numpy()
+        _, places = np.unique(ranks, return_index=True)
+        return values.take(pa.array(places[join.reduceat(ranks, self._starts).astype(np.int64) - 1]))
 
 
 def panes_of(sessions: pa.Table, report: str) -> pa.Table:

@@ -49,7 +49,7 @@ class UserTotalsKind(ResultKind):
     def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
         found = _of_users(pa.concat_tables([*self._sessions(batch, panes, settled=0), self._corrected()]))
-        seen = {"first_seen": moments(found[c.FIRST_TIME]), "last_seen": moments(found[c.LAST_TIME])}
+        seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}
         same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
         # A user who is known from corrections alone was there once.
         sessions = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1)}
