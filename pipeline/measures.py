@@ -96,6 +96,11 @@ TIMES: Final = (
 )
 """In milliseconds."""
 _USERS: Final = Part(c.USERS, "binary", Join.SKETCH, fold=c.USER_ID, corrected=c.USER_ID)
+# A batch is added up by pages, so that its latest page is a matter of times alone.
+_PAGE: Final = f"concat_ws(' ', lpad(CAST({{time}} AS STRING), {TIME_DIGITS}, '0'), page_url)"
+_LAST_PAGE: Final = Part(
+    c.LAST_PAGE, "string", Join.MAX, fold=_PAGE.format(time="max(time)"), corrected=_PAGE.format(time=c.EVENT_TIME)
+)
 
 MEASURES: Final[Mapping[str, Measure]] = {
     one.name: one
@@ -109,6 +114,14 @@ MEASURES: Final[Mapping[str, Measure]] = {
             by=c.USER_ID,
             sql="sum(CASE WHEN first_time > reach THEN 1 ELSE 0 END)",
             of_sessions=True,
+        ),
+        Measure(
+            c.LAST_PAGE_URL,
+            (_LAST_PAGE,),
+            Shows.TEXT_BEHIND_TIME,
+            by=c.PAGE_URL,
+            state=c.LAST_PAGE,
+            is_anywhere=True,
         ),
     )
 }
