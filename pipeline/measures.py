@@ -123,6 +123,8 @@ MEASURES: Final[Mapping[str, Measure]] = {
             state=c.LAST_PAGE,
             is_anywhere=True,
         ),
+        Measure(c.FIRST_SEEN, TIMES[:1], Shows.MOMENT, is_anywhere=True),
+        Measure(c.LAST_SEEN, TIMES[1:], Shows.MOMENT, is_anywhere=True),
     )
 }
 """By name, in the order of their columns."""
