@@ -1,5 +1,6 @@
 """A warehouse as a service leaves it, made without Spark: panes by hand, all else by the service's own code."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -78,6 +79,15 @@ class Event:
     @property
     def time(self) -> int:
         return NOON + round(self.minute * MINUTE)
+
+
+_PARTS: Final[Mapping[str, Callable[[Event], Any]]] = {
+    "first_time": lambda event: event.time,
+    "last_time": lambda event: event.time,
+    "users": lambda event: sketch_of([event.user]),
+    "last_page": lambda event: " ".join([f"{event.time:019d}", *([] if event.page is None else [event.page])]),
+}
+"""What panes keep of an event beside its counts."""
 
 
 @dataclass
@@ -207,14 +217,11 @@ class Site:
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
         told: dict[str, Any] = {key: keys[key] for key in report.kept_by}
         told["closed_until"] = closed_until(report, self.watermark)
-        times = {"first_time", "last_time"} & {part.name for part in report.parts}
-        told |= dict.fromkeys(times, event.time)
+        told |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(windows, Counts):
             told |= {"place": place}
         if isinstance(windows, Calendar):
             told["window_start_ms"], told["window_end_ms"] = windows.window(event.time)
-        if "users" in {part.name for part in report.parts}:
-            told["users"] = sketch_of([event.user])
         return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **told}]
 
 
