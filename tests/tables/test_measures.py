@@ -14,6 +14,7 @@ from pipeline.time.windows.calendar import Calendar
 from pipeline.time.windows.count import Counts
 from pipeline.time.windows.grid import Grid
 from pipeline.time.windows.session import Sessions
+from tests.live_views import READERS
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tests.warehouse import milliseconds, rows
 
@@ -118,3 +119,12 @@ def told(events: Sequence[Event]) -> dict[str, Any]:
 
 def shown(cell: Any) -> Any:
     return cell if cell is None or isinstance(cell, int | str) else milliseconds(cell)
+
+
+@pytest.mark.parametrize("reader", ["delta-rs", "duckdb"])
+def test_the_live_view_tells_it_of_open_windows(reader: str, tmp_path: Path) -> None:
+    played(tmp_path, REPORTS["grid"], 99)
+    view = READERS[reader](str(tmp_path), "grid").to_pylist()
+    found = [row for row in view if row["state"] == "open"]
+    last = BATCHES[-1]
+    assert [{measure: shown(row[measure]) for measure in TOLD} for row in found] == [told(last)]
