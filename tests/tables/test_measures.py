@@ -14,6 +14,7 @@ from pipeline.time.windows.calendar import Calendar
 from pipeline.time.windows.count import Counts
 from pipeline.time.windows.grid import Grid
 from pipeline.time.windows.session import Sessions
+from pipeline.verify.laws import verify
 from tests.live_views import READERS
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tests.warehouse import milliseconds, rows
@@ -85,6 +86,7 @@ def test_a_count_tells_of_its_events(every: int, tmp_path: Path) -> None:
 
 
 def assert_told(warehouse: Path, report: Report, *, is_corrected: bool) -> None:
+    assert not verify(str(warehouse)).breaches
     found = rows(warehouse, report.name)
     assert len(found) > 1
     for row in found:

@@ -58,6 +58,12 @@ REPORTS: Final = (
         measures=("page_views", "unique_users"),
     ),
 )
+_TIMES: Final = ("last_page_url", "first_seen", "last_seen")
+TIMED: Final = (
+    Report("ends", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=_TIMES),
+    Report("visits", Sessions(5 * MINUTE), 5 * MINUTE, measures=_TIMES),
+)
+"""Reports that tell of times, which not every site needs."""
 POLICY: Final = Policy(
     strategy=Bounded(0),
     idle_timeout_ms=30_000,
