@@ -2,12 +2,13 @@
 
 import re
 from datetime import timedelta
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, PositiveInt, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt, model_validator
 
 from pipeline.durations import Duration, PositiveDuration, milliseconds
+from pipeline.measures import MEASURES
 from pipeline.time.windows.base import Windows
 from pipeline.time.windows.calendar import Calendar, has_whole_parts
 from pipeline.time.windows.count import Counts
@@ -15,7 +16,12 @@ from pipeline.time.windows.grid import Grid
 from pipeline.time.windows.session import Sessions
 
 Key = Literal["user_id", "page_url", "event_type"]
-Measure = Literal["page_views", "clicks", "unique_users", "sessions_begun"]
+
+
+def _measure(name: str) -> str:
+    if name not in MEASURES:
+        raise ValueError(f"there is no measure {name!r}: write some of {', '.join(MEASURES)}")
+    return name
 
 
 class Section(BaseModel):
@@ -78,8 +84,8 @@ class ReportSettings(Section):
     """Of `user_id`, `page_url` and `event_type`: the table has a row for each in a window. None: one row per window."""
     where: str = ""
     """Which events belong to it, in SQL over the event's fields, such as `event_type = 'click'`; by default all."""
-    measures: tuple[Measure, ...] = ("page_views", "clicks")
-    """Of `page_views`, `clicks`, and in windows of time `unique_users` (to about 1.6 %) and `sessions_begun`."""
+    measures: tuple[Annotated[str, AfterValidator(_measure)], ...] = ("page_views", "clicks")
+    """What the table tells of a row's events, such as `page_views`; some are for windows of time only."""
     session_gap: PositiveDuration = timedelta(minutes=30)
     """For `sessions_begun`: a session ends when this passed without an event of the user."""
     window: WindowSettings | None = None

@@ -5,16 +5,16 @@ In the environment `TIDEMARK_KAFKA__TOPIC` is `topic` under `[kafka]` in a TOML 
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PositiveInt, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipeline.begin import parse_begin
 from pipeline.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
+from pipeline.measures import MEASURES
 from pipeline.report_settings import (
     OUT_OF_THE_BOX,
-    Measure,
     ReportSettings,
     Section,
     TotalsSettings,
@@ -168,7 +168,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _measures_of_a_time(self) -> Self:
         for name, report in self.reports.items():
-            further = sorted({*report.measures} - {"page_views", "clicks"})
+            further = sorted(measure for measure in {*report.measures} if not MEASURES[measure].is_anywhere)
             if further and (report.window or self.window).model_fields_set & {"gap", "count"}:
                 raise ValueError(
                     f"report {name} has {' and '.join(further)}: they are counted in windows of time, "
@@ -196,12 +196,13 @@ class Settings(BaseSettings):
 
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
+        of_sessions = any(MEASURES[measure].of_sessions for measure in report.measures)
         return Report(
             name=name,
             windows=(report.window or self.window).windows(),
             allowed_lateness_ms=milliseconds(lateness),
             keys=tuple(sorted(set(report.keys))),
             where=report.where,
-            measures=tuple(measure for measure in get_args(Measure) if measure in report.measures),
-            session_gap_ms=milliseconds(report.session_gap) if "sessions_begun" in report.measures else 0,
+            measures=tuple(measure for measure in MEASURES if measure in report.measures),
+            session_gap_ms=milliseconds(report.session_gap) if of_sessions else 0,
         )

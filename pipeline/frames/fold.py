@@ -18,6 +18,7 @@ from pipeline.frames import columns as c
 from pipeline.frames.decode import decoded, fields
 from pipeline.frames.groupings import Groupings, groupings
 from pipeline.frames.judge import check_of, readable, time_of
+from pipeline.measures import Join
 from pipeline.time import lateness, rules
 from pipeline.time.checks import Check
 from pipeline.time.verdicts import Policy
@@ -77,8 +78,8 @@ class Fold:
     def __call__(self, records: DataFrame, known: Known) -> DataFrame:
         """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
 
-        Columns: the grouping key, `records`, `clicks`, `max_event_time` (of what may move the watermark), `oldest`
-        (lowest Kafka timestamp) and, for sessions, `first_time` and `last_time`.
+        Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
+        timestamp) and the parts of measures that somebody asks for.
         """
         too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
         told = {
@@ -174,15 +175,13 @@ def _summed(policy: Policy) -> list[Column]:
 
 
 def _sums(policy: Policy) -> dict[str, Column]:
-    sums = {
+    parts = (part for one in policy.consumers for part in one.parts if part.join is not Join.SKETCH)
+    return {
         c.RECORDS: F.count(F.lit(1)),
-        c.CLICKS: F.sum("click"),
         c.MAX_EVENT_TIME: F.max("moving_time"),
         c.OLDEST: F.min("arrived"),
+        **{part.name: F.expr(part.fold) for part in dict.fromkeys(parts)},
     }
-    if any(one.is_timed for one in policy.consumers):
-        sums |= {c.FIRST_TIME: F.min(c.TIME), c.LAST_TIME: F.max(c.TIME)}
-    return sums
 
 
 def _packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pipeline.frames import columns as c
 from pipeline.frames.groupings import KEYS, Groupings
+from pipeline.measures import PARTS, Join
 from pipeline.sketches import sketch_of
 from pipeline.time import lateness, rules
 from pipeline.time.checks import DETAILS, Check, reason_of
@@ -18,11 +19,10 @@ from pipeline.time.verdicts import Consumer
 from pipeline.time.windows.base import Windows
 
 _PASSED: Final = int(Check.PASSED)
-_TIMES: Final = (c.FIRST_TIME, c.LAST_TIME)
 _KEPT_BY_SOME: Final = {
     **dict.fromkeys(KEYS, pa.string()),
-    **dict.fromkeys((*_TIMES, c.PLACE, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
-    c.USERS: pa.binary(),
+    **dict.fromkeys((c.PLACE, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
+    **{part.name: pa.type_for_alias(part.type) for part in PARTS},
 }
 """Columns of `panes` that are null where a consumer does not need them."""
 PIECE_BYTES: Final = 256 * 1024 * 1024
@@ -51,7 +51,7 @@ def panes(
 
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
     rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
-    if {*groups.sets[groups.of(consumer)]} - {c.PLACE} != {*consumer.kept_by}:
+    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.kept_by}:
         rows = _added_up(rows, consumer)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     fixed = {
@@ -66,32 +66,30 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
 
 
 def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
-    """A consumer's groups: pane, keys and counts, and of single events their place."""
+    """A consumer's groups: pane, keys and parts, and of single events their place."""
     late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
     place = [c.PLACE] if consumer.by_event else []
     return pa.table(
         {
             c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
-            **{name: rows[name] for name in (*consumer.grouped_by, *place, *(_TIMES if consumer.is_timed else ()))},
-            c.PAGE_VIEWS: pc.subtract(rows[c.RECORDS], rows[c.CLICKS]),
-            c.CLICKS: rows[c.CLICKS],
+            **{name: rows[name] for name in (*consumer.grouped_by, *place)},
+            **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
         }
     )
 
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
-    """A row for each pane and what it is kept by, from groups of more keys; users who are no key become a sketch."""
-    sums = dict.fromkeys((c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS), "sum")
-    times = dict(zip(_TIMES, ("min", "max"), strict=True)) if consumer.is_timed else {}
-    users = {c.USER_ID: "list"} if consumer.keeps_sketches else {}
-    how = {**sums, **times, **users}
+    """A row for each pane and what it is kept by, from groups of more keys; what is no key may become a sketch."""
+    sketched = [part for part in consumer.parts if part.join is Join.SKETCH]
+    how = {part.name: part.join.value for part in consumer.parts if part not in sketched}
+    how |= {c.LATE_EVENTS: "sum", **{part.fold: "list" for part in sketched}}
     found = rows.group_by([c.PANE_START, *consumer.kept_by]).aggregate(list(how.items()))
     added = {name: found[name] for name in (c.PANE_START, *consumer.kept_by)}
-    added |= {name: found[f"{name}_{function}"] for name, function in how.items() if name != c.USER_ID}
-    if users:
-        sketches = map(sketch_of, found[f"{c.USER_ID}_list"].to_pylist())
-        added[c.USERS] = pa.array(sketches, pa.binary())
+    added |= {name: found[f"{name}_{function}"] for name, function in how.items() if function != "list"}
+    for part in sketched:
+        sketches = map(sketch_of, found[f"{part.fold}_list"].to_pylist())
+        added[part.name] = pa.array(sketches, pa.binary())
     return pa.table(added)
 
 

@@ -15,6 +15,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from pipeline.errors import TransientError
 from pipeline.frames import columns as c
 from pipeline.tables.kinds.base import WindowKind
+from pipeline.tables.measures import shown_anew
 from pipeline.tables.query import Row, query, rows_of
 from pipeline.tables.results import utc
 from pipeline.tables.schemas import CORRECTIONS, open_table
@@ -24,7 +25,6 @@ from pipeline.time.lateness import Sql
 
 APP: Final = "tidemark-corrections"
 _ATTEMPTS: Final = 10
-_SUMS: Final = (c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)
 
 
 class Corrections:
@@ -50,10 +50,12 @@ class Corrections:
         """Adds to a report's table every correction that it does not have yet."""
         self._table.update_incremental()
         table = DeltaTable(kind.spec.uri(self._warehouse))
+        alone = dict.fromkeys(one.part for one in kind.report.tells if one.part.corrected != one.part.name)
+        told = "".join(f", {part.corrected} AS {part.name}" for part in alone)
         for _ in range(_ATTEMPTS):
             last = table.transaction_version(APP) or 0
             rows = self._ask(
-                f"SELECT * FROM corrections WHERE report = '{kind.name}' AND correction > {last}"  # noqa: S608 - ours
+                f"SELECT *{told} FROM corrections WHERE report = '{kind.name}' AND correction > {last}"  # noqa: S608 - ours
             )
             if not rows or _apply(table, kind, rows):
                 return
@@ -72,7 +74,7 @@ def _apply(table: DeltaTable, kind: WindowKind, rows: Sequence[Row]) -> bool:
     closed = f"({kind.touched(spans)}) AND {lateness.is_closed(Sql(c.WINDOW_END), closed_until)}"
     schema = kind.spec.schema
     shown = query(f"SELECT * FROM it WHERE {closed}", it=table).select(schema.names).cast(schema).to_pylist()  # noqa: S608 - ours
-    data = pa.Table.from_pylist(kind.corrected(shown, rows), schema=schema)
+    data = shown_anew(pa.Table.from_pylist(kind.corrected(shown, rows), schema=schema), kind.report)
 
     def write(properties: CommitProperties) -> None:
         write_deltalake(table, data, mode="overwrite", predicate=closed, commit_properties=properties)

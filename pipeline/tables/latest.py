@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from pipeline.frames import columns as c
+from pipeline.measures import Shows
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import result_of
 from pipeline.time.report import Report
@@ -39,7 +40,7 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
 
 def _additive(report: Report) -> list[str]:
     """Measures; different users of several rows may be the same ones."""
-    return [measure for measure in report.measures if measure != c.UNIQUE_USERS or not report.keys]
+    return [one.name for one in report.tells if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys)]
 
 
 def _latest_end(table: DeltaTable) -> datetime | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Final
 
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 
 from pipeline.errors import SetUpError
 from pipeline.tables.durable import mend
@@ -33,8 +33,15 @@ def create_tables(warehouse: str, policy: Policy) -> None:
         table = open_table(spec, warehouse, {_MADE_AS: json.dumps(wanted)})
         if _told(spec.name, warehouse) != wanted:
             table.alter.set_table_properties({_MADE_AS: json.dumps(wanted)}, raise_if_not_exists=False)
-    for spec in (PANES, DEAD_LETTERS):
-        open_table(spec, warehouse)
+    open_table(DEAD_LETTERS, warehouse)
+    _add_columns(open_table(PANES, warehouse))
+
+
+def _add_columns(panes: DeltaTable) -> None:
+    """Those of measures that came after the table was made: no row of it is of a report that has them."""
+    known = {one.name for one in panes.schema().fields}
+    if new := [one for one in Schema.from_arrow(PANES.schema).fields if one.name not in known]:
+        panes.alter.add_columns(new)
 
 
 def check_results(warehouse: str, policy: Policy) -> None:

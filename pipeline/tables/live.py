@@ -11,6 +11,7 @@ from pipeline.tables.engines import Engine
 from pipeline.tables.kinds.base import WindowKind
 from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.layout import made_as
+from pipeline.tables.measures import so_far
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
 from pipeline.time import lateness, rules
 from pipeline.time.report import Report
@@ -54,22 +55,12 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
         is_open=kind.is_open,
         keys="".join(f"{key}, " for key in report.keys),
         measures="".join(f"{measure}, " for measure in report.measures),
-        so_far="".join(f"{_so_far(measure, report, engine)}, " for measure in report.measures),
+        so_far="".join(f"{so_far(measure, report, engine)}, " for measure in report.tells),
         start=engine.time("start_ms"),
         end=engine.time("end_ms"),
         state=_state(report, kind, engine, corrected=corrected),
         corrections=_corrections(report, kind, warehouse, engine) if corrected else "",
     )
-
-
-def _so_far(measure: str, report: Report, engine: Engine) -> str:
-    """A measure of a window that is open; NULL where the panes or the engine cannot tell it."""
-    if measure == c.UNIQUE_USERS and not report.keeps_sketches:
-        return "count(DISTINCT user_id)"
-    if measure == c.UNIQUE_USERS and engine == Engine.SPARK:
-        return "hll_sketch_estimate(hll_union_agg(users))"
-    # As the result has it: DuckDB adds up to numbers of twice the size.
-    return f"CAST(sum({measure}) AS BIGINT)" if measure in (c.PAGE_VIEWS, c.CLICKS) else "NULL"
 
 
 def _state(report: Report, kind: WindowKind, engine: Engine, *, corrected: bool) -> str:

@@ -10,6 +10,7 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.errors import Unreachable
 from pipeline.frames import columns as c
+from pipeline.measures import PARTS, Shows
 from pipeline.time.report import Report
 from pipeline.time.user_totals import UserTotals
 from pipeline.time.verdicts import Policy
@@ -88,10 +89,9 @@ PANES: Final = TableSpec(
             pa.field(c.REPORT, pa.string()),
             *_longs(c.PANE_START),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL),
-            *_longs(c.FIRST_TIME, c.LAST_TIME, c.PLACE, c.SESSIONS),
-            pa.field(c.USERS, pa.binary()),
+            *_longs(c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL, c.PLACE, c.SESSIONS),
             *_longs(c.WINDOW_START_MS, c.WINDOW_END_MS),
+            *(pa.field(part.name, pa.type_for_alias(part.type)) for part in PARTS),
         ]
     ),
     # Publication looks panes up by batch and time: statistics of further columns would only cost.
@@ -133,17 +133,26 @@ CORRECTIONS: Final = TableSpec(
 )
 
 
+_MOMENT: Final = pa.timestamp("us", tz="UTC")
+_SHOWN: Final = {
+    Shows.NUMBER: pa.int64(),
+    Shows.ESTIMATE: pa.int64(),
+    Shows.MOMENT: _MOMENT,
+    Shows.TEXT_BEHIND_TIME: pa.string(),
+}
+
+
 def result_of(report: Report) -> TableSpec:
     """The result table of a report: one row for each window and key."""
     return TableSpec(
         report.name,
         pa.schema(
             [
-                pa.field(c.WINDOW_START, pa.timestamp("us", tz="UTC")),
-                pa.field(c.WINDOW_END, pa.timestamp("us", tz="UTC")),
+                pa.field(c.WINDOW_START, _MOMENT),
+                pa.field(c.WINDOW_END, _MOMENT),
                 *_texts(*report.keys),
-                *_longs(*report.measures),
-                *([pa.field(c.USERS_SKETCH, pa.binary())] if c.UNIQUE_USERS in report.measures else []),
+                *(pa.field(one.name, _SHOWN[one.shows]) for one in report.tells),
+                *(pa.field(one.state, pa.type_for_alias(one.part.type)) for one in report.tells if one.state),
                 *_longs(c.LATE_EVENTS, c.PUBLISHED_BATCH),
             ]
         ),
@@ -156,7 +165,7 @@ USER_TOTALS: Final = TableSpec(
     pa.schema(
         [
             pa.field(c.USER_ID, pa.string()),
-            *(pa.field(name, pa.timestamp("us", tz="UTC")) for name in ("first_seen", "last_seen")),
+            *(pa.field(name, _MOMENT) for name in (c.FIRST_SEEN, c.LAST_SEEN)),
             *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH),
         ]
     ),

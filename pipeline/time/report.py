@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import gcd
 
+from pipeline.measures import COUNTS, MEASURES, TIMES, Join, Measure, Part
 from pipeline.time import rules
 from pipeline.time.windows.base import Windows
 
@@ -19,32 +20,44 @@ class Report:
     where: str = ""
     """SQL over an event's fields; only events for which it holds belong to the report."""
     measures: tuple[str, ...] = ("page_views", "clicks")
-    """Of `page_views`, `clicks`, and in windows of time `unique_users` and `sessions_begun`: what its table tells."""
+    """Names of `MEASURES`: what its table tells."""
     session_gap_ms: int = 0
-    """For `sessions_begun`: a user's events that follow one another within it are one session."""
+    """For measures of sessions: a user's events that follow one another within it are one session."""
     closed_before_ms: int = rules.NO_WATERMARK
     """Windows that end no later were closed before the epoch began, whatever the settings say now."""
 
     @property
+    def tells(self) -> tuple[Measure, ...]:
+        """Its measures."""
+        return tuple(MEASURES[name] for name in self.measures)
+
+    @property
+    def sums(self) -> list[str]:
+        """Those that may be added up over rows."""
+        return [one.name for one in self.tells if one.adds_up]
+
+    @property
     def grouped_by(self) -> tuple[str, ...]:
-        """By what a batch is added up for it: the keys, and the user where users or their sessions are counted."""
-        users = {"unique_users", "sessions_begun"} & {*self.measures}
-        return tuple(sorted({*self.keys, "user_id"})) if users else self.keys
+        """By what a batch is added up for it: the keys, and what a measure needs beside them."""
+        return tuple(sorted({*self.keys, *(one.by for one in self.tells if one.by)}))
 
     @property
     def kept_by(self) -> tuple[str, ...]:
-        """By what its panes are kept: where only different users are counted, a sketch stands for them."""
-        return self.grouped_by if self.session_gap_ms else self.keys
+        """By what its panes are kept: the keys, and the user where sessions are told of."""
+        users = (one.by for one in self.tells if one.of_sessions)
+        return tuple(sorted({*self.keys, *users}))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What its panes keep; no sketch of what they are kept by."""
+        times = TIMES if self.windows.is_timed else ()
+        wanted = dict.fromkeys([*COUNTS, *times, *(part for one in self.tells for part in one.parts)])
+        return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.kept_by)
 
     @property
     def keeps_sketches(self) -> bool:
         """Whether its panes keep sketches of different users, because users themselves are not in them."""
-        return "unique_users" in self.measures and "user_id" not in self.kept_by
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether its panes keep the first and the last time of their events."""
-        return bool(self.session_gap_ms) or self.windows.is_timed
+        return any(part.join is Join.SKETCH for part in self.parts)
 
     @property
     def pane_ms(self) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from pipeline.measures import COUNTS, TIMES, Part
 from pipeline.time import rules
 from pipeline.time.due import Due, Moved
 
@@ -21,8 +22,7 @@ class UserTotals:
     where: ClassVar[str] = ""
     grouped_by: ClassVar[tuple[str, ...]] = ("user_id",)
     kept_by: ClassVar[tuple[str, ...]] = ("user_id",)
-    keeps_sketches: ClassVar[bool] = False
-    is_timed: ClassVar[bool] = True
+    parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
     by_event: ClassVar[bool] = False
     event_ms: ClassVar[int | None] = None
     shift_ms: ClassVar[int] = 0

@@ -35,7 +35,8 @@ def windows(shown: Shown, kind: Counts, *, published: bool = True) -> str:
 def check(tables: Tables, shown: Shown, kind: Counts, finding: Finding) -> None:
     """What panes tell to be full is shown. Windows of the same events' times are told apart by nothing but number."""
     keys = shown.report.keys
-    same = ("start_ms", "end_ms", *keys, *shown.report.measures, "published_batch")
+    sums = shown.report.sums
+    same = ("start_ms", "end_ms", *keys, *sums, "published_batch")
     one = f"SELECT {', '.join(same)}, 1 AS windows FROM"
     due = f"{one} windows WHERE events = {kind.size}"
     compared = sql.side_by_side(same, ["windows"], f"{one} ({sql.rows(shown)}) AS result", due)
@@ -45,7 +46,7 @@ def check(tables: Tables, shown: Shown, kind: Counts, finding: Finding) -> None:
         tables.ask(sql.examples(cells, "shown_windows < due_windows", "start_ms, end_ms")),
         lambda row: (
             f"{shown.name}: {cell(row, keys)}, full with batch {row['published_batch']} "
-            f"({', '.join(f'{row[name]} {name}' for name in shown.report.measures)}), is shown {row['shown_windows']} "
+            f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {row['shown_windows']} "
             f"times, but its panes fill {row['due_windows']}"
         ),
     )

@@ -68,7 +68,7 @@ class Periodic:
     @property
     def numbers(self) -> list[str]:
         """The measures that are sums."""
-        return [name for name in (*self.shown.report.measures, c.LATE_EVENTS) if name != c.UNIQUE_USERS]
+        return [*self.shown.report.sums, c.LATE_EVENTS]
 
     def placed(self, *, published: bool = True) -> str:
         """`WITH … placed AS (…)`: each row of panes once for each of its windows in which it counts."""

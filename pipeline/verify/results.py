@@ -5,7 +5,7 @@ from typing import Final
 from pipeline.frames import columns as c
 from pipeline.time.windows.count import Counts
 from pipeline.time.windows.session import Sessions
-from pipeline.verify import counts, periodic, sessions, totals, users
+from pipeline.verify import counts, periodic, sessions, times, totals, users
 from pipeline.verify.shown import Shown, shown_reports, shown_totals
 from pipeline.verify.tables import Tables
 from pipeline.verify.verification import Finding
@@ -43,6 +43,7 @@ def _check_one(tables: Tables, shown: Shown, finding: Finding) -> None:
         sessions.check(tables, shown, windows, finding)
     else:
         periodic.check(tables, shown, finding)
+        times.check(tables, shown, finding)
         if c.UNIQUE_USERS in shown.report.measures:
             users.check(tables, shown, finding)
 

@@ -51,7 +51,7 @@ def sessions(shown: Shown, windows: Sessions) -> str:
 
 def check(tables: Tables, shown: Shown, windows: Sessions, finding: Finding) -> None:
     """Session by session where panes are left; the others must have closed."""
-    numbers = [*shown.report.measures, c.LATE_EVENTS]
+    numbers = [*shown.report.sums, c.LATE_EVENTS]
     keys = shown.report.keys
     columns = f"start_ms, end_ms, {sql.columns(keys)}{', '.join(numbers)}"
     added = sql.corrections(tables, shown)

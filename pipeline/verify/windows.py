@@ -7,7 +7,7 @@ from pipeline.time.windows.calendar import Calendar
 from pipeline.time.windows.count import Counts
 from pipeline.time.windows.grid import Grid
 from pipeline.time.windows.session import Sessions
-from pipeline.verify import sql
+from pipeline.verify import sql, times
 from pipeline.verify.clocks import follows
 from pipeline.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
 from pipeline.verify.tables import NEVER_PUBLISHED, Tables
@@ -27,6 +27,7 @@ def check(tables: Tables, finding: Finding) -> None:
             _check_once(tables, shown, finding)
         _check_fit(tables, shown, finding)
         _check_counts(tables, shown, finding)
+        times.check_fit(tables, shown, finding)
     for totals in shown_totals(tables):
         finding.look(tables.number(f"SELECT count(*) FROM {totals.table}"), f"rows of {totals.name}")
         _check_published(tables, totals, finding)

@@ -23,6 +23,7 @@ REPORTS: dict[str, dict[str, Any]] = {
     "visitors": {"keys": ["page_url"], "measures": ["unique_users", "page_views"]},
     "landings": {"keys": ["page_url"], "measures": ["sessions_begun"], "session_gap": "5s"},
     "site": {"measures": ["unique_users", "sessions_begun"], "session_gap": "5s"},
+    "ends": {"keys": ["user_id"], "measures": ["last_page_url", "first_seen", "last_seen"]},
 }
 TIME = {"bound": "0s", "allowed_lateness": "15s", "idle_timeout": "1h", "max_future_skew": "1h"}
 Cells = dict[tuple[Any, ...], tuple[int, ...]]
@@ -95,6 +96,18 @@ def test_each_report_tells_what_it_was_asked_for(settings: Settings) -> None:
     }
 
 
+def ends(settings: Settings) -> dict[tuple[str, int], tuple[str, int, int]]:
+    """(user, start in seconds) -> the last page, and when the user was first and last seen, in seconds."""
+    return {
+        (row["user_id"], milliseconds(row["window_start"]) // 1_000): (
+            row["last_page_url"],
+            milliseconds(row["first_seen"]) // 1_000,
+            milliseconds(row["last_seen"]) // 1_000,
+        )
+        for row in rows(Path(settings.warehouse), "ends")
+    }
+
+
 def test_spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Settings) -> None:
     spark = SparkSession.getActiveSession()
     assert spark is not None
@@ -119,3 +132,16 @@ def test_a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None
     assert shown(settings, "visitors")["/a", 0] == (4, 3)
     assert shown(settings, "visitors")["/c", 60] == (1, 1)
     assert shown(settings, "site")[(0,)] == (4, 4)
+
+
+def test_a_correction_moves_the_times_and_the_last_page(settings: Settings, broker: Cluster) -> None:
+    shown_before = {("ann", 0): ("/b", 1, 7), ("bob", 0): ("/a", 8, 8), ("cat", 0): ("/b", 9, 9)}
+    assert ends(settings).items() >= shown_before.items()
+    topic, late = settings.kafka.topic, [visit("bob", 9, "/c"), visit("bob", 5, "/d"), visit("dan", 61, "/c")]
+    with open_service(settings, now=Clock()) as service:
+        send(broker.bootstrap_servers, topic, late)
+        service.drain()
+    apply_corrections(settings, Chosen())
+    apply_corrections(settings, Chosen())
+    corrected = {**shown_before, ("bob", 0): ("/c", 5, 9), ("dan", 60): ("/c", 61, 61)}
+    assert ends(settings).items() >= corrected.items()

@@ -3,15 +3,20 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
 from pipeline.tables.layout import check_results, create_tables, made_as
+from pipeline.tables.schemas import PANES
+from pipeline.tables.write import Appender
 from pipeline.time.report import Report
 from pipeline.time.windows.calendar import Calendar
 from pipeline.time.windows.grid import Grid
 from pipeline.time.windows.session import Sessions
 from tests.policies import policy_of
+from tests.warehouse import rows
 
 USERS = Report("users", Grid(60_000, 60_000), 10_000)
 DAYS = Report("days", Calendar(86_400_000, "Europe/Berlin"), 0, (), "event_type = 'click'")
@@ -39,6 +44,15 @@ def test_the_allowed_lateness_may_change(tmp_path: Path) -> None:
     check_results(str(tmp_path), policy_of(later))
     create_tables(str(tmp_path), policy_of(later))
     assert made_as("users", str(tmp_path)) == later
+
+
+def test_panes_from_before_a_measure_get_its_columns(tmp_path: Path) -> None:
+    earlier = pa.schema([one for one in PANES.schema if one.name != "last_page"])
+    DeltaTable.create(PANES.uri(str(tmp_path)), earlier, partition_by=list(PANES.partition_by))
+    create_tables(str(tmp_path), policy_of(USERS))
+    row = pa.Table.from_pylist([{"batch": 1, "report": "users", "last_page": "0 /"}], schema=PANES.schema)
+    Appender(PANES, str(tmp_path)).append(row, 1)
+    assert rows(tmp_path, "panes")[0]["last_page"] == "0 /"
 
 
 def test_a_table_tells_of_its_report(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ _OF_THE_CALENDAR: list[Mapping[str, str]] = [
     {"size": size, "zone": zone} for size in ("15m", "1h", "2h", "1d") for zone in ("Europe/Berlin", "Asia/Kolkata")
 ]
 _MEASURES = ["page_views", "clicks", "unique_users", "sessions_begun"]
+_FURTHER = ["last_page_url", "first_seen", "last_seen"]
 _BEGINS = [100_000_000, 1_774_742_400_000, 1_792_886_400_000]
 """The last two are an hour before the clocks of Berlin go forward and back."""
 
@@ -74,7 +75,7 @@ def _report(chance: Random, pace: int) -> dict[str, Any]:
     windows = [_at_pace(window, pace) for window in _WINDOWS]
     window = chance.choice([*windows, *windows, *_OF_THE_CALENDAR, *_COUNTS])
     measures = _MEASURES[:2] if window.keys() & {"gap", "count"} else _MEASURES
-    return {
+    told = {
         "keys": chance.sample(_KEYS, chance.randint(0, 3)),
         "where": chance.choice(_WHERE),
         "window": window,
@@ -82,6 +83,9 @@ def _report(chance: Random, pace: int) -> dict[str, Any]:
         "measures": chance.sample(measures, chance.randint(1, len(measures))),
         "session_gap": f"{chance.choice([2, 5, 20]) * pace}s",
     }
+    # By a chance of their own, so that each seed draws what it drew without them.
+    apart = Random(str(told))
+    return {**told, "measures": [*told["measures"], *apart.sample(_FURTHER, apart.randint(1, 3))]}
 
 
 def _totals(chance: Random, pace: int) -> dict[str, str]:

@@ -11,6 +11,8 @@ from tests.transcripts.windows import Window
 EVERYTHING = {
     *("size", "slide", "offset", "zone", "gap", "count"),
     *("page_views", "clicks", "unique_users", "sessions_begun", "late_events", "first_seen"),
+    *("last_page_url by size", "last_page_url by gap", "last_page_url by count"),
+    *("first_seen by size", "last_seen by gap"),
     *("bounded", "punctuated", "time_lag"),
     *("event", "ingestion", "processing"),
     *("too_late", "partly_late", "future"),
@@ -38,7 +40,9 @@ def _met(transcript: Transcript) -> Iterator[str]:
         yield "event time, bounded, on several partitions"
     yield from _changed(transcript)
     for report in transcript.reports:
-        yield from report.window if seen[-1].tables[report.name] else ()
+        words = report.window if seen[-1].tables[report.name] else ()
+        yield from words
+        yield from (f"{measure} by {word}" for measure in report.measures for word in words)
     for rows in seen[-1].tables.values():
         yield from _columns(rows)
     for before, after in pairwise(seen):

@@ -85,7 +85,7 @@ class Counted:
 class Row:
     """A row of a table; `values` by column, `batch` is the id of the batch that fired or changed it."""
 
-    values: Mapping[str, int]
+    values: Mapping[str, Any]
     batch: int
 
     @classmethod
@@ -99,6 +99,7 @@ class Row:
             "unique_users": len({one.event.user for one in counted}),
             "first_seen": min(times),
             "last_seen": max(times),
+            "last_page_url": max((one.time, one.event.page) for one in counted)[1],
             **more,
         }
         return cls({column: values[column] for column in columns}, max([*fired, *(one.batch for one in counted)]))

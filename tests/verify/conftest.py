@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.verify.site import POLICY, REPORTS, Event, Site
+from tests.verify.site import POLICY, REPORTS, TIMED, Event, Site
 
 Copy = Callable[[str], Path]
 
@@ -20,7 +20,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     def make(name: str) -> Path:
         if name not in made:
             made[name] = tmp_path_factory.mktemp(name)
-            report = next(report for report in REPORTS if report.name == name)
+            report = next(report for report in (*REPORTS, *TIMED) if report.name == name)
             # Totals take what another report takes.
             others = REPORTS[:1] if name == "user_totals" else ()
             play(Site(made[name], replace(POLICY, reports=(*others, report))).open())

@@ -1,5 +1,6 @@
 """A warehouse as a service leaves it, made without Spark: panes by hand, all else by the service's own code."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -57,6 +58,12 @@ REPORTS: Final = (
         measures=("page_views", "unique_users"),
     ),
 )
+_TIMES: Final = ("last_page_url", "first_seen", "last_seen")
+TIMED: Final = (
+    Report("ends", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=_TIMES),
+    Report("visits", Sessions(5 * MINUTE), 5 * MINUTE, measures=_TIMES),
+)
+"""Reports that tell of times, which not every site needs."""
 POLICY: Final = Policy(
     strategy=Bounded(0),
     idle_timeout_ms=30_000,
@@ -78,6 +85,15 @@ class Event:
     @property
     def time(self) -> int:
         return NOON + round(self.minute * MINUTE)
+
+
+_PARTS: Final[Mapping[str, Callable[[Event], Any]]] = {
+    "first_time": lambda event: event.time,
+    "last_time": lambda event: event.time,
+    "users": lambda event: sketch_of([event.user]),
+    "last_page": lambda event: " ".join([f"{event.time:019d}", *([] if event.page is None else [event.page])]),
+}
+"""What panes keep of an event beside its counts."""
 
 
 @dataclass
@@ -207,14 +223,11 @@ class Site:
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
         told: dict[str, Any] = {key: keys[key] for key in report.kept_by}
         told["closed_until"] = closed_until(report, self.watermark)
-        if report.is_timed:
-            told |= {"first_time": event.time, "last_time": event.time}
+        told |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(windows, Counts):
             told |= {"place": place}
         if isinstance(windows, Calendar):
             told["window_start_ms"], told["window_end_ms"] = windows.window(event.time)
-        if report.keeps_sketches:
-            told["users"] = sketch_of([event.user])
         return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **told}]
 
 

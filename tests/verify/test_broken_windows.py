@@ -191,6 +191,36 @@ BREAKS: dict[str, Break] = {
         change(LANDED, unique_users=3),
         f"readers: {TEN} of page_url '/' shows 3 unique_users, but its panes have 2",
     ),
+    "somebody was seen earlier": (
+        "ends",
+        "ends",
+        change(FIRST_ANN, first_seen=at(2)),
+        f"ends: {TEN} of user_id 'ann' shows first_seen 2024-05-01T12:02:00Z, but its {BOUND} 2024-05-01T12:01:00Z",
+    ),
+    "somebody was seen in another window": (
+        "ends",
+        "ends",
+        change(FIRST_ANN, last_seen=at(10)),
+        "and last_seen at 2024-05-01T12:10:00Z, which does not fit",
+    ),
+    "the last page is an earlier one": (
+        "ends",
+        "ends",
+        change(FIRST | {"user_id": "bob"}, last_page=f"{ms(4):019d} /a", last_page_url="/a"),
+        f"ends: {TEN} of user_id 'bob' shows last_page_url '{ms(4):019d} /a', but its {BOUND} '{ms(8.5):019d} /'",
+    ),
+    "the last page is not the one with the time": (
+        "ends",
+        "ends",
+        change(FIRST | {"user_id": "bob"}, last_page_url="/a"),
+        f"ends: {TEN} of user_id 'bob' shows last_page_url at 2024-05-01T12:08:30Z and first_seen",
+    ),
+    "a session does not begin when somebody was first seen": (
+        "visits",
+        "visits",
+        change({"user_id": "ann", "window_start": at(1)}, first_seen=at(3)),
+        "of user_id 'ann' shows last_page_url at 2024-05-01T12:04:30Z and first_seen at 2024-05-01T12:03:00Z",
+    ),
 }
 
 

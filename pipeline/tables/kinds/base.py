@@ -8,9 +8,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipeline.tables.levels import Run, worth_merging, worth_settling
+from pipeline.tables.measures import shown
 from pipeline.tables.query import Row, query
 from pipeline.tables.results import Portion, committed
-from pipeline.tables.schemas import PANES, TableSpec
+from pipeline.tables.schemas import PANES, TableSpec, result_of
 from pipeline.time import lateness
 from pipeline.time.due import Due
 from pipeline.time.lateness import Sql
@@ -23,8 +24,8 @@ Merge = tuple[Sequence[Run], pa.Table | None]
 class ResultKind(ABC):
     """A consumer of panes: what its panes add up to, and what compaction keeps of them."""
 
-    def __init__(self, name: str, spec: TableSpec) -> None:
-        self.name = name
+    def __init__(self, spec: TableSpec) -> None:
+        self.name = spec.name
         self.spec = spec
 
     @abstractmethod
@@ -50,6 +51,10 @@ class WindowKind(ResultKind):
     corrected_to: ClassVar[str] = "="
     """How its end lies to that of an event's own."""
 
+    def __init__(self, report: Report) -> None:
+        super().__init__(result_of(report))
+        self.report = report
+
     @property
     def is_open(self) -> str:
         """The condition for one of `open_windows` to be open, in SQL where `frontier` is the watermark."""
@@ -72,7 +77,12 @@ class WindowKind(ResultKind):
 
     @abstractmethod
     def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-        """Those rows with the corrections added."""
+        """Those rows with the corrections added; of measures only the states are right."""
+
+    def told(self, windows: pa.Table) -> pa.Table:
+        """Rows of the table, from rows in which the parts of windows have joined."""
+        measures, names = shown(windows, self.report), self.spec.schema.names
+        return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
 
 
 def settling(name: str, runs: Sequence[Run], panes: DeltaTable, settled: Callable[[int], pa.Table]) -> Iterator[Merge]:
@@ -89,8 +99,10 @@ def ask(panes: DeltaTable, sql: str) -> pa.Table:
 
 
 def as_panes(rows: pa.Table) -> pa.Table:
-    """Rows with the columns of `panes`."""
-    return rows.select(PANES.schema.names).cast(PANES.schema)
+    """Rows with the columns of `panes`, with nothing in those that are not told."""
+    nothing = dict.fromkeys(PANES.schema.names, pa.nulls(len(rows)))
+    told = {name: rows[name] for name in rows.column_names if name in nothing}
+    return pa.table({**nothing, **told}).cast(PANES.schema)
 
 
 def keys_of(report: Report) -> str:

@@ -8,9 +8,10 @@ from deltalake import DeltaTable
 
 from pipeline.tables.kinds.base import Merge, WindowKind, as_panes, ask, keys_of, partition_by, settling
 from pipeline.tables.levels import Run
+from pipeline.tables.measures import of_window
 from pipeline.tables.query import Row
 from pipeline.tables.results import Portion, committed
-from pipeline.tables.schemas import PANES, result_of
+from pipeline.tables.schemas import PANES
 from pipeline.time.due import Due
 from pipeline.time.report import Report
 from pipeline.time.windows.count import Counts
@@ -23,8 +24,8 @@ WITH numbered AS (
 """
 _FULL: Final = """
 SELECT to_timestamp_micros(min(first_time) * 1000) AS window_start,
-  to_timestamp_micros((max(last_time) + 1) * 1000) AS window_end, {keys}
-  sum(page_views) AS page_views, sum(clicks) AS clicks, sum(0) AS late_events, max(batch) AS published_batch
+  to_timestamp_micros((max(last_time) + 1) * 1000) AS window_end, {keys}{measures}
+  sum(0) AS late_events, max(batch) AS published_batch
 FROM numbered GROUP BY {keys}number
 HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
 """
@@ -45,20 +46,20 @@ class CountKind(WindowKind):
     """Count windows."""
 
     def __init__(self, report: Report, windows: Counts) -> None:
-        super().__init__(report.name, result_of(report))
-        self._report = report
+        super().__init__(report)
         self._size = windows.size
 
     def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
         """The windows that became full since the last publication; a full window never changes."""
         assert due.span is not None  # noqa: S101 - what is due of count windows has a span
         # What the table says: where a publication failed on the way, more may be there than was due.
-        after, keys = max(due.span[0], published), keys_of(self._report)
-        yield self._ask(_FULL.format(keys=keys, size=self._size, after=after, until=batch), batch, panes), None
+        after, keys, measures = max(due.span[0], published), keys_of(self.report), of_window(self.report)
+        sql = _FULL.format(keys=keys, measures=measures, size=self._size, after=after, until=batch)
+        yield self.told(self._ask(sql, batch, panes)), None
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""
-        window, columns = partition_by(*self._report.keys, "number"), ", ".join(PANES.schema.names)
+        window, columns = partition_by(*self.report.keys, "number"), ", ".join(PANES.schema.names)
         sql = _WAITING.format(columns=columns, window=window, size=self._size)
         yield from settling(self.name, runs, panes, lambda batch: as_panes(self._ask(sql, batch, panes)))
 
@@ -74,7 +75,7 @@ class CountKind(WindowKind):
     def open_windows(self) -> str:
         """Every window, by the place of its events."""
         first = f"place_of_key - place_of_key % {self._size}"
-        return _WINDOWED.format(by=partition_by(*self._report.keys), window=partition_by(*self._report.keys, first))
+        return _WINDOWED.format(by=partition_by(*self.report.keys), window=partition_by(*self.report.keys, first))
 
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:  # noqa: ARG002 - as other kinds are asked
         """None: no event is ever too late."""
@@ -85,5 +86,5 @@ class CountKind(WindowKind):
         return list(shown)
 
     def _ask(self, select: str, batch: int, panes: DeltaTable) -> pa.Table:
-        by, parts = partition_by(*self._report.keys), committed(self.name, batch)
+        by, parts = partition_by(*self.report.keys), committed(self.name, batch)
         return ask(panes, _NUMBERED.format(by=by, size=self._size, parts=parts) + select)

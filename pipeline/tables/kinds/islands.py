@@ -8,19 +8,19 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.frames import columns as c
-from pipeline.tables.schemas import PANES
+from pipeline.measures import PARTS, Join
+from pipeline.tables.kinds.base import as_panes
 from pipeline.time import rules
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+_JOINS: Final[Mapping[Join, np.ufunc]] = {Join.SUM: np.add, Join.MIN: np.minimum, Join.MAX: np.maximum}
 _ADDS_UP: Final[Mapping[str, np.ufunc]] = {
-    c.FIRST_TIME: np.minimum,
-    c.LAST_TIME: np.maximum,
-    c.PAGE_VIEWS: np.add,
-    c.CLICKS: np.add,
+    **{part.name: _JOINS[part.join] for part in PARTS if part.join in _JOINS},
     c.LATE_EVENTS: np.add,
     c.BATCH: np.maximum,
     c.WATERMARK: np.minimum,
@@ -49,20 +49,23 @@ class Islands:
         )
 
     def _added_up(self, name: str) -> pa.Array:
-        return pa.array(_ADDS_UP[name].reduceat(self._rows[name].to_numpy(), self._starts))
+        values, join = self._rows[name], _ADDS_UP[name]
+        if not pa.types.is_string(values.type):
+            return pa.array(join.reduceat(values.to_numpy(), self._starts))
+        # The highest text is that of the highest rank.
+        ranks = pc.rank(values, tiebreaker="dense").to_numpy()
+        _, places = np.unique(ranks, return_index=True)
+        return values.take(pa.array(places[join.reduceat(ranks, self._starts).astype(np.int64) - 1]))
 
 
 def panes_of(sessions: pa.Table, report: str) -> pa.Table:
-    """Sessions of a report as rows of `panes`, with nothing in the columns that are not told.
+    """Sessions of a report as rows of `panes`.
 
     Each stands in a pane at its last event: whoever falls into that pane later meets it, and a start that reads the
     panes knows how far their events reach.
     """
-    told = {name: sessions[name] for name in sessions.column_names}
-    nothing = dict.fromkeys(PANES.schema.names, pa.nulls(len(sessions)))
     name = pa.repeat(pa.scalar(report), len(sessions))
-    whole = {**nothing, **told, c.REPORT: name, c.PANE_START: sessions[c.LAST_TIME]}
-    return pa.table(whole).cast(PANES.schema)
+    return as_panes(sessions.append_column(c.REPORT, name).append_column(c.PANE_START, sessions[c.LAST_TIME]))
 
 
 def _is_new(rows: pa.Table, keys: Sequence[str]) -> Flags:

@@ -11,13 +11,13 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipeline.frames import columns as c
-from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.kinds.base import Merge, WindowKind, as_panes, ask, keys_of
-from pipeline.tables.kinds.cells import added, nothing
+from pipeline.tables.kinds.cells import cell_of, joined
 from pipeline.tables.levels import Run, worth_merging
+from pipeline.tables.measures import joined_parts, of_window, sketches_joined
 from pipeline.tables.query import Row
 from pipeline.tables.results import Portion, committed, utc, values
-from pipeline.tables.schemas import PANES, result_of
+from pipeline.tables.schemas import PANES
 from pipeline.time import lateness, rules
 from pipeline.time.due import Due
 from pipeline.time.lateness import Sql
@@ -37,8 +37,6 @@ SELECT
   to_timestamp_micros(window_start * 1000) AS window_start,
   to_timestamp_micros(window_end * 1000) AS window_end,
   {keys}
-  sum(page_views) AS page_views,
-  sum(clicks) AS clicks,
   {measures}
   sum(CASE WHEN {had_fired} THEN page_views + clicks ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
@@ -50,8 +48,6 @@ _MANY_PANES: Final = 4096
 """A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
 _MANY_ROWS: Final = 1_000_000
 """Of which a commit is made before more are added up."""
-_USERS: Final = "array_agg({}) AS users,"
-_SESSIONS_BEGUN: Final = "sum(CASE WHEN first_time > reach THEN 1 ELSE 0 END) AS sessions_begun,"
 # Also from panes before the window, for a session may have begun in them.
 _REACHED: Final = """(
   SELECT placed.*, coalesce(max(last_time) OVER (
@@ -61,10 +57,8 @@ _REACHED: Final = """(
 )"""
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
 _MERGED: Final = """
-SELECT report, pane_start, user_id, page_url, event_type, max(batch) AS batch, sum(page_views) AS page_views, {users}
-  sum(clicks) AS clicks, sum(late_events) AS late_events, min(watermark) AS watermark,
-  min(closed_until) AS closed_until,
-  min(first_time) AS first_time, max(last_time) AS last_time, max(place) AS place, max(sessions) AS sessions,
+SELECT report, pane_start, user_id, page_url, event_type, {joined} max(batch) AS batch,
+  sum(late_events) AS late_events, min(watermark) AS watermark, min(closed_until) AS closed_until,
   max(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms
 FROM ({parts}) AS parts JOIN (VALUES {firsts}) AS firsts (pane, first_end) ON pane_start = pane
 GROUP BY report, pane_start, user_id, page_url, event_type,
@@ -84,8 +78,7 @@ class PeriodicKind(WindowKind):
     """What grids and calendars have in common."""
 
     def __init__(self, report: Report, windows: Periodic) -> None:
-        super().__init__(report.name, result_of(report))
-        self._report = report
+        super().__init__(report)
         self._windows = windows
 
     def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
@@ -102,7 +95,7 @@ class PeriodicKind(WindowKind):
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
         """Runs of final windows go, and the newest others become one row for each pane and key."""
         # Whether a session began in a window is told by the panes before it.
-        first = self._windows.earliest_after(final) - self._report.session_gap_ms
+        first = self._windows.earliest_after(final) - self.report.session_gap_ms
         yield from (([run], None) for run in runs if run.last_pane < first)
         if some := worth_merging([run for run in runs if run.last_pane >= first]):
             among = f"{c.BATCH} >= {some[0].first} AND {c.PANE_START} >= {first}"
@@ -114,17 +107,16 @@ class PeriodicKind(WindowKind):
 
     def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
         """An event adds to the cell of its keys in each of its windows."""
-        names = (c.WINDOW_START, c.WINDOW_END, *self._report.keys)
+        names = (c.WINDOW_START, c.WINDOW_END, *self.report.keys)
         cells = {tuple(row[name] for name in names): row for row in shown}
         for row in rows:
-            new = nothing(row, self._report)
+            new = cell_of(row, self.report)
             key = tuple(new[name] for name in names)
-            cells[key] = added(cells.get(key, new), row)
+            cells[key] = joined(cells[key], new, self.report) if key in cells else new
         return list(cells.values())
 
     def _rows(self, ends: Sequence[int], due: Due, batch: int, panes: DeltaTable) -> pa.Table:
-        schema = self.spec.schema
-        return self._with_users(ask(panes, self._sql(ends, due, batch))).select(schema.names).cast(schema)
+        return self.told(ask(panes, self._sql(ends, due, batch))).cast(self.spec.schema)
 
     def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
         """Ends of windows, as many at a time as one statement may name with all their panes."""
@@ -132,18 +124,10 @@ class PeriodicKind(WindowKind):
         return (ends[place : place + size] for place in range(0, len(ends), size))
 
     def _panes_of(self, end: int) -> range:
-        return range(self._windows.begin(end) - self._report.session_gap_ms, end, self._report.pane_ms)
-
-    def _with_users(self, rows: pa.Table) -> pa.Table:
-        if c.UNIQUE_USERS not in self._report.measures:
-            return rows
-        join = merged if self._report.keeps_sketches else sketch_of
-        sketches = [join(users) for users in rows[c.USERS].to_pylist()]
-        rows = rows.append_column(c.UNIQUE_USERS, pa.array(map(estimate, sketches), pa.int64()))
-        return rows.append_column(c.USERS_SKETCH, pa.array(sketches, pa.binary()))
+        return range(self._windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
 
     def _sql(self, ends: Sequence[int], due: Due, batch: int) -> str:
-        report, keys = self._report, keys_of(self._report)
+        report, keys = self.report, keys_of(self.report)
         panes = [
             (pane, self._windows.begin(end), end, due.fired_by[end]) for end in ends for pane in self._panes_of(end)
         ]
@@ -154,18 +138,13 @@ class PeriodicKind(WindowKind):
             was_closed=lateness.is_closed(_END, Sql(c.CLOSED_UNTIL)),
             had_fired=lateness.has_fired(_END, Sql(c.WATERMARK)),
             keys=keys,
-            measures=self._measures(),
+            measures=of_window(report),
             placed=reached if report.session_gap_ms else "placed",
         )
 
-    def _measures(self) -> str:
-        users = c.USERS if self._report.keeps_sketches else "DISTINCT user_id"
-        further = {c.UNIQUE_USERS: _USERS.format(users), c.SESSIONS_BEGUN: _SESSIONS_BEGUN}
-        return " ".join(sql for measure, sql in further.items() if measure in self._report.measures)
-
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
-        windows, sketches = self._windows, self._report.keeps_sketches
+        windows = self._windows
         starts = ask(panes, f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts")[c.PANE_START].to_pylist()  # noqa: S608 - our own
         if not starts:
             return PANES.schema.empty_table()
@@ -174,13 +153,9 @@ class PeriodicKind(WindowKind):
             firsts=values((pane, min(windows.ends(windows.pane_start(pane)))) for pane in starts),
             had_fired=lateness.has_fired(Sql("first_end"), Sql(c.WATERMARK)),
             never=rules.NO_WATERMARK,
-            users=f"{'array_agg(users)' if sketches else 'NULL'} AS users,",
+            joined=joined_parts(self.report),
         )
-        rows = ask(panes, sql)
-        if sketches:
-            users = pa.array(map(merged, rows[c.USERS].to_pylist()), pa.binary())
-            rows = rows.set_column(rows.column_names.index(c.USERS), c.USERS, users)
-        return as_panes(rows)
+        return as_panes(sketches_joined(ask(panes, sql), self.report))
 
 
 class GridKind(PeriodicKind):

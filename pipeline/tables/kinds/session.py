@@ -15,12 +15,13 @@ from deltalake import DeltaTable
 
 from pipeline.frames import columns as c
 from pipeline.tables.kinds.base import Merge, WindowKind, ask, keys_of, partition_by, settling
-from pipeline.tables.kinds.cells import added, nothing
+from pipeline.tables.kinds.cells import cell_of, joined
 from pipeline.tables.kinds.islands import Islands, Numbers, panes_of
 from pipeline.tables.levels import Run
+from pipeline.tables.measures import joined_parts
 from pipeline.tables.query import Row
 from pipeline.tables.results import Portion, committed, moments, utc
-from pipeline.tables.schemas import PANES, result_of
+from pipeline.tables.schemas import PANES
 from pipeline.time import rules
 from pipeline.time.due import Due
 from pipeline.time.report import Report
@@ -29,8 +30,7 @@ from pipeline.time.windows.session import Sessions
 # What begins after the time until which sessions were closed when it came meets none of them, and is one row of its
 # pane, whenever it came.
 _SQL: Final = """
-SELECT {keys}min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
-  sum(clicks) AS clicks, sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark,
+SELECT {keys}{joined}sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark,
   min(closed_until) AS closed_until
 FROM ({parts}) AS parts
 GROUP BY {keys}pane_start, CASE WHEN closed_until < first_time THEN {never} ELSE closed_until END
@@ -63,8 +63,7 @@ class SessionKind(WindowKind):
     corrected_to: ClassVar[str] = ">="
 
     def __init__(self, report: Report, windows: Sessions) -> None:
-        super().__init__(report.name, result_of(report))
-        self._report = report
+        super().__init__(report)
         self._gap_ms = windows.gap_ms
 
     def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
@@ -74,10 +73,10 @@ class SessionKind(WindowKind):
         found = self.sessions(batch, panes, after, until)
         ends = pc.add(found[c.LAST_TIME], self._gap_ms)
         fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(due.fired_by.items())))
-        times = {c.WINDOW_START: moments(found[c.FIRST_TIME]), c.WINDOW_END: moments(ends)}
-        same = {name: found[name] for name in (*self._report.keys, c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS)}
-        table = pa.table({**times, **same, c.PUBLISHED_BATCH: pc.max_element_wise(found[c.BATCH], fired_by)})
-        yield table, f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
+        windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
+        windows = windows.append_column(c.WINDOW_END, moments(ends))
+        windows = windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by))
+        yield self.told(windows), f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""
@@ -87,7 +86,7 @@ class SessionKind(WindowKind):
 
     def open_windows(self) -> str:
         """Sessions as the panes tell of them, merged by window functions."""
-        keys = self._report.keys
+        keys = self.report.keys
         return _WINDOWED.format(
             in_order=f"{partition_by(*keys)} ORDER BY first_time, last_time, closed_until",
             session=partition_by(*keys, "number"),
@@ -106,35 +105,33 @@ class SessionKind(WindowKind):
 
     def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
         """An event joins the closed sessions that its own `[time, time + gap)` meets, and joins them to one."""
-        report = self._report
+        report = self.report
         of_key = defaultdict[tuple[Any, ...], list[Row]](list)
         for row in shown:
             of_key[tuple(row[key] for key in report.keys)].append(row)
         for row in rows:
-            new = nothing(row, report)
+            new = cell_of(row, report)
             sessions = of_key[tuple(row[key] for key in report.keys)]
             start, end = new[c.WINDOW_START], new[c.WINDOW_END]
             for one in [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]:
                 sessions.remove(one)
-                new = added({**new, c.PUBLISHED_BATCH: max(new[c.PUBLISHED_BATCH], one[c.PUBLISHED_BATCH])}, one)
-                new[c.WINDOW_START] = min(new[c.WINDOW_START], one[c.WINDOW_START])
-                new[c.WINDOW_END] = max(new[c.WINDOW_END], one[c.WINDOW_END])
-            sessions.append(added(new, row))
+                new = joined(new, one, report)
+            sessions.append(new)
         return [row for sessions in of_key.values() for row in sessions]
 
     def sessions(self, batch: int, panes: DeltaTable, after: int, until: int = rules.NEVER) -> pa.Table:
         """The sessions that panes up to a batch tell of, also open ones, which end after and not after two times.
 
-        Columns: the report's keys, `first_time`, `last_time`, the counts, the last `batch`, the first `watermark` and
-        `closed_until`.
+        Columns: the report's keys and parts, `late_events`, the last `batch`, the first `watermark` and `closed_until`.
         """
         parts = self._parts(batch, panes)
-        found = Islands(parts, self._report.keys, self._gap_ms, parts[c.CLOSED_UNTIL].to_numpy()).joined()
+        found = Islands(parts, self.report.keys, self._gap_ms, parts[c.CLOSED_UNTIL].to_numpy()).joined()
         ends = found[c.LAST_TIME].to_numpy() + self._gap_ms
         return found.filter((after < ends) & (ends <= until))
 
     def _parts(self, batch: int, panes: DeltaTable) -> pa.Table:
-        sql = _SQL.format(keys=keys_of(self._report), parts=committed(self.name, batch), never=rules.NO_WATERMARK)
+        keys, parts = keys_of(self.report), committed(self.name, batch)
+        sql = _SQL.format(keys=keys, joined=joined_parts(self.report), parts=parts, never=rules.NO_WATERMARK)
         found = ask(panes, sql)
         return found.cast(pa.schema([PANES.schema.field(name) for name in found.column_names]))
 

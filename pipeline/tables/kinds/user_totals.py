@@ -15,6 +15,7 @@ from pipeline.frames import columns as c
 from pipeline.tables.kinds.base import Merge, ResultKind, ask, settling
 from pipeline.tables.kinds.islands import Islands, panes_of
 from pipeline.tables.levels import Run
+from pipeline.tables.measures import joined_parts
 from pipeline.tables.query import query
 from pipeline.tables.results import Portion, committed, moments
 from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS
@@ -23,19 +24,15 @@ from pipeline.time.user_totals import UserTotals
 
 # What a pane has of a user is one session, or settled ones, with which nothing meets any more.
 _SQL: Final = """
-SELECT user_id, min(first_time) AS first_time, max(last_time) AS last_time, sum(page_views) AS page_views,
-  sum(clicks) AS clicks, max(batch) AS batch, sum(sessions) AS sessions
+SELECT user_id, {joined}max(batch) AS batch, sum(sessions) AS sessions
 FROM ({parts}) AS parts GROUP BY user_id, pane_start ORDER BY user_id, first_time, last_time
 """
 _CORRECTED: Final = """
-SELECT user_id, event_time AS first_time, event_time AS last_time, page_views, clicks, 0 AS batch, 0 AS sessions
+SELECT user_id, {added}0 AS batch, 0 AS sessions
 FROM corrections WHERE report = '{report}'
 """
 _ADDS_UP: Final = {
-    c.FIRST_TIME: "min",
-    c.LAST_TIME: "max",
-    c.PAGE_VIEWS: "sum",
-    c.CLICKS: "sum",
+    **{part.name: part.join.value for part in UserTotals.parts},
     c.BATCH: "max",
     c.SESSIONS: "sum",
 }
@@ -45,14 +42,15 @@ class UserTotalsKind(ResultKind):
     """The totals of every user."""
 
     def __init__(self, warehouse: str, totals: UserTotals) -> None:
-        super().__init__(totals.name, USER_TOTALS)
+        super().__init__(USER_TOTALS)
+        self._totals = totals
         self._corrections = CORRECTIONS.uri(warehouse)
         self._gap_ms = totals.gap_ms
 
     def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
         found = _of_users(pa.concat_tables([*self._sessions(batch, panes, settled=0), self._corrected()]))
-        seen = {"first_seen": moments(found[c.FIRST_TIME]), "last_seen": moments(found[c.LAST_TIME])}
+        seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}
         same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
         # A user who is known from corrections alone was there once.
         sessions = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1)}
@@ -70,7 +68,7 @@ class UserTotalsKind(ResultKind):
 
     def _sessions(self, batch: int, panes: DeltaTable, settled: int) -> tuple[pa.Table, pa.Table]:
         """The sessions that ended before `settled`, of which some are counted already, and the others."""
-        rows = _typed(ask(panes, _SQL.format(parts=committed(self.name, batch))))
+        rows = _typed(ask(panes, _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch))))
         counted, parts = rows.filter(pc.is_valid(rows[c.SESSIONS])), rows.filter(pc.is_null(rows[c.SESSIONS]))
         found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._gap_ms).joined()
         found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
@@ -81,7 +79,9 @@ class UserTotalsKind(ResultKind):
         """What was corrected, as parts of sessions that are counted."""
         if not DeltaTable.is_deltatable(self._corrections):
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
-        return _typed(query(_CORRECTED.format(report=self.name), corrections=DeltaTable(self._corrections)))
+        added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)
+        sql = _CORRECTED.format(added=added, report=self.name)
+        return _typed(query(sql, corrections=DeltaTable(self._corrections)))
 
 
 def _typed(rows: pa.Table) -> pa.Table:

@@ -1,0 +1,132 @@
+"""Measures of windows of every kind: what the events of a row say, late ones and corrections too, compacted or not."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.tables import levels
+from pipeline.time.report import Report
+from pipeline.time.windows.calendar import Calendar
+from pipeline.time.windows.count import Counts
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions
+from pipeline.verify.laws import verify
+from tests.live_views import READERS
+from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tests.warehouse import milliseconds, rows
+
+pytestmark = pytest.mark.slow
+TOLD = ("page_views", "last_page_url", "first_seen", "last_seen")
+REPORTS = {
+    "grid": Report("grid", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=TOLD),
+    "slides": Report("slides", Grid(10 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*TOLD, "unique_users")),
+    "hours": Report("hours", Calendar(60 * MINUTE, "Europe/Berlin"), 0, ("page_url",), measures=TOLD),
+    "sessions": Report("sessions", Sessions(5 * MINUTE), 5 * MINUTE, measures=TOLD),
+    "landings": Report(
+        "landings",
+        Grid(10 * MINUTE, 10 * MINUTE),
+        5 * MINUTE,
+        (),
+        measures=(*TOLD, "unique_users", "sessions_begun"),
+        session_gap_ms=5 * MINUTE,
+    ),
+}
+BATCHES = [
+    [Event(1, "ann", "/a"), Event(2, "bob", "/b"), Event(3, "ann", "/b"), Event(3, "ann", "/c"), Event(2, "dan", None)],
+    [Event(11, "ann", "/d"), Event(12, "bob", "/a")],
+    [Event(8, "bob", "/z"), Event(0.5, "ann", "/y")],
+    [Event(40, "ann", "/q"), Event(42, "ann", "/r")],
+    [Event(9, "ann", "/x"), Event(0.2, "bob", "/w"), Event(13, "cid", "/n"), Event(1.5, "bob", "/m")],
+    [Event(200, "bob", "/k")],
+]
+WATERMARKS = [None, 3, 12, 12, 42, 42]
+"""From before each batch."""
+
+
+@pytest.fixture(params=[1, 99], ids=["compacted", "as_it_is"])
+def every(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """After so many batches panes are compacted."""
+    monkeypatch.setattr(levels, "_MANY", 2)
+    return int(request.param)
+
+
+def played(warehouse: Path, report: Report, every: int) -> Site:
+    site = Site(warehouse, replace(POLICY, reports=(report,), totals=None)).open()
+    for number, batch in enumerate(BATCHES, 1):
+        site.batch(*batch)
+        if number % every == 0:
+            site.compact()
+    return site
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_row_tells_of_the_events_in_it(name: str, every: int, tmp_path: Path) -> None:
+    played(tmp_path, REPORTS[name], every)
+    assert_told(tmp_path, REPORTS[name], is_corrected=False)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_so_it_does_once_too_late_events_are_added(name: str, every: int, tmp_path: Path) -> None:
+    played(tmp_path, REPORTS[name], every).correct()
+    assert_told(tmp_path, REPORTS[name], is_corrected=True)
+
+
+def test_a_count_tells_of_its_events(every: int, tmp_path: Path) -> None:
+    played(tmp_path, Report("pairs", Counts(2), 0, measures=TOLD), every)
+    by_user: dict[str, list[Event]] = {}
+    for event in chain.from_iterable(BATCHES):
+        by_user.setdefault(event.user, []).append(event)
+    pairs = [told(events[at : at + 2]) for events in by_user.values() for at in range(0, len(events) - 1, 2)]
+    found = [{measure: shown(row[measure]) for measure in TOLD} for row in rows(tmp_path, "pairs")]
+    assert sorted(map(str, found)) == sorted(map(str, pairs))
+
+
+def assert_told(warehouse: Path, report: Report, *, is_corrected: bool) -> None:
+    assert not verify(str(warehouse)).breaches
+    found = rows(warehouse, report.name)
+    assert len(found) > 1
+    for row in found:
+        among = [
+            event
+            for batch, watermark in zip(BATCHES, WATERMARKS, strict=True)
+            for event in batch
+            if is_in(row, event, report.keys) and (is_corrected or is_in_time(row, event, report, watermark))
+        ]
+        assert {measure: shown(row[measure]) for measure in TOLD} == told(among), row
+        if "unique_users" in row:
+            assert row["unique_users"] == len({event.user for event in among})
+
+
+def is_in(row: dict[str, Any], event: Event, keys: Iterable[str]) -> bool:
+    values = {"user_id": event.user, "page_url": event.page}
+    start, end = milliseconds(row["window_start"]), milliseconds(row["window_end"])
+    return start <= event.time < end and all(row[key] == values[key] for key in keys)
+
+
+def is_in_time(row: dict[str, Any], event: Event, report: Report, watermark: int | None) -> bool:
+    """Whether the window of the row, or of a session the event's own part of it, was not closed."""
+    end = event.time + 5 * MINUTE if report.name == "sessions" else milliseconds(row["window_end"])
+    return watermark is None or end > NOON + watermark * MINUTE - report.allowed_lateness_ms
+
+
+def told(events: Sequence[Event]) -> dict[str, Any]:
+    times = [event.time for event in events]
+    latest = max(events, key=lambda event: (event.time, event.page or ""))
+    return {"page_views": len(events), "last_page_url": latest.page, "first_seen": min(times), "last_seen": max(times)}
+
+
+def shown(cell: Any) -> Any:
+    return cell if cell is None or isinstance(cell, int | str) else milliseconds(cell)
+
+
+@pytest.mark.parametrize("reader", ["delta-rs", "duckdb"])
+def test_the_live_view_tells_it_of_open_windows(reader: str, tmp_path: Path) -> None:
+    played(tmp_path, REPORTS["grid"], 99)
+    view = READERS[reader](str(tmp_path), "grid").to_pylist()
+    found = [row for row in view if row["state"] == "open"]
+    last = BATCHES[-1]
+    assert [{measure: shown(row[measure]) for measure in TOLD} for row in found] == [told(last)]
