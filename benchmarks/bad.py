@@ -57,4 +57,4 @@ def render(found: dict[str, dict[str, Any]], records: int) -> Table:
         ]
         for kind, row in found.items()
     ]
-    return figures_table(title, heads, rows, named=True)
+    return figures_table(title, heads, rows, words=1)

@@ -4,6 +4,7 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
-from benchmarks.freshness import report as freshness_report
+from benchmarks.freshness.figures import Load
 from benchmarks.options import parse
 from benchmarks.task import Drain
 from demo.broker import Broker
@@ -55,11 +56,11 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
         parts["sessions"] = micro.sessions(options.session_batches, options.session_rows, work)
         console.print(micro.sessions_table(parts["sessions"]))
     if "freshness" in options.only:
-        load = freshness.Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
+        load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
         console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
         measured = freshness.measure(load, work / "freshness")
-        parts["freshness"] = measured.to_dict()
-        for table in freshness_report.render(measured):
+        parts["freshness"] = asdict(measured)
+        for table in freshness.render(measured):
             console.print(table)
 
 

@@ -33,7 +33,7 @@ def render(results: Sequence[Result]) -> Table:
         ]
         for result in sorted(results, key=lambda r: r.rate)
     ]
-    return figures_table(title, heads, rows, named=True)
+    return figures_table(title, heads, rows, words=1)
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float]:

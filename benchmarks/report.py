@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.table import Table
 
 
-def figures_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, named: bool = False) -> Table:
-    """A table of figures; where its rows are `named`, the first column has their names."""
+def figures_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], words: int = 0) -> Table:
+    """A table of figures; so many of the first columns are words, which begin on the left."""
     table = Table(title=title, title_justify="left")
     for place, head in enumerate(heads):
-        table.add_column(head, justify="left" if named and not place else "right")
+        table.add_column(head, justify="left" if place < words else "right")
     for row in rows:
         table.add_row(*row)
     return table
