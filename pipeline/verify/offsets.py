@@ -36,16 +36,10 @@ def check(tables: Tables, finding: Finding) -> None:
     finding.look(tables.number("SELECT count(*) FROM ledger"), "steps")
     finding.each(
         tables.ask(_JOINS),
-        lambda row: (
-            "ledger: batch {batch}, partition {partition} of {topic} begins at offset {found}, but batch {before} "
-            "ended at {wanted}".format(**row)
-        ),
+        "ledger: batch {batch}, partition {partition} of {topic} begins at offset {found}, but batch {before} "
+        "ended at {wanted}",
     )
     finding.each(
         tables.ask(_MISSING),
-        lambda row: (
-            "ledger: partition {partition} of {topic} is in batch {batch}, but not in the next one, {absent}".format(
-                **row
-            )
-        ),
+        "ledger: partition {partition} of {topic} is in batch {batch}, but not in the next one, {absent}",
     )

@@ -74,9 +74,10 @@ class Finding:
         """One breach."""
         self._add(1, [sentence])
 
-    def each(self, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
-        """Every row is a breach; the first ones are put in a sentence."""
-        self._add(len(rows), map(sentence, rows.slice(0, _EXAMPLES_OF_EACH).to_pylist()))
+    def each(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
+        """Counts every row as a breach; the first ones are told by a sentence that names their columns in braces."""
+        say = (lambda row: sentence.format(**row)) if isinstance(sentence, str) else sentence
+        self._add(len(rows), map(say, rows.slice(0, _EXAMPLES_OF_EACH).to_pylist()))
 
     def among(self, what: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
         """Of so many things some are breaches, as `sql.examples` tells."""

@@ -8,13 +8,18 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
+from pipeline.time.batch import EPOCH
 from pipeline.verify.laws import LAWS, look_into, verify
 from pipeline.verify.tables import read
 from tests.verify.site import MINUTE, NOON
 
 OF_LEDGER, OF_DEAD_LETTERS, OF_RESULTS = slice(0, 3), slice(3, 4), slice(4, 7)
+BOUND = "panes and corrections have"
+E = EPOCH
 Row = dict[str, Any]
 Rows = list[Row]
+Break = tuple[str, str, Callable[[Rows], Rows], str]
+"""The report of a warehouse, one of its tables, how that is broken, and the sentence that tells it."""
 
 
 def at(minute: float) -> datetime:
@@ -25,6 +30,11 @@ def at(minute: float) -> datetime:
 def ms(minute: float) -> int:
     """The same in milliseconds."""
     return NOON + round(minute * MINUTE)
+
+
+def of_panes(report: str, **told: Any) -> Row:
+    """Which rows of `panes`: those of a report that tell so."""
+    return {"report": report, **told}
 
 
 def alter(warehouse: Path, name: str, how: Callable[[Rows], Rows]) -> None:
@@ -71,6 +81,14 @@ def sentences(warehouse: Path, laws: slice) -> str:
     tables = read(str(warehouse))
     found = [look_into(law, tables, set()) for law in LAWS[laws]]
     return "\n".join(breach.sentence for law in found for breach in law.breaches)
+
+
+def assert_told(broken: Break, copy: Callable[[str], Path]) -> None:
+    """A breach in a result, or in its panes, is told by its sentence."""
+    report, table, how, sentence = broken
+    warehouse = copy(report)
+    alter(warehouse, table, how)
+    assert sentence in sentences(warehouse, OF_RESULTS)
 
 
 def told(warehouse: Path) -> str:

@@ -10,12 +10,10 @@ import pytest
 
 from pipeline.verify.laws import verify
 from tests.verify.conftest import Copy, play
-from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, Rows, add, alter, change, drop, ms, sentences, told
+from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, Rows, add, alter, change, drop, ms, sentences, told
 from tests.verify.site import NOON, POLICY, REPORTS, Site
 
 pytestmark = pytest.mark.slow
-
-E = 10**9
 
 
 def batch(number: int) -> dict[str, Any]:
