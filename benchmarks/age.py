@@ -24,12 +24,12 @@ from pipeline.time.batch import EPOCH
 
 _FILE_BATCHES: Final = 100_000
 _OPEN_MS: Final = 3_600_000
-"""How far the windows reach back that are not final."""
+"""How far the windows reach back that are not final, in milliseconds."""
 _BATCHES_OF_EPOCH: Final = 600
 
 
 def starts_by_age(ages: Sequence[int], work: Path) -> dict[int, dict[str, float]]:
-    """Per number of batches: seconds, and MB of the process, each in a process of its own."""
+    """Returns what `read_as_a_start` does, by the number of batches; each read is in a process of its own."""
     found = {}
     for age in ages:
         warehouse = str(work / f"age-{age}")
@@ -68,7 +68,7 @@ def _rows(numbers: np.ndarray[Any, np.dtype[np.int64]], opening: str) -> pa.Tabl
 
 
 def read_as_a_start(warehouse: str) -> dict[str, float]:
-    """What a start asks of the ledger."""
+    """Reads what a start does; returns seconds, the number of watermarks read, and the largest size in MB."""
     began = time.perf_counter()
     ledger = Ledger(warehouse)
     rows = ledger.latest()

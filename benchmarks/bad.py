@@ -20,7 +20,10 @@ GOAL: Final = 0.5
 
 
 def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[str, list[Drain]]]:
-    """Round after round a process for each kind of records; `topic` has the good ones. Raises BenchmarkError."""
+    """Drains each kind of records in a process of its own, round after round; `topic` has the good ones.
+
+    Raises BenchmarkError.
+    """
     topics = {GOOD: topic, **{kind: bad_topic(broker, kind, plan.events) for kind in (NOISE, FRAMED)}}
     for number in range(plan.rounds):
         for kind, name in topics.items():
@@ -30,7 +33,7 @@ def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterat
 
 
 def figures(rounds: dict[str, list[list[Drain]]], records: int) -> dict[str, dict[str, Any]]:
-    """Per kind its rate, the median of the last drains, and what it is of the good ones'."""
+    """Returns the records per second of each kind, by the median of the last drains, and their share of the good."""
     rates = {kind: records / median(drains[-1].seconds for drains in each) for kind, each in rounds.items()}
     return {
         kind: {

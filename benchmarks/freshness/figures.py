@@ -1,4 +1,4 @@
-"""From records, ledger and samples to the figures of a run. No broker, no service and no clock here."""
+"""From records, ledger, samples and the log of a result to the figures of a run, without broker, service and clock."""
 
 import json
 from bisect import bisect_right
@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from benchmarks.freshness.service import Memory, Sample
 from pipeline.tables.schemas import PAGE_VIEWS, WRITER_APP
 
 _SAMPLE_MS = 200  # a compilation is seen up to two samples after it happened
@@ -33,9 +32,30 @@ class Span(NamedTuple):
         return self.start < other.end and other.start < self.end
 
 
+class Memory(NamedTuple):
+    """Bytes: resident in RAM of Python and of the JVM, and in use on the JVM's heap, garbage included."""
+
+    python: int
+    jvm: int
+    heap: int
+
+
+class Sample(NamedTuple):
+    """A look at the service, `at` milliseconds since the epoch; None is what this look left out.
+
+    `classes` is how many Spark has compiled so far; `steps`, from the metrics page, are how often each step of a batch
+    was taken so far, and its seconds in all.
+    """
+
+    at: int
+    classes: int
+    memory: Memory | None = None
+    steps: dict[str, tuple[float, float]] | None = None
+
+
 @dataclass(frozen=True)
 class Load:
-    """Events per second, for how long; times in milliseconds."""
+    """How many events come per second, of how many users, and for how long; times in milliseconds."""
 
     rate: int
     users: int
@@ -96,6 +116,12 @@ class Figures:
     p99_with_warm_up_ms: int
     compiled: Compiled
     slices: list[Slice]
+
+
+def read_samples(text: str) -> list[Sample]:
+    """Reads the JSON of a list of samples."""
+    found = (Sample(*each) for each in json.loads(text))
+    return [one._replace(memory=Memory(*one.memory)) if one.memory else one for one in found]
 
 
 def work_out(
@@ -198,7 +224,7 @@ def percentile(histogram: Counter[int], share: float) -> int:
 
 
 def publications(warehouse: str, rows: pa.Table) -> list[Span]:
-    """From the commit of the batch that made windows due to the version of `page_views` that shows them.
+    """Returns the times from the commit of a batch that made windows due to the version of `page_views` with them.
 
     Read from Delta's log itself: which batch a version belongs to stands nowhere else.
     """

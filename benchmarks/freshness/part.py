@@ -9,8 +9,8 @@ from rich.table import Table
 
 from benchmarks.data import DISORDER, PARTITIONS, count
 from benchmarks.errors import BenchmarkError
-from benchmarks.freshness.figures import Figures, Load, Record, Slice, Span, work_out
-from benchmarks.freshness.service import READY, SAMPLES, WAREHOUSE, now_ms, read_samples
+from benchmarks.freshness.figures import Figures, Load, Record, Slice, Span, read_samples, work_out
+from benchmarks.freshness.service import READY, SAMPLES, WAREHOUSE, now_ms
 from benchmarks.process import last_words, run, started, stop, wait_until
 from benchmarks.report import figures_table
 from benchmarks.task import Task

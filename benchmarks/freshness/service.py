@@ -8,11 +8,12 @@ import time
 import urllib.request
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
+from benchmarks.freshness.figures import Memory, Sample
 from benchmarks.measure import descendants, resident_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import Task
@@ -26,27 +27,6 @@ _EVERY_S = 0.1
 _MEMORY_EVERY = 10
 _PAGE_EVERY = 50
 _ANSWER_S = 10
-
-
-class Memory(NamedTuple):
-    """Bytes: resident in RAM of Python and of the JVM, and in use on the JVM's heap, garbage included."""
-
-    python: int
-    jvm: int
-    heap: int
-
-
-class Sample(NamedTuple):
-    """A look at the service, `at` milliseconds since the epoch; None is what this look left out.
-
-    `classes` is how many Spark has compiled so far; `steps`, from the metrics page, are how often each step of a batch
-    was taken so far, and its seconds in all.
-    """
-
-    at: int
-    classes: int
-    memory: Memory | None = None
-    steps: dict[str, tuple[float, float]] | None = None
 
 
 def main() -> None:
@@ -67,12 +47,6 @@ def main() -> None:
             done.set()
             sampler.join()
     (work / SAMPLES).write_text(json.dumps(samples))
-
-
-def read_samples(text: str) -> list[Sample]:
-    """Reads what `main` wrote."""
-    found = (Sample(*each) for each in json.loads(text))
-    return [one._replace(memory=Memory(*one.memory)) if one.memory else one for one in found]
 
 
 def now_ms() -> int:

@@ -53,7 +53,7 @@ _NOT_OPENED: Final = (
 
 
 def check(tables: Tables, finding: Finding) -> None:
-    """Row by row, then that each batch is there once and each epoch is opened."""
+    """Checks each row, then that each batch is there once and that each epoch is opened."""
     _look(tables, finding)
     for condition, found, wanted, sentence in _ROWS:
         rows = tables.ask(

@@ -31,7 +31,7 @@ _PARTITIONS: Final = 'SELECT count(*) FROM (SELECT DISTINCT topic, "partition" F
 
 
 def check(tables: Tables, finding: Finding) -> None:
-    """What follows begins where what was before ended, and a partition that is known stays known."""
+    """Checks that a batch begins where the one before ended, and that a partition which is known stays known."""
     finding.look(tables.number(_PARTITIONS), "partitions")
     finding.look(tables.number("SELECT count(*) FROM ledger"), "steps")
     finding.each(

@@ -11,17 +11,20 @@ import pytest
 from benchmarks.freshness.figures import (
     Compiled,
     Load,
+    Memory,
     Record,
+    Sample,
     Span,
     age_by_slice,
     compiled,
     percentile,
     publications,
+    read_samples,
     slice_of,
     work_out,
 )
 from benchmarks.freshness.part import render
-from benchmarks.freshness.service import Memory, Sample, read_samples, steps_of
+from benchmarks.freshness.service import steps_of
 
 
 def ledger(*rows: tuple[int, int, int, int, int]) -> pa.Table:
