@@ -6,28 +6,30 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 from rich.table import Table
 
+from benchmarks.report import by_number
+from benchmarks.rows import rows_of
 from pipeline.settings import Settings
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER, open_table
 from pipeline.tables.swap import swap
-from pipeline.time.batch import EPOCH, LedgerRow
+from pipeline.time.batch import EPOCH
 
 _FILE_BATCHES: Final = 100_000
 _OPEN_MS: Final = 3_600_000
-"""How far the windows reach back that are not final."""
+"""How far the windows reach back that are not final, in milliseconds."""
 _BATCHES_OF_EPOCH: Final = 600
 
 
 def starts_by_age(ages: Sequence[int], work: Path) -> dict[int, dict[str, float]]:
-    """Per number of batches: seconds, and MB of the process, each in a process of its own."""
+    """Returns what `read_as_a_start` does, by the number of batches; each read is in a process of its own."""
     found = {}
     for age in ages:
         warehouse = str(work / f"age-{age}")
@@ -39,43 +41,34 @@ def starts_by_age(ages: Sequence[int], work: Path) -> dict[int, dict[str, float]
 
 
 def _write(warehouse: str, batches: int) -> None:
-    """A batch a second, each of which moves the watermark, and an epoch every ten minutes."""
+    """Writes a ledger of a batch a second, each of which moves the watermark, with an epoch every ten minutes."""
     table = open_table(LEDGER, warehouse)
     opening = Opening(Settings().policy(), {}).to_text()
     for first in range(0, batches, _FILE_BATCHES):
-        numbers = range(first, min(batches, first + _FILE_BATCHES))
-        rows = pa.Table.from_pylist([asdict(_row(number, opening)) for number in numbers], schema=LEDGER.schema)
-        if not swap(table, rows):
+        if not swap(table, _rows(np.arange(first, min(batches, first + _FILE_BATCHES)), opening)):
             raise RuntimeError("somebody else writes the ledger of a benchmark")
 
 
-def _row(number: int, opening: str) -> LedgerRow:
-    epoch, place = 1 + number // _BATCHES_OF_EPOCH, number % _BATCHES_OF_EPOCH
-    return LedgerRow(
-        batch=epoch * EPOCH + place,
-        epoch=epoch,
-        topic="events",
-        partition=0,
-        from_offset=number,
-        to_offset=number + 1,
-        records=1,
-        counted=1,
-        partly_late=0,
-        too_late=0,
-        future=0,
-        malformed=0,
-        gap=0,
-        lost=0,
-        max_event_time=number * 1000,
-        watermark_before=(number - 1) * 1000,
-        watermark=number * 1000,
-        committed_at=number * 1000,
-        opening=None if place else opening,
-    )
+def _rows(numbers: np.ndarray[Any, np.dtype[np.int64]], opening: str) -> pa.Table:
+    epochs, places = 1 + numbers // _BATCHES_OF_EPOCH, numbers % _BATCHES_OF_EPOCH
+    times = ("max_event_time", "watermark", "committed_at")
+    own = {
+        "batch": epochs * EPOCH + places,
+        "epoch": epochs,
+        "from_offset": numbers,
+        "to_offset": numbers + 1,
+        "watermark_before": (numbers - 1) * 1000,
+        **dict.fromkeys(times, numbers * 1000),
+    }
+    none = dict.fromkeys(("partly_late", "too_late", "future", "malformed", "gap", "lost"), 0)
+    same = {**none, "topic": "events", "partition": 0, "records": 1, "counted": 1, "slack": []}
+    columns = {**same, **{name: pa.array(values) for name, values in own.items()}}
+    columns["opening"] = pa.array([None if place else opening for place in places])
+    return rows_of(LEDGER.schema, len(numbers), columns)
 
 
 def read_as_a_start(warehouse: str) -> dict[str, float]:
-    """What a start asks of the ledger."""
+    """Reads what a start does; returns seconds, the number of watermarks read, and the largest size in MB."""
     began = time.perf_counter()
     ledger = Ledger(warehouse)
     rows = ledger.latest()
@@ -89,14 +82,10 @@ def read_as_a_start(warehouse: str) -> dict[str, float]:
     }
 
 
-def render(found: dict[int, dict[str, Any]]) -> Table:
+def render(found: dict[int, dict[str, float]]) -> Table:
     """One row for each age."""
-    table = Table(title="What a start reads of the ledger", title_justify="left")
-    for name in ("batches so far", "seconds", "watermarks read", "MB of the process"):
-        table.add_column(name, justify="right")
-    for age, row in found.items():
-        table.add_row(f"{age:,}", f"{row['seconds']:.3f}", f"{row['watermarks']:,.0f}", f"{row['megabytes']:.0f}")
-    return table
+    heads = {"seconds": "seconds", "watermarks": "watermarks read", "megabytes": "MB of the process"}
+    return by_number("What a start reads of the ledger", "batches so far", found, heads)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from rich.table import Table
 from benchmarks.bad_topics import FRAMED, NOISE, bad_topic
 from benchmarks.contestants import Contestant, Job
 from benchmarks.drain import Plan, drain_alone
+from benchmarks.report import figures_table
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
 
@@ -19,7 +20,10 @@ GOAL: Final = 0.5
 
 
 def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[str, list[Drain]]]:
-    """Round after round a process for each kind of records; `topic` has the good ones. Raises BenchmarkError."""
+    """Drains each kind of records in a process of its own, round after round; `topic` has the good ones.
+
+    Raises BenchmarkError.
+    """
     topics = {GOOD: topic, **{kind: bad_topic(broker, kind, plan.events) for kind in (NOISE, FRAMED)}}
     for number in range(plan.rounds):
         for kind, name in topics.items():
@@ -29,7 +33,7 @@ def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterat
 
 
 def figures(rounds: dict[str, list[list[Drain]]], records: int) -> dict[str, dict[str, Any]]:
-    """Per kind its rate, the median of the last drains, and what it is of the good ones'."""
+    """Returns the records per second of each kind, by the median of the last drains, and their share of the good."""
     rates = {kind: records / median(drains[-1].seconds for drains in each) for kind, each in rounds.items()}
     return {
         kind: {
@@ -45,13 +49,15 @@ def figures(rounds: dict[str, list[list[Drain]]], records: int) -> dict[str, dic
 def render(found: dict[str, dict[str, Any]], records: int) -> Table:
     """One row per kind."""
     title = f"{records:,} records that are all good, or all bad: at least {GOAL:.1f} of the good ones' rate"
-    table = Table(title=title, title_justify="left")
-    table.add_column("records")
-    for name in ("M records/s", "of good", "CPU us/record", "all drains, s"):
-        table.add_column(name, justify="right")
-    for kind, row in found.items():
-        shown = " | ".join(" ".join(f"{one:.1f}" for one in drains) for drains in row["seconds"])
-        table.add_row(
-            kind, f"{row['rate'] / 1e6:.3f}", f"{row['of_good']:.2f}", f"{row['cpu_us_per_record']:.2f}", shown
-        )
-    return table
+    heads = ["records", "M records/s", "of good", "CPU us/record", "all drains, s"]
+    rows = [
+        [
+            kind,
+            f"{row['rate'] / 1e6:.3f}",
+            f"{row['of_good']:.2f}",
+            f"{row['cpu_us_per_record']:.2f}",
+            " | ".join(" ".join(f"{one:.1f}" for one in drains) for drains in row["seconds"]),
+        ]
+        for kind, row in found.items()
+    ]
+    return figures_table(title, heads, rows, words=1)

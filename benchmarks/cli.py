@@ -4,17 +4,18 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from benchmarks import age, bad, day, drain, drain_report, growth, results, sessions
+from benchmarks import age, bad, drain, drain_report, micro, results
 from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
-from benchmarks.freshness import report as freshness_report
+from benchmarks.freshness.figures import Load
 from benchmarks.options import parse
 from benchmarks.task import Drain
 from demo.broker import Broker
@@ -46,20 +47,20 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
 def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     _run_backlogs(options, work, console, parts)
     if "day" in options.only:
-        parts["day"] = day.seconds_to_publish(options.day_batches, options.day_users, work)
-        console.print(day.render(parts["day"]))
+        parts["day"] = micro.day(options.day_batches, options.day_users, work)
+        console.print(micro.day_table(parts["day"]))
     if "age" in options.only:
         parts["age"] = age.starts_by_age(options.ages, work)
         console.print(age.render(parts["age"]))
     if "sessions" in options.only:
-        parts["sessions"] = sessions.seconds_to_publish(options.session_batches, options.session_rows, work)
-        console.print(sessions.render(parts["sessions"]))
+        parts["sessions"] = micro.sessions(options.session_batches, options.session_rows, work)
+        console.print(micro.sessions_table(parts["sessions"]))
     if "freshness" in options.only:
-        load = freshness.Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
+        load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
         console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
         measured = freshness.measure(load, work / "freshness")
-        parts["freshness"] = measured.to_dict()
-        for table in freshness_report.render(measured):
+        parts["freshness"] = asdict(measured)
+        for table in freshness.render(measured):
             console.print(table)
 
 
@@ -90,8 +91,8 @@ def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Co
 
 
 def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
-    parts["growth"] = growth.seconds_by_tenth(*data, options.events, options.batches, work)
-    console.print(growth.render(parts["growth"], options.batches))
+    parts["growth"] = micro.growth(*data, options.events, options.batches, work)
+    console.print(micro.growth_table(parts["growth"], options.batches))
 
 
 def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

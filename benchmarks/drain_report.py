@@ -6,6 +6,7 @@ from rich.table import Table
 
 from benchmarks.contestants import Job
 from benchmarks.drain import Result
+from benchmarks.report import figures_table
 
 
 def best(results: Iterable[Result], job: Job, *, all_reports: bool = False) -> Result | None:
@@ -17,13 +18,11 @@ def best(results: Iterable[Result], job: Job, *, all_reports: bool = False) -> R
 def render(results: Sequence[Result]) -> Table:
     """One row per contestant, the fastest last."""
     events = results[0].events
-    table = Table(title=f"Backlog drain of {events:,} events: the last of each process's drains", title_justify="left")
-    table.add_column("contestant")
-    for name in ("M events/s", "x tuned best", "x default", "CPU us/event", "all drains, s", "rows"):
-        table.add_column(name, justify="right")
+    title = f"Backlog drain of {events:,} events: the last of each process's drains"
+    heads = ["contestant", "M events/s", "x tuned best", "x default", "CPU us/event", "all drains, s", "rows"]
     tuned, defaults = best(results, Job.TUNED), best(results, Job.DEFAULTS)
-    for result in sorted(results, key=lambda r: r.rate):
-        table.add_row(
+    rows = [
+        [
             result.contestant.title,
             f"{result.rate / 1e6:.3f}",
             _ratio(result, tuned),
@@ -31,8 +30,10 @@ def render(results: Sequence[Result]) -> Table:
             f"{result.cpu_us:.2f}",
             " | ".join(" ".join(f"{drain.seconds:.1f}" for drain in drains) for drains in result.rounds),
             f"{result.rounds[-1][-1].window_rows:,}",
-        )
-    return table
+        ]
+        for result in sorted(results, key=lambda r: r.rate)
+    ]
+    return figures_table(title, heads, rows, words=1)
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float]:

@@ -1,29 +1,20 @@
 """The command line of the benchmarks."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from benchmarks.contestants import TEXTBOOK_BATCHES, Job
-from producers.units import length_ms, whole
+from producers.units import length_ms, typed, whole
 
-T = TypeVar("T")
 PARTS: Final = ("drain", "freshness", "growth", "bad", "age", "day", "sessions")
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
-_QUICK: Final = ["--events", "600000", "--textbook-batches", "300000", "--duration", "1m", "--warm-up", "30s"]
-_QUICK_TOO: Final = ["--slice", "15s", "--rate", "10000", "--batches", "60", "--drains", "2"]
-_QUICK_ALSO: Final = [
-    "--day-batches",
-    "300",
-    "--session-batches",
-    "20",
-    "--bad-records",
-    "300000",
-    "--ages",
-    "2000,20000",
-]
+_QUICK: Final = (
+    "--events 600000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 --ages 2000,20000 "
+    "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20"
+)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -33,59 +24,59 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         description="The same work done by peers, side by side. See benchmarks/README.md.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--only", type=_of(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
+    parser.add_argument("--only", type=typed(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
     parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
-    for add in (_drain, _freshness, _growth, _bad, _age, _day, _sessions):
+    for add in (_drain, _freshness, _bad, _age, _micro):
         add(parser)
-    quick = [*_QUICK, *_QUICK_TOO, *_QUICK_ALSO] if "--quick" in arguments else []
+    quick = _QUICK.split() if "--quick" in arguments else []
     return parser.parse_args([*quick, *arguments])
 
 
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
-    add("--events", type=_of(whole), default=12_000_000, help="on the topic, also for growth")
-    add("--jobs", type=_of(_jobs), default=tuple(Job), metavar="JOB,...", help="of ours, tuned and defaults")
-    add("--textbook-batches", type=_of(_sizes), default=TEXTBOOK_BATCHES, metavar="N,...", help="of the tuned textbook")
-    add("--our-batches", type=_of(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
-    add("--drains", type=_of(whole), default=3, help="in one process; the last counts")
-    add("--repeat", type=_of(whole), default=1, help="rounds over all contestants; the median counts")
+    add("--events", type=typed(whole), default=12_000_000, help="on the topic, also for growth")
+    add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help="of ours, tuned and defaults")
+    add(
+        "--textbook-batches",
+        type=typed(_sizes),
+        default=TEXTBOOK_BATCHES,
+        metavar="N,...",
+        help="of the tuned textbook",
+    )
+    add("--our-batches", type=typed(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
+    add("--drains", type=typed(whole), default=3, help="in one process; the last counts")
+    add("--repeat", type=typed(whole), default=1, help="rounds over all contestants; the median counts")
 
 
 def _freshness(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("freshness").add_argument
-    add("--rate", type=_of(whole), default=50_000, help="events per second")
-    add("--duration", type=_of(length_ms), default="5m", help="of what counts")
-    add("--warm-up", type=_of(length_ms), default="2m", help="before that; shown apart")
-    add("--slice", type=_of(length_ms), default="1m", help="one row of the table")
-    add("--users", type=_of(whole), default=50_000, help="different users")
-
-
-def _growth(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("growth").add_argument
-    add("--batches", type=_of(whole), default=600, help="into how many the backlog is cut")
+    add("--rate", type=typed(whole), default=50_000, help="events per second")
+    add("--duration", type=typed(length_ms), default="5m", help="of what counts")
+    add("--warm-up", type=typed(length_ms), default="2m", help="before that; shown apart")
+    add("--slice", type=typed(length_ms), default="1m", help="one row of the table")
+    add("--users", type=typed(whole), default=50_000, help="different users")
 
 
 def _bad(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("bad").add_argument
-    add("--bad-records", type=_of(whole), default=6_000_000, help="on each of the topics; drained like the others")
+    add("--bad-records", type=typed(whole), default=6_000_000, help="on each of the topics; drained like the others")
 
 
 def _age(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("age").add_argument
-    add("--ages", type=_of(_sizes), default=(3_000, 300_000, 2_600_000), metavar="N,...", help="batches in the ledger")
+    add(
+        "--ages", type=typed(_sizes), default=(3_000, 300_000, 2_600_000), metavar="N,...", help="batches in the ledger"
+    )
 
 
-def _day(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("day").add_argument
-    add("--day-batches", type=_of(whole), default=10_000, help="before the window is published")
-    add("--day-users", type=_of(whole), default=1000, help="rows of a batch, of ten times as many users in all")
-
-
-def _sessions(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("sessions").add_argument
-    add("--session-batches", type=_of(whole), default=100, help="since a compaction, more than 10; as many before it")
-    add("--session-rows", type=_of(whole), default=20_000, help="partial sessions of a batch")
+def _micro(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("growth, day and sessions").add_argument
+    add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
+    add("--day-batches", type=typed(whole), default=10_000, help="before the day's window is published")
+    add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")
+    add("--session-batches", type=typed(whole), default=100, help="since a compaction, more than 10; as many before it")
+    add("--session-rows", type=typed(whole), default=20_000, help="partial sessions of a batch")
 
 
 def _part(text: str) -> tuple[str, ...]:
@@ -103,14 +94,3 @@ def _jobs(text: str) -> tuple[Job, ...]:
 
 def _sizes(text: str) -> tuple[int, ...]:
     return tuple(whole(size) for size in text.split(","))
-
-
-def _of(read: Callable[[str], T]) -> Callable[[str], T]:
-    # argparse drops the text of a ValueError and names the function instead.
-    def typed(text: str) -> T:
-        try:
-            return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return typed

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from rich.console import Console
@@ -10,30 +9,26 @@ from rich.console import Console
 from pipeline.durations import milliseconds, parse_duration
 from pipeline.errors import SetUpError
 from pipeline.history import read_history
-from pipeline.observe.picture import FORMATS, draw
 from pipeline.observe.tradeoff import render
 from pipeline.options import add_warehouse
 from pipeline.time.tradeoff import Outcome, outcome
 
 _PARTS: Final = (0, 0.25, 0.5, 1, 2, 3, 6)
-"""Of the bound of now, where no others are asked for."""
+"""The multiples of the bound of now that are shown where no bounds are asked for."""
 _WHERE_IT_IS_ZERO: Final = (0, 1_000, 5_000, 10_000, 30_000, 60_000)
+"""The bounds, in milliseconds, that are shown instead where the bound of now is zero."""
 
 
 def advise(arguments: Sequence[str], console: Console | None = None) -> int:
-    """Runs the command. Raises SetUpError where there is nothing to go by."""
+    """Runs `tidemark advise`; returns exit code 0. Raises SetUpError for a warehouse without events or a bound."""
     own = _parser().parse_args(arguments)
-    if own.picture and own.picture.suffix not in FORMATS:
-        raise SetUpError(f"the picture {own.picture} must be named after its format: {', '.join(FORMATS)}")
     outcomes, now_ms = outcomes_of(own.warehouse, _bounds(own.bounds))
     (console or Console()).print(render(outcomes, now_ms))
-    if own.picture:
-        draw(outcomes, now_ms, own.picture)
     return 0
 
 
 def outcomes_of(warehouse: str, bounds_ms: Sequence[int] = ()) -> tuple[list[Outcome], int]:
-    """What bounds would have made of a warehouse, that of now always among them; and the bound of now."""
+    """Returns the outcome of each bound and the bound of now, in milliseconds, which is always among them."""
     history = read_history(warehouse)
     now_ms = history.bound_ms
     chosen = bounds_ms or ([int(now_ms * part) for part in _PARTS] if now_ms else _WHERE_IT_IS_ZERO)
@@ -53,8 +48,6 @@ def _parser() -> argparse.ArgumentParser:
         description="What other values of time.bound would have made of a warehouse's events. Needs no Spark.",
         allow_abbrev=False,
     )
-    add = parser.add_argument
     add_warehouse(parser)
-    add("--bounds", default="", metavar="0s,10s,1m", help="by default some around the bound of now")
-    add("--picture", type=Path, metavar="FILE", help=f"draw it too ({', '.join(FORMATS)}); needs tidemark[picture]")
+    parser.add_argument("--bounds", default="", metavar="0s,10s,1m", help="by default some around the bound of now")
     return parser

@@ -1,11 +1,14 @@
 """Services for tests: small, on ports of their own, all on the one Spark session of the process."""
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pipeline.running import RunningService
 from pipeline.settings import Settings
 from tests.kafka_cluster import Cluster
+from tests.topic_writer import Raw, send
 
 ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1}
 """Topic settings under which the broker takes and keeps records of any time."""
@@ -38,3 +41,10 @@ def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -
     time = {"max_ahead_of_clock": "off", **sections.pop("time", {})}
     told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
     return Settings(**{**told, **sections, "time": time, "kafka": kafka | sections.get("kafka", {})})
+
+
+def take(service: RunningService, broker: Cluster, topic: str, steps: Iterable[Iterable[Raw]]) -> None:
+    """The service takes each step's records in a batch of their own."""
+    for step in steps:
+        send(broker.bootstrap_servers, topic, step)
+        service.drain()

@@ -1,17 +1,75 @@
-"""From samples and ledger to the figures of a run. Pure: no broker, no service, no clock."""
+"""From records, ledger, samples and the log of a result to the figures of a run, without broker, service and clock."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import json
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import NamedTuple
 
-from benchmarks.freshness.publications import Span
-from benchmarks.freshness.records import percentile
-from benchmarks.freshness.samples import Compilations, Memory, Samples
+import pyarrow as pa
+
+from pipeline.tables.schemas import PAGE_VIEWS, WRITER_APP
 
 _SAMPLE_MS = 200  # a compilation is seen up to two samples after it happened
+
+
+class Span(NamedTuple):
+    """[start, end) in milliseconds since the epoch."""
+
+    start: int
+    end: int
+
+    def has(self, time: int) -> bool:
+        """Whether a time lies in it."""
+        return self.start <= time < self.end
+
+    def meets(self, other: "Span") -> bool:
+        """Whether they have a moment in common."""
+        return self.start < other.end and other.start < self.end
+
+
+class Memory(NamedTuple):
+    """Bytes: resident in RAM of Python and of the JVM, and in use on the JVM's heap, garbage included."""
+
+    python: int
+    jvm: int
+    heap: int
+
+
+class Sample(NamedTuple):
+    """A look at the service, `at` milliseconds since the epoch; None is what this look left out.
+
+    `classes` is how many Spark has compiled so far; `steps`, from the metrics page, are how often each step of a batch
+    was taken so far, and its seconds in all.
+    """
+
+    at: int
+    classes: int
+    memory: Memory | None = None
+    steps: dict[str, tuple[float, float]] | None = None
+
+
+@dataclass(frozen=True)
+class Load:
+    """How many events come per second, of how many users, and for how long; times in milliseconds."""
+
+    rate: int
+    users: int
+    warm_up_ms: int
+    duration_ms: int
+    slice_ms: int
+
+
+class Record(NamedTuple):
+    """A record on Kafka; its timestamp in milliseconds."""
+
+    partition: int
+    offset: int
+    timestamp: int
 
 
 @dataclass(frozen=True)
@@ -35,9 +93,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Compiled:
-    """Classes compiled after the warm-up, during publication and outside, and what there was of both.
+    """Classes compiled after the warm-up, during publication and outside, and how many of both there were.
 
-    `outside_at` are those outside by the milliseconds since the epoch at which they were seen.
+    `outside_at` are those outside, by the milliseconds since the epoch at which they were seen.
     """
 
     publications: int
@@ -45,11 +103,6 @@ class Compiled:
     batches: int
     outside_at: dict[int, int]
     batches_with_one: int
-
-    @property
-    def outside(self) -> int:
-        """All outside."""
-        return sum(self.outside_at.values())
 
 
 @dataclass(frozen=True)
@@ -64,14 +117,70 @@ class Figures:
     compiled: Compiled
     slices: list[Slice]
 
-    def to_dict(self) -> dict[str, Any]:
-        """For the results file."""
-        return asdict(self)
+
+def read_samples(text: str) -> list[Sample]:
+    """Reads the JSON of a list of samples."""
+    found = (Sample(*each) for each in json.loads(text))
+    return [one._replace(memory=Memory(*one.memory)) if one.memory else one for one in found]
 
 
-def compiled(
-    samples: Sequence[Compilations], publishing: Sequence[Span], commits: Sequence[int], warm: Span
-) -> Compiled:
+def work_out(
+    load: Load, produced: Span, warehouse: str, rows: pa.Table, records: Iterable[Record], samples: Sequence[Sample]
+) -> Figures:
+    """Works out a run from all records on the topic, the rows of the ledger and the samples."""
+    ages = age_by_slice(records, rows, produced.start, load.slice_ms)
+    batches = sorted(set(rows["committed_at"].to_pylist()))
+    warm = Span(produced.start + load.warm_up_ms, produced.end)
+    everything = sum(ages.values(), Counter[int]())
+    counted = sum((ages[start] for start in ages if start >= warm.start), Counter[int]())
+    # What the producer sent after the time it was given is counted, and has no row.
+    planned = range(produced.start, produced.start + load.warm_up_ms + load.duration_ms, load.slice_ms)
+    spans = [Span(start, start + load.slice_ms) for start in planned if start in ages]
+    return Figures(
+        records=counted.total(),
+        median_ms=percentile(counted, 0.5),
+        p99_ms=percentile(counted, 0.99),
+        median_with_warm_up_ms=percentile(everything, 0.5),
+        p99_with_warm_up_ms=percentile(everything, 0.99),
+        compiled=compiled(samples, publications(warehouse, rows), batches, warm),
+        slices=[slice_of(span, ages[span.start], warm.start, samples, batches) for span in spans],
+    )
+
+
+def slice_of(
+    span: Span, ages: Counter[int], warm_from: int, samples: Sequence[Sample], commits: Sequence[int]
+) -> Slice:
+    """Works out a slice from all samples and the times of all batches' commits."""
+    looks = [sample for sample in samples if span.has(sample.at)]
+    return Slice(
+        span=span,
+        warm=span.start >= warm_from,
+        records=ages.total(),
+        median_ms=percentile(ages, 0.5),
+        p99_ms=percentile(ages, 0.99),
+        max_ms=max(ages),
+        batches=sum(map(span.has, commits)),
+        memory=_memory([look.memory for look in looks if look.memory]),
+        steps=_steps([look.steps for look in looks if look.steps]),
+    )
+
+
+def _memory(looks: Sequence[Memory]) -> Memory | None:
+    if not looks:
+        return None
+    python, jvm, heap = zip(*looks, strict=True)
+    return Memory(round(mean(python)), round(mean(jvm)), min(heap))
+
+
+def _steps(looks: Sequence[Mapping[str, tuple[float, float]]]) -> dict[str, float]:
+    if not looks:
+        return {}
+    first, last = looks[0], looks[-1]
+    differences = {step: (last[step][0] - first[step][0], last[step][1] - first[step][1]) for step in first}
+    return {step: seconds / count for step, (count, seconds) in differences.items() if count}
+
+
+def compiled(samples: Sequence[Sample], publishing: Sequence[Span], commits: Sequence[int], warm: Span) -> Compiled:
     """Tells the compilations within `warm` apart; `commits` are the times of the batches' commits, in order."""
     inside, hit = 0, set()
     outside: dict[int, int] = {}
@@ -84,56 +193,51 @@ def compiled(
         else:
             outside[after.at] = after.classes - before.classes
             hit.add(sum(commit < after.at for commit in commits))
-    batches = sum(warm.start <= commit < warm.end for commit in commits)
-    return Compiled(sum(span.meets(warm) for span in publishing), inside, batches, outside, len(hit))
+    return Compiled(sum(map(warm.meets, publishing)), inside, sum(map(warm.has, commits)), outside, len(hit))
 
 
-def slices(
-    ages: Counter[tuple[int, int]], spans: Sequence[Span], warm_from: int, samples: Samples, commits: Sequence[int]
-) -> list[Slice]:
-    """One per span; without those in which nothing was produced."""
-    found = []
-    for number, span in enumerate(spans):
-        histogram = of_slices(ages, {number})
-        if not histogram:
-            continue
-        found.append(
-            Slice(
-                span=span,
-                warm=span.start >= warm_from,
-                records=histogram.total(),
-                median_ms=percentile(histogram, 0.5),
-                p99_ms=percentile(histogram, 0.99),
-                max_ms=max(histogram),
-                batches=sum(span.start <= commit < span.end for commit in commits),
-                memory=_memory(samples, span),
-                steps=_steps(samples, span),
-            )
-        )
+def age_by_slice(records: Iterable[Record], rows: pa.Table, began: int, slice_ms: int) -> dict[int, Counter[int]]:
+    """Counts records by the start of the slice in which they were produced and by their age at commit, in milliseconds.
+
+    The age is the time of the ledger row that covers the offset less the Kafka timestamp. `rows` are in order of batch.
+    Raises IndexError for an offset that was not committed.
+    """
+    ends, times = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for row in rows.select(["partition", "to_offset", "committed_at"]).to_pylist():
+        ends[row["partition"]].append(row["to_offset"])
+        times[row["partition"]].append(row["committed_at"])
+    found = defaultdict[int, Counter[int]](Counter)
+    for partition, offset, produced in records:
+        committed = times[partition][bisect_right(ends[partition], offset)]
+        found[produced - (produced - began) % slice_ms][committed - produced] += 1
     return found
 
 
-def of_slices(ages: Counter[tuple[int, int]], numbers: set[int]) -> Counter[int]:
-    """Records by age, of some slices."""
-    found: Counter[int] = Counter()
-    for (number, age), records in ages.items():
-        if number in numbers:
-            found[age] += records
-    return found
+def percentile(histogram: Counter[int], share: float) -> int:
+    """Returns the smallest value that at least this share of all does not exceed; IndexError if there is none."""
+    wanted, seen = share * histogram.total(), 0
+    for value in sorted(histogram):
+        seen += histogram[value]
+        if seen >= wanted:
+            return value
+    raise IndexError("a percentile of nothing")
 
 
-def _memory(samples: Samples, span: Span) -> Memory | None:
-    inside = [sample for sample in samples.memory if span.start <= sample.at < span.end]
-    if not inside:
-        return None
-    python, jvm = (round(mean(values)) for values in ([s.python for s in inside], [s.jvm for s in inside]))
-    return Memory(span.start, python, jvm, min(sample.heap for sample in inside))
+def publications(warehouse: str, rows: pa.Table) -> list[Span]:
+    """Returns the times from the commit of a batch that made windows due to the version of `page_views` with them.
+
+    Read from Delta's log itself: which batch a version belongs to stands nowhere else.
+    """
+    committed = dict(zip(rows["batch"].to_pylist(), rows["committed_at"].to_pylist(), strict=True))
+    versions = sorted(Path(PAGE_VIEWS.uri(warehouse), "_delta_log").glob("*.json"))
+    found = [_publication(version.read_text()) for version in versions]
+    return [Span(committed[batch], at) for batch, at in filter(None, found) if batch in committed]
 
 
-def _steps(samples: Samples, span: Span) -> dict[str, float]:
-    inside = [sample for sample in samples.steps if span.start <= sample.at < span.end]
-    if not inside:
-        return {}
-    first, last = inside[0].steps, inside[-1].steps
-    differences = {step: (last[step][0] - first[step][0], last[step][1] - first[step][1]) for step in first}
-    return {step: seconds / count for step, (count, seconds) in differences.items() if count}
+def _publication(version: str) -> tuple[int, int] | None:
+    """Batch and time of a version, None if it publishes nothing."""
+    actions = [json.loads(line) for line in version.splitlines()]
+    batches = [a["txn"]["version"] for a in actions if a.get("txn", {}).get("appId") == WRITER_APP]
+    times = [a["commitInfo"]["timestamp"] for a in actions if "commitInfo" in a]
+    writes = any("add" in action for action in actions)
+    return (batches[0], times[0]) if batches and times and writes else None

@@ -1,17 +1,18 @@
-"""The run: a service and a simulator, each in a process of its own, and the figures afterwards."""
+"""The run: a service and a simulator, each in a process of its own; then the figures, and their tables."""
 
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
+
+import pyarrow as pa
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from rich.table import Table
 
 from benchmarks.data import DISORDER, PARTITIONS, count
 from benchmarks.errors import BenchmarkError
-from benchmarks.freshness.figures import Figures, compiled, of_slices, slices
-from benchmarks.freshness.publications import Span, publications
-from benchmarks.freshness.records import ages, all_records, commits, percentile
-from benchmarks.freshness.samples import Samples
-from benchmarks.freshness.service import READY, SAMPLES, WAREHOUSE
+from benchmarks.freshness.figures import Figures, Load, Record, Slice, Span, read_samples, work_out
+from benchmarks.freshness.service import READY, SAMPLES, WAREHOUSE, now_ms
 from benchmarks.process import last_words, run, started, stop, wait_until
+from benchmarks.report import figures_table
 from benchmarks.task import Task
 from benchmarks.verify import ledger, verify
 from demo.broker import Broker
@@ -19,27 +20,25 @@ from demo.broker import Broker
 _TOPIC = "freshness"
 _START_S = 120.0
 _CATCH_UP_S = 120.0
-
-
-@dataclass(frozen=True)
-class Load:
-    """Events per second, for how long; times in milliseconds."""
-
-    rate: int
-    users: int
-    warm_up_ms: int
-    duration_ms: int
-    slice_ms: int
+_AT_ONCE = 50_000
+_PATIENCE_S = 30.0
+_MB = 1_000_000
+_MEDIAN_GOAL_S = 1.0
+_P99_GOAL_S = 2.0
 
 
 def measure(load: Load, work: Path) -> Figures:
     """Runs the load and works out the figures. Raises BenchmarkError if a process fails or a record is missing."""
     work.mkdir(parents=True)
+    warehouse = str(work / WAREHOUSE)
     with Broker(work / "broker") as broker:
         broker.create_topic(_TOPIC, PARTITIONS)
         task = Task(broker.bootstrap_servers, _TOPIC, 0, str(work))
         produced = _run(load, task, work)
-        return _figures(load, task, work, produced)
+        verify(warehouse, count(task.bootstrap_servers, _TOPIC) or 0)
+        rows = ledger(warehouse)
+        samples = read_samples((work / SAMPLES).read_text())
+        return work_out(load, produced, warehouse, rows, _read_again(task, rows), samples)
 
 
 def _run(load: Load, task: Task, work: Path) -> Span:
@@ -47,11 +46,11 @@ def _run(load: Load, task: Task, work: Path) -> Span:
     log = work / "service.log"
     with started(["benchmarks.freshness.service", task.to_json()], log) as service:
         wait_until((work / READY).exists, service, log, _START_S)
-        began = _now()
+        began = now_ms()
         run(_simulate(load, task), work / "producer.log")
-        ended = _now()
+        ended = now_ms()
         warehouse, sent = str(work / WAREHOUSE), count(task.bootstrap_servers, _TOPIC)
-        wait_until(lambda: _committed(warehouse) == sent, service, log, _CATCH_UP_S)
+        wait_until(lambda: sum(ledger(warehouse)["records"].to_pylist()) == sent, service, log, _CATCH_UP_S)
         if stop(service):
             raise BenchmarkError(f"the service ended with {service.returncode}:\n{last_words(log)}")
     return Span(began, ended)
@@ -63,33 +62,57 @@ def _simulate(load: Load, task: Task) -> list[str]:
     return [*target, *duration, "--users", str(load.users), *DISORDER]
 
 
-def _committed(warehouse: str) -> int:
-    return sum(ledger(warehouse)["records"].to_pylist())
+def _read_again(task: Task, rows: pa.Table) -> Iterator[Record]:
+    """Reads everything that the ledger covers. Raises BenchmarkError if it does not come."""
+    settings = {"bootstrap.servers": task.bootstrap_servers, "group.id": "benchmarks", "enable.auto.commit": False}
+    consumer = Consumer(settings)
+    ends = dict(zip(rows["partition"].to_pylist(), rows["to_offset"].to_pylist(), strict=True))
+    left = sum(ends.values())
+    consumer.assign([TopicPartition(task.topic, partition, OFFSET_BEGINNING) for partition in ends])
+    try:
+        while left > 0:
+            messages = consumer.consume(_AT_ONCE, _PATIENCE_S)
+            if not messages or any(message.error() for message in messages):
+                raise BenchmarkError(f"{left} records of topic {task.topic} could not be read again")
+            left -= len(messages)
+            # The client's types allow None, which only a message that was never sent has.
+            yield from (Record(m.partition() or 0, m.offset() or 0, m.timestamp()[1]) for m in messages)
+    finally:
+        consumer.close()
 
 
-def _figures(load: Load, task: Task, work: Path, produced: Span) -> Figures:
-    warehouse = str(work / WAREHOUSE)
-    verify(warehouse, count(task.bootstrap_servers, task.topic) or 0)
-    rows, samples = ledger(warehouse), Samples.from_json((work / SAMPLES).read_text())
-    committed = commits(rows)
-    found = ages(all_records(task.bootstrap_servers, task.topic, committed), committed, produced.start, load.slice_ms)
-    # The last slice takes the moment that the producer needed to end.
-    times = range(produced.start, produced.start + load.warm_up_ms + load.duration_ms, load.slice_ms)
-    spans = [Span(start, start + load.slice_ms) for start in times]
-    batch_times = sorted(set(rows["committed_at"].to_pylist()))
-    warm = Span(produced.start + load.warm_up_ms, produced.end)
-    everything = of_slices(found, {number for number, _ in found})
-    counted = of_slices(found, {number for number, _ in found if produced.start + number * load.slice_ms >= warm.start})
-    return Figures(
-        records=counted.total(),
-        median_ms=percentile(counted, 0.5),
-        p99_ms=percentile(counted, 0.99),
-        median_with_warm_up_ms=percentile(everything, 0.5),
-        p99_with_warm_up_ms=percentile(everything, 0.99),
-        compiled=compiled(samples.compilations, publications(warehouse, rows), batch_times, warm),
-        slices=slices(found, spans, warm.start, samples, batch_times),
-    )
+def render(figures: Figures) -> list[Table]:
+    """The figures against their goals, and the run slice by slice."""
+    return [_goals(figures), _slices(figures.slices)]
 
 
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+def _goals(figures: Figures) -> Table:
+    with_warm_up = f"{figures.median_with_warm_up_ms / 1000:.2f} s and {figures.p99_with_warm_up_ms / 1000:.2f} s"
+    c = figures.compiled
+    rows = [
+        ["median", f"{figures.median_ms / 1000:.2f} s", f"at most {_MEDIAN_GOAL_S} s"],
+        ["99th percentile", f"{figures.p99_ms / 1000:.2f} s", f"at most {_P99_GOAL_S} s"],
+        ["both, with the warm-up", with_warm_up, ""],
+        [f"classes compiled outside publication, {c.batches} batches", str(sum(c.outside_at.values())), "none"],
+        ["batches in which that happened", str(c.batches_with_one), "none"],
+        [f"classes compiled in {c.publications} publications", str(c.in_publication), ""],
+    ]
+    title = f"Freshness of {figures.records:,} records: commit less Kafka timestamp"
+    return figures_table(title, ["figure", "measured", "goal"], rows, words=3)
+
+
+def _slices(slices: list[Slice]) -> Table:
+    steps = sorted({step for one in slices for step in one.steps})
+    heads = ["from", "median s", "p99 s", "max s", "batches", "RSS JVM MB", "RSS Python MB", "least heap MB"]
+    rows = [_row(one, slices[0].span.start, steps) for one in slices]
+    title = "Slice by slice: nothing should grow from the first warm one on"
+    return figures_table(title, [*heads, *(f"{step} s" for step in steps)], rows)
+
+
+def _row(one: Slice, began: int, steps: list[str]) -> list[str]:
+    start = f"{(one.span.start - began) / 1000:.0f} s{'' if one.warm else ' (cold)'}"
+    ages = [f"{value / 1000:.2f}" for value in (one.median_ms, one.p99_ms, one.max_ms)]
+    m = one.memory
+    memory = [f"{value / _MB:.0f}" for value in (m.jvm, m.python, m.heap)] if m else ["-"] * 3
+    means = [f"{one.steps[step]:.3f}" if step in one.steps else "-" for step in steps]
+    return [start, *ages, str(one.batches), *memory, *means]

@@ -40,16 +40,11 @@ def check(tables: Tables, finding: Finding) -> None:
     told = " ".join(_TOLD.format(reason=reason) for reason in REASONS)
     finding.each(
         tables.ask(_COUNTS.format(told=told)),
-        lambda row: (
-            "dead_letters: batch {batch}, partition {partition} has {found} that are {reason}, but the ledger {wanted}"
-        ).format(**row),
+        "dead_letters: batch {batch}, partition {partition} has {found} that are {reason}, but the ledger {wanted}",
     )
     finding.each(
         tables.ask(_TWICE),
-        lambda row: (
-            "dead_letters: offset {offset} of partition {partition} of {topic} is there {found} times, "
-            "but must be once".format(**row)
-        ),
+        "dead_letters: offset {offset} of partition {partition} of {topic} is there {found} times, but must be once",
     )
     finding.each(tables.ask(_JUDGED.format(broken=_OUTSIDE)), _is_outside)
     finding.each(tables.ask(_JUDGED.format(broken=_OTHER_WATERMARK)), _was_judged_otherwise)

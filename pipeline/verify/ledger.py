@@ -1,11 +1,10 @@
 """Law 1: every batch of the ledger balances to the record."""
 
-from functools import partial
 from typing import Final
 
 from pipeline.time.batch import EPOCH
 from pipeline.verify.tables import Tables
-from pipeline.verify.verification import Finding, Row
+from pipeline.verify.verification import Finding
 
 _ROW: Final = "ledger: batch {batch}, partition {partition}"
 _VERDICTS: Final = "counted + too_late + future + malformed"
@@ -54,15 +53,15 @@ _NOT_OPENED: Final = (
 
 
 def check(tables: Tables, finding: Finding) -> None:
-    """Row by row, then that each batch is there once and each epoch is opened."""
+    """Checks each row, then that each batch is there once and that each epoch is opened."""
     _look(tables, finding)
     for condition, found, wanted, sentence in _ROWS:
         rows = tables.ask(
             f'SELECT batch, "partition", {found} AS found, {wanted} AS wanted FROM ledger WHERE {condition} '
             'ORDER BY batch, "partition"'
         )
-        finding.each(rows, partial(_say, sentence))
-    finding.each(tables.ask(_TWICE), lambda row: f"{_ROW} is there {{found}} times, but must be once".format(**row))
+        finding.each(rows, sentence)
+    finding.each(tables.ask(_TWICE), f"{_ROW} is there {{found}} times, but must be once")
     finding.each(
         tables.ask(_NOT_OPENED),
         lambda row: (
@@ -71,10 +70,6 @@ def check(tables: Tables, finding: Finding) -> None:
     )
     for batch, why in tables.unclear.items():
         finding.breach(f"ledger: the opening of batch {batch} cannot be read ({why})")
-
-
-def _say(sentence: str, row: Row) -> str:
-    return sentence.format(**row)
 
 
 def _look(tables: Tables, finding: Finding) -> None:

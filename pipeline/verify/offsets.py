@@ -31,21 +31,15 @@ _PARTITIONS: Final = 'SELECT count(*) FROM (SELECT DISTINCT topic, "partition" F
 
 
 def check(tables: Tables, finding: Finding) -> None:
-    """What follows begins where what was before ended, and a partition that is known stays known."""
+    """Checks that a batch begins where the one before ended, and that a partition which is known stays known."""
     finding.look(tables.number(_PARTITIONS), "partitions")
     finding.look(tables.number("SELECT count(*) FROM ledger"), "steps")
     finding.each(
         tables.ask(_JOINS),
-        lambda row: (
-            "ledger: batch {batch}, partition {partition} of {topic} begins at offset {found}, but batch {before} "
-            "ended at {wanted}".format(**row)
-        ),
+        "ledger: batch {batch}, partition {partition} of {topic} begins at offset {found}, but batch {before} "
+        "ended at {wanted}",
     )
     finding.each(
         tables.ask(_MISSING),
-        lambda row: (
-            "ledger: partition {partition} of {topic} is in batch {batch}, but not in the next one, {absent}".format(
-                **row
-            )
-        ),
+        "ledger: partition {partition} of {topic} is in batch {batch}, but not in the next one, {absent}",
     )

@@ -52,17 +52,13 @@ def _check_corrections(tables: Tables, finding: Finding) -> None:
     finding.look(tables.number("SELECT count(*) FROM corrections"), "corrections")
     finding.each(
         tables.ask(_TWICE),
-        lambda row: (
-            "corrections: offset {offset} of partition {partition} of {topic} was added {found} times to one window "
-            "of {report}, but must be once".format(**row)
-        ),
+        "corrections: offset {offset} of partition {partition} of {topic} was added {found} times to one window "
+        "of {report}, but must be once",
     )
     finding.each(
         tables.ask(_OF_NOTHING),
-        lambda row: (
-            "corrections: offset {offset} of partition {partition} of {topic} was added to {report}, but there are "
-            "0 dead letters of it".format(**row)
-        ),
+        "corrections: offset {offset} of partition {partition} of {topic} was added to {report}, but there are "
+        "0 dead letters of it",
     )
     for shown in shown_reports(tables):
         late = tables.number(

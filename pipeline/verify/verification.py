@@ -1,4 +1,4 @@
-"""What a verification says: its laws, what each looked at, and every breach."""
+"""The outcome of a verification: its laws, what each looked at, and every breach."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -48,13 +48,13 @@ class Verification:
 
     @property
     def breaches(self) -> tuple[Breach, ...]:
-        """A few of each law's."""
+        """The breaches that are told, a few of each law."""
         return tuple(breach for law in self.laws for breach in law.breaches)
 
 
 @dataclass(slots=True)
 class Finding:
-    """What is known of a law while it is looked into."""
+    """Collects what is known of a law while it is looked into."""
 
     law: str
     looked: Counter[str] = field(default_factory=Counter)
@@ -63,23 +63,24 @@ class Finding:
     told: list[str] = field(default_factory=list)
 
     def look(self, number: int, what: str) -> None:
-        """So many of something were looked at."""
+        """Notes that the law looked at so many of something."""
         self.looked[what] += number
 
     def tell(self, sentence: str) -> None:
-        """Something that is no breach."""
+        """Notes a sentence on something that is no breach."""
         self.told.append(sentence)
 
     def breach(self, sentence: str) -> None:
-        """One breach."""
+        """Counts one breach and notes its sentence."""
         self._add(1, [sentence])
 
-    def each(self, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
-        """Every row is a breach; the first ones are put in a sentence."""
-        self._add(len(rows), map(sentence, rows.slice(0, _EXAMPLES_OF_EACH).to_pylist()))
+    def each(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
+        """Counts every row as a breach; the first ones are told by a sentence that names their columns in braces."""
+        say = (lambda row: sentence.format(**row)) if isinstance(sentence, str) else sentence
+        self._add(len(rows), map(say, rows.slice(0, _EXAMPLES_OF_EACH).to_pylist()))
 
     def among(self, what: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
-        """Of so many things some are breaches, as `sql.examples` tells."""
+        """Counts breaches among the things that were looked at; rows are such as `sql.examples` asks for."""
         first = rows.slice(0, 1).to_pylist()
         for row in first:
             self.look(row["looked"], what)
@@ -90,7 +91,7 @@ class Finding:
         self.sentences += sentences
 
     def done(self) -> Law:
-        """The law, looked into."""
+        """Returns the law as it was found."""
         looked_at = ", ".join(f"{number:,} {what}" for what, number in self.looked.items())
         breaches = tuple(Breach(self.law, sentence) for sentence in self.sentences[:_EXAMPLES])
         return Law(self.law, looked_at or "nothing", self.broken, breaches, tuple(self.told))

@@ -8,11 +8,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from benchmarks.freshness.figures import Compiled, compiled, slices
-from benchmarks.freshness.publications import Span, publications
-from benchmarks.freshness.records import Record, ages, commits, percentile
-from benchmarks.freshness.sampler import steps_of
-from benchmarks.freshness.samples import Compilations, Memory, Samples, Steps
+from benchmarks.freshness.figures import (
+    Compiled,
+    Load,
+    Memory,
+    Record,
+    Sample,
+    Span,
+    age_by_slice,
+    compiled,
+    percentile,
+    publications,
+    read_samples,
+    slice_of,
+    work_out,
+)
+from benchmarks.freshness.part import render
+from benchmarks.freshness.service import steps_of
 
 
 def ledger(*rows: tuple[int, int, int, int, int]) -> pa.Table:
@@ -25,12 +37,13 @@ def test_a_record_is_as_old_as_the_commit_that_covers_its_offset_is_late() -> No
     # The first row opens the epoch and covers nothing; the second batch brings partition 1 nothing.
     rows = ledger((0, 0, 0, 0, 5), (1, 0, 0, 2, 1000), (1, 1, 0, 1, 1000), (2, 0, 2, 3, 2500), (2, 1, 1, 1, 2500))
     records = [Record(0, 0, 900), Record(0, 1, 950), Record(0, 2, 1900), Record(1, 0, 700)]
-    assert ages(records, commits(rows), began=500, slice_ms=1000) == {(0, 100): 1, (0, 50): 1, (1, 600): 1, (0, 300): 1}
+    found = age_by_slice(records, rows, began=500, slice_ms=1000)
+    assert found == {500: {100: 1, 50: 1, 300: 1}, 1500: {600: 1}}
 
 
 def test_an_offset_that_was_never_committed_has_no_age() -> None:
     with pytest.raises(IndexError):
-        ages([Record(0, 7, 900)], commits(ledger((1, 0, 0, 7, 1000))), began=0, slice_ms=1000)
+        age_by_slice([Record(0, 7, 900)], ledger((1, 0, 0, 7, 1000)), began=0, slice_ms=1000)
 
 
 def test_a_percentile_is_the_smallest_value_that_the_share_does_not_exceed() -> None:
@@ -42,27 +55,44 @@ def test_compilations_in_publication_are_told_from_those_of_batches_and_of_the_w
     #    warm-up | batch   publishing 2000..2600   batch
     seen = [(0, 3), (500, 9), (1000, 9), (1500, 10), (1900, 10), (2100, 16), (2700, 17), (3500, 17), (3600, 19)]
     found = compiled(
-        [Compilations(*sample) for sample in seen],
+        [Sample(*each) for each in seen],
         publishing=[Span(2000, 2600)],
         commits=[800, 1600, 2000, 3400, 4400],
         warm=Span(1000, 4000),
     )
-    expected = Compiled(1, in_publication=7, batches=3, outside_at={1500: 1, 3600: 2}, batches_with_one=2)
-    assert (found, found.outside) == (expected, 3)
+    assert found == Compiled(1, in_publication=7, batches=3, outside_at={1500: 1, 3600: 2}, batches_with_one=2)
 
 
 def test_a_slice_shows_ages_memory_and_the_steps_within_it() -> None:
-    samples = Samples(
-        memory=[Memory(100, 10, 100, 70), Memory(600, 20, 300, 50), Memory(1100, 99, 999, 99)],
-        steps=[Steps(0, {"fold": (10, 5.0)}), Steps(900, {"fold": (14, 7.0)}), Steps(1000, {"fold": (15, 9.0)})],
-    )
-    samples = Samples.from_json(samples.to_json())
-    found = slices(Counter({(0, 40): 2, (0, 60): 1, (2, 1): 1}), [Span(0, 1000), Span(1000, 2000)], 1, samples, [300])
-    assert len(found) == 1, "nothing was produced in the second slice"
-    assert (found[0].records, found[0].median_ms, found[0].max_ms, found[0].batches) == (3, 40, 60, 1)
-    assert found[0].memory == Memory(0, 15, 200, 50)
-    assert found[0].steps == {"fold": 0.5}
-    assert not found[0].warm
+    samples = [
+        Sample(0, 3, None, {"fold": (10, 5.0)}),
+        Sample(100, 3, Memory(10, 100, 70)),
+        Sample(600, 3, Memory(20, 300, 50)),
+        Sample(900, 3, None, {"fold": (14, 7.0)}),
+        Sample(1000, 3, Memory(99, 999, 99), {"fold": (15, 9.0)}),
+    ]
+    samples = read_samples(json.dumps(samples))
+    found = slice_of(Span(0, 1000), Counter({40: 2, 60: 1}), 1, samples, [300, 1000])
+    assert (found.records, found.median_ms, found.max_ms, found.batches) == (3, 40, 60, 1)
+    assert found.memory == Memory(15, 200, 50)
+    assert found.steps == {"fold": 0.5}
+    assert not found.warm
+
+
+def test_a_run_counts_what_was_produced_after_the_warm_up_and_shows_the_slices_in_which_something_was(
+    tmp_path: Path,
+) -> None:
+    #       warm-up 0..1000 | nothing 1000..2000 | 2000..3000, and one record after the planned end
+    records = [Record(0, 0, 100), Record(0, 1, 900), Record(0, 2, 2100), Record(0, 3, 2200), Record(0, 4, 3010)]
+    rows = ledger((1, 0, 0, 2, 1000), (2, 0, 2, 4, 2300), (3, 0, 4, 5, 3110))
+    load = Load(rate=1, users=1, warm_up_ms=1000, duration_ms=2000, slice_ms=1000)
+    found = work_out(load, Span(0, 3020), str(tmp_path), rows, records, [])
+    assert (found.records, found.median_ms, found.p99_ms) == (3, 100, 200)
+    assert (found.median_with_warm_up_ms, found.p99_with_warm_up_ms) == (100, 900)
+    assert [(one.span.start, one.warm, one.records) for one in found.slices] == [(0, False, 2), (2000, True, 2)]
+    assert found.compiled == Compiled(0, 0, 2, {}, 0)
+    goals, slices = render(found)
+    assert (goals.row_count, slices.row_count) == (6, 2)
 
 
 def test_a_publication_lasts_from_the_commit_of_its_batch_to_its_version_of_the_table(tmp_path: Path) -> None:

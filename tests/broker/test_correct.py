@@ -13,7 +13,7 @@ from pipeline.settings import Settings
 from tests.conservation import assert_conserved
 from tests.crash.store_faults import Refusal, refusing
 from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.topic_writer import event, send
 from tests.warehouse import milliseconds, rows
 
@@ -38,9 +38,7 @@ def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Ite
         [event("bob", 90_000)],
     ]
     with open_service(settings, now=Clock()) as service:
-        for step in steps:
-            send(broker.bootstrap_servers, topic, step)
-            service.drain()
+        take(service, broker, topic, steps)
     yield settings
     assert_conserved(Path(settings.warehouse))
 

@@ -13,8 +13,8 @@ from pipeline.settings import Settings
 from pipeline.tables.engines import Engine
 from tests.kafka_cluster import Cluster
 from tests.live_views import READERS, by_delta_rs, cells
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import event, send
+from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.topic_writer import event
 
 EVERY_READER = pytest.mark.parametrize("reader", READERS)
 REPORTS: dict[str, dict[str, Any]] = {
@@ -39,9 +39,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Setti
         [event("ann", 13_000)],
     ]
     with open_service(settings, now=Clock()) as service:
-        for step in steps:
-            send(broker.bootstrap_servers, topic, step)
-            service.drain()
+        take(service, broker, topic, steps)
     apply_corrections(settings, Chosen())
     return settings
 

@@ -11,8 +11,8 @@ from pipeline.settings import Settings
 from pipeline.tables import levels
 from tests.kafka_cluster import Cluster
 from tests.live_views import READERS, cells
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import Raw, event, send
+from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.topic_writer import Raw, event
 
 MINUTE = 60_000
 MIDNIGHT = 1_711_839_600_000  # in Berlin, 2024-03-31, a day of 23 hours
@@ -50,9 +50,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request:
     with pytest.MonkeyPatch.context() as patch, open_service(settings, now=Clock()) as service:
         patch.setattr(upkeep, "_EVERY_BATCHES", request.param)
         patch.setattr(levels, "_MANY", 2)
-        for step in steps:
-            send(broker.bootstrap_servers, topic, step)
-            service.drain()
+        take(service, broker, topic, steps)
     apply_corrections(settings, Chosen())
     return settings
 

@@ -15,7 +15,7 @@ from pipeline.settings import Settings
 from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.topic_writer import Raw, event, send
 from tests.warehouse import milliseconds, rows
 
@@ -53,9 +53,7 @@ def settings(
     clock = Clock()
     for half in (steps[:2], steps[2:]):
         with open_service(settings, now=clock) as service:
-            for step in half:
-                send(broker.bootstrap_servers, topic, step)
-                service.drain()
+            take(service, broker, topic, half)
     yield settings
     assert_conserved(Path(settings.warehouse))
 

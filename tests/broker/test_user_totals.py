@@ -12,8 +12,8 @@ from pipeline.app import open_service
 from pipeline.tables import levels
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import event, send
+from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.topic_writer import event
 from tests.warehouse import milliseconds, rows, user_totals
 
 TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
@@ -60,9 +60,7 @@ def test_totals_are_those_of_all_counted_events(
     )
     for half in (steps[:4], steps[4:]):
         with open_service(settings, now=Clock()) as service:
-            for step in half:
-                send(broker.bootstrap_servers, topic, [event(*one) for one in step])
-                service.drain()
+            take(service, broker, topic, [[event(*one) for one in step] for step in half])
     dead = {(row["user_id"], row["event_time"]) for row in rows(tmp_path, "dead_letters")}
     counted = [one for step in steps for one in step if one[:2] not in dead]
     found = user_totals(tmp_path)
@@ -87,9 +85,7 @@ def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_g
     )
     for life in [[step] for step in steps] if restart else [steps]:
         with open_service(settings, now=Clock()) as service:
-            for step in life:
-                send(broker.bootstrap_servers, topic, step)
-                service.drain()
+            take(service, broker, topic, life)
     (row,) = rows(tmp_path, "user_totals")
     assert (milliseconds(row["last_seen"]), row["page_views"]) == (25_000, 3)
     assert_conserved(tmp_path)

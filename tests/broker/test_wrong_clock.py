@@ -11,7 +11,7 @@ from pipeline.late import Chosen, apply_corrections
 from pipeline.settings import Settings
 from tests.conservation import assert_conserved
 from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.topic_writer import event, send
 from tests.warehouse import latest_batch, page_views, rows
 
@@ -46,9 +46,12 @@ def test_a_future_letter_from_before_the_first_watermark_can_be_corrected(
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_with(broker, topic, tmp_path, max_future_skew="1s")
     with open_service(settings, now=Clock()) as service:
-        for events in [[event("ann", 15_000, timestamp_ms=1_000)], [event("bob", 11_000)], [event("bob", 90_000)]]:
-            send(broker.bootstrap_servers, topic, events)
-            service.drain()
+        take(
+            service,
+            broker,
+            topic,
+            [[event("ann", 15_000, timestamp_ms=1_000)], [event("bob", 11_000)], [event("bob", 90_000)]],
+        )
     rows_added = apply_corrections(settings, Chosen(reasons=("future",)))
     assert {row["report"] for row in rows_added} == {"page_views", "page_traffic", "site_traffic"}
     assert page_views(tmp_path)["ann", 10_000, 20_000] == (1, 0, 1)
@@ -61,13 +64,16 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
     start = (wall_clock() // WINDOW_MS - 10) * WINDOW_MS
     settings = settings_with(broker, topic, tmp_path)
     with open_service(settings) as service:
-        for events in [
-            [event("ann", start), event("ann", start + WINDOW_MS)],
-            [event("eve", start + YEAR_MS)],
-            [event("ann", start + 2 * WINDOW_MS)],
-        ]:
-            send(broker.bootstrap_servers, topic, events)
-            service.drain()
+        take(
+            service,
+            broker,
+            topic,
+            [
+                [event("ann", start), event("ann", start + WINDOW_MS)],
+                [event("eve", start + YEAR_MS)],
+                [event("ann", start + 2 * WINDOW_MS)],
+            ],
+        )
     assert latest_batch(tmp_path)[0]["watermark"] == start + YEAR_MS
     command = ["reset-watermark", "--warehouse", str(tmp_path), "--reason", "eve's clock"]
     assert main(command) == 0

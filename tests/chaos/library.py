@@ -8,6 +8,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from pipeline.jars import cache as jars_cache
 
 SOURCES = [Path(__file__).with_name(name) for name in ("faults.c", "rules.c", "rules.h")]
@@ -19,6 +21,9 @@ def why_not() -> str | None:
     if sys.platform != "linux":
         return "faults are injected with LD_PRELOAD, which only Linux has"
     return None if shutil.which("cc") else "there is no C compiler (cc) on PATH"
+
+
+NEEDS_FAULTS = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 @cache

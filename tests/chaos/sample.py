@@ -3,9 +3,12 @@
 Several are played one after the other on one stream: a life of the service costs more than all that is done to it.
 """
 
+from pathlib import Path
+
 from tests.chaos.faults import FAULTS
-from tests.chaos.play import Play, Strike
+from tests.chaos.play import Play, Strike, perform
 from tests.chaos.points import POINTS
+from tests.kafka_cluster import Cluster
 
 SHORT_MINUTE_S = 5
 _CELLS = {
@@ -39,3 +42,9 @@ def sample(*names: str) -> dict[str, Play]:
         for name, cells in _CELLS.items()
         if not names or name in names
     }
+
+
+def assert_played_well(play: Play, broker: Cluster, folder: Path) -> None:
+    """The service goes on after all that the play does to it, and its tables tell the truth."""
+    outcome = perform(play, broker, folder)
+    assert outcome.error is None, f"{outcome.error}\n{(folder / 'error.txt').read_text()}"

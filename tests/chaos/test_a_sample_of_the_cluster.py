@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.faults import FAULTS
-from tests.chaos.library import why_not
-from tests.chaos.play import Play, perform
+from tests.chaos.library import NEEDS_FAULTS
+from tests.chaos.play import Play
 from tests.chaos.points import POINTS
-from tests.chaos.sample import sample
+from tests.chaos.sample import assert_played_well, sample
 from tests.kafka_cluster import Cluster
 
 HERE = sample("a_broker_that_comes_and_goes", "executors")
-NO_FAULTS = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 def test_every_point_and_every_fault_is_in_the_sample() -> None:
@@ -21,9 +20,8 @@ def test_every_point_and_every_fault_is_in_the_sample() -> None:
     assert {strike.fault.name for strike in strikes} == {fault.name for fault in FAULTS}
 
 
-@NO_FAULTS
+@NEEDS_FAULTS
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("play", HERE.values(), ids=HERE)
 def test_the_service_goes_on_and_the_tables_tell_the_truth(broker: Cluster, tmp_path: Path, play: Play) -> None:
-    outcome = perform(play, broker, tmp_path / "play")
-    assert outcome.error is None, f"{outcome.error}\n{(tmp_path / 'play' / 'error.txt').read_text()}"
+    assert_played_well(play, broker, tmp_path / "play")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.chaos.library import why_not
+from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.processes import Process
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
+pytestmark = [pytest.mark.slow, NEEDS_FAULTS]
 
 PATIENCE_S = 60
 # Each way in which the pipeline commits, after an append that nothing disturbs.

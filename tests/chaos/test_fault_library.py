@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from tests.chaos.library import why_not
+from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.processes import Process
 from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
+pytestmark = [pytest.mark.slow, NEEDS_FAULTS]
 
 PATIENCE_S = 60
 LOG_ENTRY = "table/_delta_log/*.json"

@@ -4,8 +4,8 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,41 +21,10 @@ from pipeline.settings import Settings
 from pipeline.status import print_status, read_status
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table, result_of
-from pipeline.time.batch import EPOCH, LedgerRow
+from pipeline.time.batch import EPOCH
+from tests.ledger_rows import NOON, NOON_MS, commit, ledger_row
 
-NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NOON_MS = int(NOON.timestamp() * 1000)
 MINUTE = timedelta(minutes=1)
-
-
-def row(batch: int, partition: int, records: int, committed_at: int) -> LedgerRow:
-    """A row that begins at offset 0 and whose records were all counted."""
-    return LedgerRow(
-        batch=batch,
-        epoch=batch // EPOCH,
-        topic="clicks",
-        partition=partition,
-        from_offset=0,
-        to_offset=records,
-        records=records,
-        counted=records,
-        partly_late=0,
-        too_late=0,
-        future=0,
-        malformed=0,
-        gap=0,
-        lost=0,
-        max_event_time=None,
-        watermark_before=None,
-        watermark=None,
-        committed_at=committed_at,
-        opening=None if batch % EPOCH else Opening(Settings().policy(), {}).to_text(),
-    )
-
-
-def commit(warehouse: str, *rows: LedgerRow) -> None:
-    data = pa.Table.from_pylist([asdict(it) for it in rows], schema=LEDGER.schema)
-    write_deltalake(open_table(LEDGER, warehouse), data, mode="append")
 
 
 def publish(warehouse: str, start: datetime, users: int, late: int = 0) -> None:
@@ -80,16 +49,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Two epochs on two partitions: 30 records in a life before, then 40 and 20 in batches two seconds apart."""
     path, watermark = str(tmp_path_factory.mktemp("made")), NOON_MS - 61_000
     old, new = EPOCH + 1, 2 * EPOCH
-    first = replace(row(old, 0, 30, NOON_MS - 90_000), counted=25, malformed=5)
-    second = replace(row(new + 1, 1, 40, NOON_MS - 3000), counted=36, too_late=3, future=1)
-    third = row(new + 2, 1, 20, NOON_MS - 1000)
-    commit(path, first, row(old, 1, 0, NOON_MS - 90_000))
-    commit(path, row(new, 0, 0, NOON_MS - 5000), row(new, 1, 0, NOON_MS - 5000))
+    first = replace(ledger_row(old, 0, 30, NOON_MS - 90_000), counted=25, malformed=5)
+    second = replace(ledger_row(new + 1, 1, 40, NOON_MS - 3000), counted=36, too_late=3, future=1)
+    third = ledger_row(new + 2, 1, 20, NOON_MS - 1000)
+    commit(path, first, ledger_row(old, 1, 0, NOON_MS - 90_000))
+    commit(path, ledger_row(new, 0, 0, NOON_MS - 5000), ledger_row(new, 1, 0, NOON_MS - 5000))
     commit(path, second)
     commit(
         path,
         replace(third, from_offset=40, to_offset=60, max_event_time=NOON_MS - 2000, watermark=watermark),
-        replace(row(new + 2, 0, 0, NOON_MS - 1000), from_offset=1030, to_offset=1030, watermark=watermark),
+        replace(ledger_row(new + 2, 0, 0, NOON_MS - 1000), from_offset=1030, to_offset=1030, watermark=watermark),
     )
     return path
 
@@ -115,7 +84,7 @@ def test_the_rate_is_that_of_the_last_batches_of_this_epoch(warehouse: str) -> N
 
 
 def test_the_rate_is_over_the_last_ten_batches_and_counts_what_came_between_them(tmp_path: Path) -> None:
-    commit(str(tmp_path), *(row(EPOCH + n, 0, 100 if n else 1_000_000, NOON_MS + n * 1000) for n in range(15)))
+    commit(str(tmp_path), *(ledger_row(EPOCH + n, 0, 100 if n else 1_000_000, NOON_MS + n * 1000) for n in range(15)))
     assert read_status(str(tmp_path)).records_per_second == 100
 
 
@@ -141,7 +110,7 @@ def test_a_report_shows_what_it_has_and_what_can_be_added_up(tmp_path: Path) -> 
     reports = {"landings": landings, "site": {"measures": measures[:1]}}
     told: dict[str, Any] = {"reports": reports, "totals": {"gap": "1m"}}
     policy = Settings(**told).policy()
-    commit(str(tmp_path), replace(row(EPOCH, 0, 0, NOON_MS), opening=Opening(policy, {}).to_text()))
+    commit(str(tmp_path), replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=Opening(policy, {}).to_text()))
     times = {"window_start": [NOON] * 2, "window_end": [NOON + MINUTE] * 2}
     counts = {"unique_users": [3, 4], "users_sketch": [b""] * 2, "sessions_begun": [1, 2], "late_events": [0, 1]}
     for report in policy.reports[:2]:
@@ -161,7 +130,7 @@ def test_tables_that_do_not_exist_yet_count_as_empty(tmp_path: Path) -> None:
     open_table(LEDGER, str(tmp_path))
     assert read_status(str(tmp_path)) == Status(str(tmp_path))
     open_table(PAGE_VIEWS, str(tmp_path))
-    commit(str(tmp_path), row(EPOCH, 0, 0, NOON_MS))
+    commit(str(tmp_path), ledger_row(EPOCH, 0, 0, NOON_MS))
     status = read_status(str(tmp_path))
     assert (status.epoch, status.batch, status.windows, status.records_per_second) == (1, 0, (), None)
 

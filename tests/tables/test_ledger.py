@@ -10,13 +10,13 @@ from pipeline.settings import Settings
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, Reset
 from pipeline.time.batch import EPOCH, LedgerRow
-from tests.observe.test_status import row
+from tests.ledger_rows import ledger_row
 
 OPENING = Opening(Settings().policy(), {})
 
 
 def opening_row(epoch: int, **told: object) -> LedgerRow:
-    return replace(row(epoch * EPOCH, 0, 0, 0), opening=OPENING.to_text(), **told)  # type: ignore[arg-type]
+    return replace(ledger_row(epoch * EPOCH, 0, 0, 0), opening=OPENING.to_text(), **told)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def ledger(tmp_path: Path) -> Ledger:
     """One partition, read up to offset 10, with the watermark at 5000."""
     ledger = Ledger(str(tmp_path))
     assert ledger.commit_next([opening_row(1)])
-    ledger.commit([replace(row(EPOCH + 1, 0, 10, 0), watermark=5000)])
+    ledger.commit([replace(ledger_row(EPOCH + 1, 0, 10, 0), watermark=5000)])
     return ledger
 
 
 def next_row(**told: object) -> LedgerRow:
     after = {"from_offset": 10, "to_offset": 10, "watermark_before": 5000, "watermark": 5000}
-    return replace(row(EPOCH + 2, 0, 0, 0), **{**after, **told})  # type: ignore[arg-type]
+    return replace(ledger_row(EPOCH + 2, 0, 0, 0), **{**after, **told})  # type: ignore[arg-type]
 
 
 def test_a_ledger_that_is_only_looked_at_leaves_no_trace(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.time.user_totals import UserTotals
 from tests.verify.site import POLICY, REPORTS, TIMED, Event, Site
 
 Copy = Callable[[str], Path]
@@ -14,16 +15,19 @@ Copy = Callable[[str], Path]
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """Of one report, made when first asked for: three windows that fired, two of them closed, and one that waits."""
+    """Of one report, or of totals beside one, made when first asked for.
+
+    Three windows have fired, two of them are closed, and one waits.
+    """
     made: dict[str, Path] = {}
 
     def make(name: str) -> Path:
         if name not in made:
             made[name] = tmp_path_factory.mktemp(name)
-            report = next(report for report in (*REPORTS, *TIMED) if report.name == name)
-            # Totals take what another report takes.
-            others = REPORTS[:1] if name == "user_totals" else ()
-            play(Site(made[name], replace(POLICY, reports=(*others, report))).open())
+            # Totals take what a report takes.
+            totals = POLICY.totals if name == UserTotals.name else None
+            reports = REPORTS[:1] if totals else tuple(report for report in (*REPORTS, *TIMED) if report.name == name)
+            play(Site(made[name], replace(POLICY, reports=reports, totals=totals)).open())
         return made[name]
 
     return make

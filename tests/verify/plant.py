@@ -8,23 +8,33 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
+from pipeline.time.batch import EPOCH
 from pipeline.verify.laws import LAWS, look_into, verify
 from pipeline.verify.tables import read
 from tests.verify.site import MINUTE, NOON
 
 OF_LEDGER, OF_DEAD_LETTERS, OF_RESULTS = slice(0, 3), slice(3, 4), slice(4, 7)
+BOUND = "panes and corrections have"
+E = EPOCH
 Row = dict[str, Any]
 Rows = list[Row]
+Break = tuple[str, str, Callable[[Rows], Rows], str]
+"""The report of a warehouse, one of its tables, how that is broken, and the sentence that tells it."""
 
 
 def at(minute: float) -> datetime:
-    """A time after noon, as results have it."""
+    """A time after noon as a timestamp, which results have."""
     return datetime.fromtimestamp((NOON + minute * MINUTE) / 1000, UTC)
 
 
 def ms(minute: float) -> int:
-    """The same in milliseconds."""
+    """A time after noon in milliseconds since the epoch."""
     return NOON + round(minute * MINUTE)
+
+
+def of_panes(report: str, **told: Any) -> Row:
+    """Which rows of `panes`: those of a report that tell so."""
+    return {"report": report, **told}
 
 
 def alter(warehouse: Path, name: str, how: Callable[[Rows], Rows]) -> None:
@@ -36,7 +46,7 @@ def alter(warehouse: Path, name: str, how: Callable[[Rows], Rows]) -> None:
 
 
 def change(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
-    """Some rows tell something else."""
+    """Has some rows tell something else."""
 
     def changed(rows: Rows) -> Rows:
         assert any(_is(row, where) for row in rows), rows
@@ -46,7 +56,7 @@ def change(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
 
 
 def drop(**where: Any) -> Callable[[Rows], Rows]:
-    """Some rows are gone."""
+    """Drops some rows."""
 
     def dropped(rows: Rows) -> Rows:
         assert any(_is(row, where) for row in rows), rows
@@ -56,7 +66,7 @@ def drop(**where: Any) -> Callable[[Rows], Rows]:
 
 
 def add(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
-    """A row is there again, with something else."""
+    """Adds a row again, which then tells something else."""
 
     def added(rows: Rows) -> Rows:
         found = next((row for row in rows if _is(row, where)), None)
@@ -67,14 +77,22 @@ def add(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
 
 
 def sentences(warehouse: Path, laws: slice) -> str:
-    """Breaches of some of the laws, a line each."""
+    """Returns the breaches of some of the laws, a line each."""
     tables = read(str(warehouse))
     found = [look_into(law, tables, set()) for law in LAWS[laws]]
     return "\n".join(breach.sentence for law in found for breach in law.breaches)
 
 
+def assert_told(broken: Break, copy: Callable[[str], Path]) -> None:
+    """A breach in a result, or in its panes, is told by its sentence."""
+    report, table, how, sentence = broken
+    warehouse = copy(report)
+    alter(warehouse, table, how)
+    assert sentence in sentences(warehouse, OF_RESULTS)
+
+
 def told(warehouse: Path) -> str:
-    """What is told of a warehouse that is sound."""
+    """Returns what is told of a warehouse, which must be sound."""
     verification = verify(str(warehouse))
     assert not verification.breaches
     return "\n".join(sentence for law in verification.laws for sentence in law.told)

@@ -1,7 +1,7 @@
 """A warehouse as a service leaves it, made without Spark: panes by hand, all else by the service's own code."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,6 +71,7 @@ POLICY: Final = Policy(
     reports=REPORTS,
     totals=UserTotals(5 * MINUTE, 10 * MINUTE),
 )
+PAGE_VIEWS_ALONE: Final = replace(POLICY, reports=REPORTS[:1], totals=None)
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,11 @@
 """Breaches in sessions, count windows and totals, and in their panes, are found, each by its sentence."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from tests.verify.conftest import Copy
-from tests.verify.plant import OF_RESULTS, Rows, add, alter, at, change, drop, sentences
+from tests.verify.plant import BOUND, Break, E, add, assert_told, at, change, drop, of_panes
 
 pytestmark = pytest.mark.slow
-
-E = 10**9
-BOUND = "panes and corrections have"
-Break = tuple[str, str, Callable[[Rows], Rows], str]
-
-
-def panes(report: str, **told: Any) -> dict[str, Any]:
-    return {"report": report, **told}
 
 
 BREAKS: dict[str, Break] = {
@@ -50,7 +39,7 @@ BREAKS: dict[str, Break] = {
     "a session's events are gone": (
         "sessions",
         "panes",
-        drop(**panes("sessions", batch=E + 5)),
+        drop(**of_panes("sessions", batch=E + 5)),
         "sessions: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10",
     ),
     # Counts.
@@ -75,7 +64,7 @@ BREAKS: dict[str, Break] = {
     "an event that waits for its window is gone": (
         "pairs",
         "panes",
-        drop(**panes("pairs", batch=E + 3)),
+        drop(**of_panes("pairs", batch=E + 3)),
         "pairs: there are 10 events (10 shown, 0 of them corrected, and 0 in panes), but the ledger has 11",
     ),
     # Totals.
@@ -121,7 +110,7 @@ BREAKS: dict[str, Break] = {
     "a user's panes are gone": (
         "user_totals",
         "panes",
-        drop(**panes("user_totals", batch=E + 5)),
+        drop(**of_panes("user_totals", batch=E + 5)),
         "user_totals: there are 9 events (9 in panes), but the ledger has 10",
     ),
 }
@@ -129,9 +118,4 @@ BREAKS: dict[str, Break] = {
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_breach_is_told(name: str, copy: Copy) -> None:
-    report, table, how, sentence = BREAKS[name]
-    warehouse = copy(report)
-    alter(warehouse, table, how)
-    found = sentences(warehouse, OF_RESULTS)
-    assert found
-    assert sentence in found
+    assert_told(BREAKS[name], copy)

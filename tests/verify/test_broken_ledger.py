@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,10 @@ import pytest
 
 from pipeline.verify.laws import verify
 from tests.verify.conftest import Copy, play
-from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, Rows, add, alter, change, drop, ms, sentences, told
-from tests.verify.site import NOON, POLICY, REPORTS, Site
+from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, Rows, add, alter, change, drop, ms, sentences, told
+from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
 
 pytestmark = pytest.mark.slow
-
-E = 10**9
 
 
 def batch(number: int) -> dict[str, Any]:
@@ -165,7 +162,7 @@ def test_many_breaches_are_counted_and_a_few_told(copy: Copy) -> None:
 
 
 def test_an_epoch_may_begin_anew_at_a_watermark_that_it_tells(tmp_path: Path) -> None:
-    site = play(Site(tmp_path, replace(POLICY, reports=REPORTS[:1])).open()).open()
+    site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open()).open()
 
     def reset(rows: Rows) -> Rows:
         opening = next(row for row in rows if row["batch"] == 2 * E)

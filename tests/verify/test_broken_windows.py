@@ -1,29 +1,19 @@
 """Breaches in windows whose ends the clock tells, and in their panes, are found, each by its sentence."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from tests.verify.conftest import Copy
-from tests.verify.plant import OF_RESULTS, Rows, add, alter, at, change, drop, ms, sentences
+from tests.verify.plant import BOUND, Break, E, add, assert_told, at, change, drop, ms, of_panes
 
 pytestmark = pytest.mark.slow
 
-E = 10**9
 FIRST = {"window_start": at(0)}
 FIRST_ANN = FIRST | {"user_id": "ann"}
 LANDED = FIRST | {"page_url": "/"}
 TEN = "window [2024-05-01T12:00:00Z, 2024-05-01T12:10:00Z)"
-BOUND = "panes and corrections have"
 ODD_HOUR = {"window_start": at(-60), "window_end": at(-10), "page_views": 1, "clicks": 0, "late_events": 0} | {
     "published_batch": E + 1
 }
-Break = tuple[str, str, Callable[[Rows], Rows], str]
-
-
-def panes(report: str, **told: Any) -> dict[str, Any]:
-    return {"report": report, **told}
 
 
 BREAKS: dict[str, Break] = {
@@ -61,13 +51,13 @@ BREAKS: dict[str, Break] = {
     "a window lost some panes": (
         "page_views",
         "panes",
-        drop(**panes("page_views", user_id="ann", pane_start=ms(0))),
+        drop(**of_panes("page_views", user_id="ann", pane_start=ms(0))),
         f"page_views: {TEN} of user_id 'ann' shows 2 page_views, 1 clicks, 0 late_events, but its {BOUND} 0 of it",
     ),
     "a window lost all panes and is not closed": (
         "page_views",
         "panes",
-        drop(**panes("page_views", pane_start=ms(20))),
+        drop(**of_panes("page_views", pane_start=ms(20))),
         (
             "page_views: window [2024-05-01T12:20:00Z, 2024-05-01T12:30:00Z) shows 1 rows and has 0 panes, though only "
             "windows that end at 2024-05-01T12:27:00Z or before have closed"
@@ -76,7 +66,7 @@ BREAKS: dict[str, Break] = {
     "a pane is void": (
         "page_views",
         "panes",
-        change(panes("page_views", batch=E + 3), batch=E + 9),
+        change(of_panes("page_views", batch=E + 3), batch=E + 9),
         (
             f"page_views: {TEN} of user_id 'bob' shows 2 page_views, but its {BOUND} 1 and 1 late_events, but its "
             f"{BOUND} 0"
@@ -85,7 +75,7 @@ BREAKS: dict[str, Break] = {
     "a pane came when its window had closed": (
         "page_views",
         "panes",
-        change(panes("page_views", batch=E + 3), closed_until=ms(10)),
+        change(of_panes("page_views", batch=E + 3), closed_until=ms(10)),
         f"page_views: {TEN} of user_id 'bob' shows 2 page_views, but its {BOUND} 1",
     ),
     "a row is there twice": (
@@ -136,7 +126,7 @@ BREAKS: dict[str, Break] = {
     "an event that waits is gone": (
         "page_views",
         "panes",
-        drop(**panes("page_views", batch=E + 5)),
+        drop(**of_panes("page_views", batch=E + 5)),
         (
             "page_views: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10 that "
             "were counted since epoch 1, of which 0 came too late for this report"
@@ -145,7 +135,7 @@ BREAKS: dict[str, Break] = {
     "an event waits twice": (
         "page_views",
         "panes",
-        add(panes("page_views", batch=E + 5)),
+        add(of_panes("page_views", batch=E + 5)),
         "page_views: there are 11 events (8 shown, 0 of them corrected, and 3 in panes), but the ledger has 10",
     ),
     # Windows that overlap, follow the calendar, or count users.
@@ -170,7 +160,7 @@ BREAKS: dict[str, Break] = {
     "the events of a day are fewer than counted": (
         "days",
         "panes",
-        drop(**panes("days", batch=E + 1)),
+        drop(**of_panes("days", batch=E + 1)),
         "days: there are 7 events (0 shown, 0 of them corrected, and 7 in panes), but the ledger has 11",
     ),
     "more users are shown than there are": (
@@ -226,9 +216,4 @@ BREAKS: dict[str, Break] = {
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_breach_is_told(name: str, copy: Copy) -> None:
-    report, table, how, sentence = BREAKS[name]
-    warehouse = copy(report)
-    alter(warehouse, table, how)
-    found = sentences(warehouse, OF_RESULTS)
-    assert found
-    assert sentence in found
+    assert_told(BREAKS[name], copy)

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from pipeline.verify import tables
 from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, sentences, told
-from tests.verify.site import POLICY, Event, Site, busy
+from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def test_a_publication_that_comes_while_it_is_read_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ledger is read, then a service commits and publishes a batch, and then the other tables are read."""
-    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
+    site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     opened, late = tables._open, iter([lambda: site.batch(Event(60), Event(33))])
 
     def open_late(*told: object) -> object:
@@ -82,15 +82,15 @@ def test_a_publication_that_comes_while_it_is_read_is_waited_for(
 
 
 def test_a_report_that_is_no_longer_configured_is_told(tmp_path: Path) -> None:
-    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:2])).open())
-    site.policy = replace(POLICY, reports=POLICY.reports[:1])
+    site = play(Site(tmp_path, replace(PAGE_VIEWS_ALONE, reports=REPORTS[:2])).open())
+    site.policy = PAGE_VIEWS_ALONE
     site.open()
     assert "pages is no longer configured: what it had open is gone" in told(tmp_path)
 
 
 def test_a_report_that_is_new_has_what_came_since(tmp_path: Path) -> None:
-    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
-    site.policy = replace(POLICY, reports=(*POLICY.reports[:1], POLICY.reports[3]))
+    site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
+    site.policy = replace(PAGE_VIEWS_ALONE, reports=(REPORTS[0], REPORTS[3]))
     site.open().batch(Event(50), Event(44, "bob"))
     told(tmp_path)
     alter(tmp_path, "panes", add({"report": "sessions"}))
@@ -98,13 +98,13 @@ def test_a_report_that_is_new_has_what_came_since(tmp_path: Path) -> None:
 
 
 def test_closed_windows_may_have_lost_their_panes(tmp_path: Path) -> None:
-    play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
+    play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     alter(tmp_path, "panes", lambda rows: [row for row in rows if row["pane_start"] >= ms(20)])
     assert told(tmp_path) == ""
 
 
 def test_a_correction_of_no_dead_letter_and_one_that_is_there_twice(tmp_path: Path) -> None:
-    site = play(Site(tmp_path, replace(POLICY, reports=POLICY.reports[:1])).open())
+    site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     site.correct()
     alter(tmp_path, "corrections", lambda rows: [*rows, *rows, rows[0] | {"offset": 3}])
     found = sentences(tmp_path, OF_RESULTS)
@@ -113,7 +113,7 @@ def test_a_correction_of_no_dead_letter_and_one_that_is_there_twice(tmp_path: Pa
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:
-    play(Site(tmp_path / "one", replace(POLICY, reports=POLICY.reports[:1])).open())
+    play(Site(tmp_path / "one", PAGE_VIEWS_ALONE).open())
     shutil.copytree(tmp_path / "one", tmp_path / "other")
     told(tmp_path / "one")
     for name in ("ledger", "panes", "page_views", "dead_letters"):

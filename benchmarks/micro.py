@@ -1,0 +1,176 @@
+"""Micro measurements, each of one cost that could grow: of a batch, and of publishing a day's window or sessions.
+
+`growth` goes through the whole service; `day` and `sessions` write panes as the service does, without Kafka and Spark.
+"""
+
+import time
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from deltalake import DeltaTable
+from rich.table import Table
+
+from benchmarks.contestants import ONE_REPORT, Contestant, Job
+from benchmarks.drain import drain_alone
+from benchmarks.report import by_number, figures_table
+from benchmarks.rows import rows_of
+from benchmarks.task import Task
+from demo.broker import Broker
+from pipeline.frames import columns as c
+from pipeline.tables.compaction import Compaction
+from pipeline.tables.kinds.registry import kind_of
+from pipeline.tables.layout import create_tables
+from pipeline.tables.publication import Publication
+from pipeline.tables.schemas import PANES, result_of
+from pipeline.tables.write import Appender
+from pipeline.time import lives
+from pipeline.time.batch import EPOCH
+from pipeline.time.due import Due
+from pipeline.time.lateness import closed_until, in_time_from
+from pipeline.time.report import Report
+from pipeline.time.strategies import Bounded
+from pipeline.time.verdicts import Policy
+from pipeline.time.windows.grid import Grid
+from pipeline.time.windows.session import Sessions, SessionState
+
+Figures = dict[int, dict[str, float]]
+"""Seconds and sizes by number of batches."""
+
+_TENTHS: Final = 10
+_DAY_MS: Final = 86_400_000
+_COMPACT_EVERY: Final = 100
+_DAY: Final = Report("page_views", Grid(_DAY_MS, _DAY_MS), 0)
+
+_FEW: Final = 10
+_BEGIN_MS: Final = 1_700_000_000_000
+_BATCH_MS: Final = 1_000
+_GAP_MS: Final = 30_000
+_BOUND_MS: Final = 5_000
+_STAY_BATCHES: Final = 60
+"""Users come, bring something in every third batch, and go after so many."""
+_LATE_ONE_IN: Final = 100
+_LATE_MS: Final = 80_000
+_VISITS: Final = Report("visits", Sessions(_GAP_MS), 60_000)
+
+
+def growth(broker: Broker, topic: str, events: int, batches: int, work: Path) -> list[float]:
+    """Returns the median seconds from commit to commit in each tenth of the batches. Raises BenchmarkError."""
+    size = max(1, events // batches)
+    task = Task(broker.bootstrap_servers, topic, events, str(work / "growth"), batch=size, drains=1)
+    seconds = drain_alone(Contestant(Job.OURS, ONE_REPORT, size), task)[0].notes["seconds_per_batch"]
+    bounds = [len(seconds) * part // _TENTHS for part in range(_TENTHS + 1)]
+    return [median(seconds[a:b]) for a, b in pairwise(bounds) if b > a]
+
+
+def growth_table(seconds: list[float], batches: int) -> Table:
+    """One row: it should be the same number from the second tenth on."""
+    title = f"Median seconds per batch, by tenth of {batches} batches"
+    return figures_table(
+        title, [f"{number}." for number in range(1, len(seconds) + 1)], [[f"{s:.3f}" for s in seconds]]
+    )
+
+
+def day(batches: int, users: int, work: Path) -> Figures:
+    """Publishes a day's window after 100 batches and after all of them; each brings `users` rows of that day."""
+    warehouse = str(work / "day")
+    found: Figures = {}
+    create_tables(warehouse, Policy(Bounded(0), 1, 0, (_DAY,)))
+    panes, compaction = Appender(PANES, warehouse), Compaction(warehouse, [kind_of(_DAY)])
+    for number in range(1, batches + 1):
+        panes.append(_day_panes(number, users), EPOCH + number)
+        if number % _COMPACT_EVERY == 0:
+            compaction(EPOCH + number, 0)
+        if number in (_COMPACT_EVERY, batches):
+            due = Due(again=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})
+            seconds = _seconds_to_publish(warehouse, _DAY, due, number)
+            table = DeltaTable(PANES.uri(warehouse))
+            found[number] = {"seconds": seconds, "files": len(table.file_uris()), "rows": _rows_in(table)}
+    return found
+
+
+def _day_panes(number: int, users: int) -> pa.Table:
+    names = pa.array([f"user-{(number * users + place) % (10 * users)}" for place in range(users)])
+    counts = {c.PAGE_VIEWS: 1, c.CLICKS: 0, c.LATE_EVENTS: 0}
+    times = {c.PANE_START: 0, c.WATERMARK: 0, c.CLOSED_UNTIL: 0}
+    same = {c.BATCH: EPOCH + number, c.REPORT: _DAY.name, **counts, **times}
+    return rows_of(PANES.schema, users, {**same, c.USER_ID: names})
+
+
+def day_table(found: Figures) -> Table:
+    """One row for each publication."""
+    heads = {"seconds": "seconds", "files": "files of panes", "rows": "rows of panes"}
+    return by_number("Publishing a window of a day", "batches so far", found, heads)
+
+
+def sessions(batches: int, rows: int, work: Path) -> Figures:
+    """Publishes after ten batches since a compaction and after `batches`, each with so many partial sessions."""
+    warehouse = str(work / "sessions")
+    found: Figures = {}
+    create_tables(warehouse, Policy(Bounded(_BOUND_MS), 1, 0, (_VISITS,)))
+    panes, state, due = Appender(PANES, warehouse), SessionState(_VISITS), Due()
+    for number in range(1, 2 * batches + 1):
+        panes.append(_session_panes(number, rows), EPOCH + number)
+        step = lives.moved(EPOCH + number, {_time(number)}, _watermark(number - 1), _watermark(number))
+        new, state = state.after_batch(step)
+        due, since = due.then(new), number - batches
+        # What is measured replaces what the batch before it has published.
+        if since in (0, _FEW - 1, _FEW, batches - 1, batches):
+            seconds, due = _seconds_to_publish(warehouse, _VISITS, due, number), Due()
+            if since in (_FEW, batches):
+                shown = _rows_in(DeltaTable(result_of(_VISITS).uri(warehouse)))
+                in_panes = _rows_in(DeltaTable(PANES.uri(warehouse)))
+                found[since] = {"seconds": seconds, "rows": in_panes, "sessions": shown}
+        if since == 0:
+            Compaction(warehouse, [kind_of(_VISITS)])(EPOCH + number, in_time_from(_VISITS, _watermark(number)))
+    return found
+
+
+def _watermark(number: int) -> int:
+    return _time(number) - _BOUND_MS
+
+
+def _time(number: int) -> int:
+    return _BEGIN_MS + number * _BATCH_MS
+
+
+def _session_panes(number: int, rows: int) -> pa.Table:
+    """A batch of partial sessions, each of a user of its own, with an event or two."""
+    chance = np.random.default_rng(number)
+    users = number * 3 * rows // _STAY_BATCHES + chance.choice(3 * rows, rows, replace=False)
+    first = _time(number) - chance.integers(0, _BOUND_MS, rows)
+    # Late enough that the session it meets may have been closed.
+    first[: rows // _LATE_ONE_IN] -= _LATE_MS
+    watermark = _watermark(number - 1)
+    times = {c.WATERMARK: watermark, c.CLOSED_UNTIL: closed_until(_VISITS, watermark)}
+    same = {c.BATCH: EPOCH + number, c.REPORT: _VISITS.name, c.CLICKS: 0, c.LATE_EVENTS: 0, **times}
+    own = {
+        c.PANE_START: pa.array(first // _GAP_MS * _GAP_MS),
+        c.FIRST_TIME: pa.array(first),
+        c.LAST_TIME: pa.array(first + chance.integers(0, _BATCH_MS, rows)),
+        c.USER_ID: pa.array([f"user-{user}" for user in users]),
+        c.PAGE_VIEWS: pa.array(chance.integers(1, 3, rows)),
+    }
+    return rows_of(PANES.schema, rows, {**same, **own})
+
+
+def sessions_table(found: Figures) -> Table:
+    """One row for each publication; the title says how many times the first the last one took."""
+    few, *_, many = (one["seconds"] for one in found.values())
+    title = f"Publishing sessions: {many / few:.1f} times as long at the end"
+    heads = {"seconds": "seconds", "rows": "rows of panes", "sessions": "sessions shown"}
+    return by_number(title, "batches since compaction", found, heads)
+
+
+def _seconds_to_publish(warehouse: str, report: Report, due: Due, number: int) -> float:
+    publication = Publication(warehouse, [kind_of(report)])
+    began = time.perf_counter()
+    publication.publish({report.name: due}, EPOCH + number)
+    return time.perf_counter() - began
+
+
+def _rows_in(table: DeltaTable) -> int:
+    return int(table.to_pyarrow_dataset().count_rows())

@@ -1,0 +1,38 @@
+"""The micro measurements, in small; and the rows they are made of."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from benchmarks import micro
+from benchmarks.rows import rows_of
+
+
+def test_a_column_is_one_value_for_all_or_an_array_and_null_where_nothing_is_told() -> None:
+    schema = pa.schema([("batch", pa.int64()), ("user", pa.string()), ("url", pa.string())])
+    rows = rows_of(schema, 2, {"batch": 7, "user": pa.array(["ann", "bob"])})
+    assert rows.to_pylist() == [{"batch": 7, "user": "ann", "url": None}, {"batch": 7, "user": "bob", "url": None}]
+    with pytest.raises(ValueError, match="no columns \\['usr'\\]"):
+        rows_of(schema, 2, {"usr": "ann"})
+
+
+@pytest.mark.slow
+def test_a_day_is_published_after_its_first_compaction_and_at_the_end(tmp_path: Path) -> None:
+    found = micro.day(batches=102, users=3, work=tmp_path)
+    # Ten times as many users as rows of a batch: merged they are thirty, and then come the rows of two batches.
+    assert {number: (one["files"], one["rows"]) for number, one in found.items()} == {100: (1, 30), 102: (3, 36)}
+    assert all(one["seconds"] > 0 for one in found.values())
+    assert micro.day_table(found).row_count == 2
+
+
+@pytest.mark.slow
+def test_sessions_are_published_after_ten_batches_and_after_all_since_a_compaction(tmp_path: Path) -> None:
+    found = micro.sessions(batches=11, rows=100, work=tmp_path)
+    assert {number: one["rows"] for number, one in found.items()} == {10: 2_100, 11: 2_200}
+    assert all(one["sessions"] > 0 for one in found.values())
+    assert micro.sessions_table(found).row_count == 2
+
+
+def test_the_table_of_growth_has_a_column_for_each_tenth() -> None:
+    assert len(micro.growth_table([0.5] * 10, 600).columns) == 10
