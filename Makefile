@@ -73,8 +73,8 @@ $(JAVA): $(SYNCED)
 
 # Made once, in a minute; each of the JVMs that tests start comes up in two thirds of the time.
 $(CLASSES): $(JARS) $(JAVA)
-	-@$(RUN) tests.load_classes 2>/dev/null
+	-@$(RUN) tests.support.load_classes 2>/dev/null
 
 $(JARS): $(SYNCED) jars.lock
-	$(RUN) pipeline.jars
+	$(RUN) pipeline.runtime.jars
 	@touch $@

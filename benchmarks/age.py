@@ -15,12 +15,12 @@ from rich.table import Table
 
 from benchmarks.report import by_number
 from benchmarks.rows import rows_of
-from pipeline.settings import Settings
+from pipeline.event_time.batch import EPOCH
+from pipeline.settings.model import Settings
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER, open_table
 from pipeline.tables.swap import swap
-from pipeline.time.batch import EPOCH
 
 _FILE_BATCHES: Final = 100_000
 _OPEN_MS: Final = 3_600_000

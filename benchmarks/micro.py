@@ -20,22 +20,22 @@ from benchmarks.report import by_number, figures_table
 from benchmarks.rows import rows_of
 from benchmarks.task import Task
 from demo.broker import Broker
-from pipeline.frames import columns as c
-from pipeline.tables.compaction import Compaction
-from pipeline.tables.kinds.registry import kind_of
+from pipeline import columns as c
+from pipeline.event_time import window_states
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.due import Due
+from pipeline.event_time.lateness import closed_until, in_time_from
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions, SessionState
 from pipeline.tables.layout import create_tables
-from pipeline.tables.publication import Publication
+from pipeline.tables.results.compaction import Compaction
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kind_of
 from pipeline.tables.schemas import PANES, result_of
 from pipeline.tables.write import Appender
-from pipeline.time import lives
-from pipeline.time.batch import EPOCH
-from pipeline.time.due import Due
-from pipeline.time.lateness import closed_until, in_time_from
-from pipeline.time.report import Report
-from pipeline.time.strategies import Bounded
-from pipeline.time.verdicts import Policy
-from pipeline.time.windows.grid import Grid
-from pipeline.time.windows.session import Sessions, SessionState
 
 Figures = dict[int, dict[str, float]]
 """Seconds and sizes by number of batches."""
@@ -114,7 +114,7 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
     panes, state, due = Appender(PANES, warehouse), SessionState(_VISITS), Due()
     for number in range(1, 2 * batches + 1):
         panes.append(_session_panes(number, rows), EPOCH + number)
-        step = lives.moved(EPOCH + number, {_time(number)}, _watermark(number - 1), _watermark(number))
+        step = window_states.moved(EPOCH + number, {_time(number)}, _watermark(number - 1), _watermark(number))
         new, state = state.after_batch(step)
         due, since = due.then(new), number - batches
         # What is measured replaces what the batch before it has published.

@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from benchmarks.errors import BenchmarkError
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.policy import Verdict
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS
-from pipeline.time.batch import EPOCH
-from pipeline.time.verdicts import Verdict
 
 _REJECTED = [verdict.value for verdict in Verdict if verdict is not Verdict.COUNTED]
 

@@ -13,11 +13,11 @@ from rich.live import Live
 from demo.broker import Broker
 from demo.check import as_table, check
 from demo.children import Child, child, free_port
+from pipeline.commands.status.status import read_status
+from pipeline.commands.status.view import Status, render
+from pipeline.commands.verify.laws import verify
+from pipeline.commands.verify.render import show
 from pipeline.errors import SetUpError, TidemarkError
-from pipeline.observe.view import Status, render
-from pipeline.status import read_status
-from pipeline.verify.laws import verify
-from pipeline.verify.render import show
 from producers.truth import Truth
 
 TOPIC: Final = "events"

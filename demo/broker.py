@@ -22,8 +22,8 @@ from demo.broker_properties import write_properties
 from demo.tether import tethered
 from demo.topics import admin, answers, create_topic
 from pipeline.errors import SetUpError
-from pipeline.jars import broker_jars
-from pipeline.java import find_java
+from pipeline.runtime.jars import broker_jars
+from pipeline.runtime.java import find_java
 
 HOST = "127.0.0.1"
 READY_S = 60.0

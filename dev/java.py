@@ -14,7 +14,7 @@ import jdk
 
 from dev.environment import ROOT, find_uv, uv_environment
 from pipeline.errors import SetUpError
-from pipeline.java import SUPPORTED, USER_JDKS, find_java
+from pipeline.runtime.java import SUPPORTED, USER_JDKS, find_java
 
 PACKAGES = {
     "apt-get": "openjdk-{}-jre-headless",

@@ -1,7 +1,7 @@
 """Write jars.lock: `python -m dev.lock_jars` after changing a version below.
 
 Needs Maven, which nothing else here does: it works out what the broker depends on and checks each file against its
-published checksum. Reading the lock is `pipeline.jars`.
+published checksum. Reading the lock is `pipeline.runtime.jars`.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ SPARK = (
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3")
 
 HEADER = """\
-# Every jar that Tidemark fetches, with its SHA-256. Written by `python -m dev.lock_jars`, read by `pipeline.jars`.
+# Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
 # spark: on the class path of driver and executors. broker: the Kafka broker of the demo and the tests.
 """
 POM = """\

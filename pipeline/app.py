@@ -8,25 +8,25 @@ from deltalake import DeltaTable
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
-from pipeline.durations import milliseconds
 from pipeline.errors import SetUpError, Unreachable
-from pipeline.frames.fold import Fold, Known
+from pipeline.event_time.policy import Policy
+from pipeline.fold.fold import Fold, Known
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
-from pipeline.observe.exporter import Exporter
-from pipeline.observe.observer import Observer
-from pipeline.parts import Clock, Parts
-from pipeline.publish import publish_due
-from pipeline.publisher import Publisher
-from pipeline.running import RunningService
-from pipeline.service import Service
-from pipeline.session import spark_session
-from pipeline.settings import Settings
-from pipeline.start import Tenure, open_epoch
+from pipeline.metrics.exporter import Exporter
+from pipeline.metrics.observer import Observer
+from pipeline.runtime.session import spark_session
+from pipeline.service.batch_loop import Service
+from pipeline.service.publish import publish_due
+from pipeline.service.publisher import Publisher
+from pipeline.service.recovery import Tenure, open_epoch
+from pipeline.service.resources import Clock, Parts
+from pipeline.service.runner import RunningService
+from pipeline.settings.durations import milliseconds
+from pipeline.settings.model import Settings
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.schemas import LEDGER
-from pipeline.time.verdicts import Policy
 from schemas import load_schemas
 
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from pipeline.commands.options import add_warehouse
 from pipeline.errors import SetUpError, TidemarkError
-from pipeline.options import add_warehouse
 
 _SET_UP: Final = 2
 _FAILED: Final = 1
@@ -33,8 +33,8 @@ def _run(arguments: Sequence[str]) -> int:
     own, settings = parser.parse_known_args(arguments)
     if {"-h", "--help"} & {*settings}:
         print(parser.format_help())  # and then, from where they are, the settings
-    from pipeline.load import load_settings  # not at the top: `status` needs neither these nor Spark
-    from pipeline.supervise import catch_up, supervise
+    from pipeline.commands.run.supervise import catch_up, supervise
+    from pipeline.settings.load import load_settings  # not at the top: `status` needs neither these nor Spark
 
     loaded = load_settings(settings, own.config)
     if own.until_caught_up:
@@ -66,7 +66,7 @@ def _duration(option: str, text: str | None) -> timedelta | None:
         return None
     from pydantic import TypeAdapter, ValidationError
 
-    from pipeline.durations import PositiveDuration
+    from pipeline.settings.durations import PositiveDuration
 
     try:
         return TypeAdapter(PositiveDuration).validate_python(text)
@@ -79,14 +79,14 @@ def _status(arguments: Sequence[str]) -> int:
     add_warehouse(parser)
     parser.add_argument("--report", help="whose latest windows to show (default: page_views, or the first)")
     own = parser.parse_args(arguments)
-    from pipeline.status import print_status
+    from pipeline.commands.status.status import print_status
 
     print_status(own.warehouse, own.report)
     return 0
 
 
 def _correct(arguments: Sequence[str]) -> int:
-    from pipeline.correct import correct
+    from pipeline.commands.correct.correct import correct
 
     return correct(arguments)
 
@@ -100,20 +100,20 @@ def _live(arguments: Sequence[str]) -> int:
     parser.add_argument("--report", default="page_views")
     parser.add_argument("--engine", choices=["spark", "duckdb", "delta-rs"], default="spark")
     own = parser.parse_args(arguments)
-    from pipeline.live import print_view
+    from pipeline.commands.live import print_view
 
     print_view(own.warehouse, own.report, own.engine)
     return 0
 
 
 def _advise(arguments: Sequence[str]) -> int:
-    from pipeline.advise import advise
+    from pipeline.commands.advise.advise import advise
 
     return advise(arguments)
 
 
 def _reset_watermark(arguments: Sequence[str]) -> int:
-    from pipeline.reset import reset_watermark
+    from pipeline.commands.reset import reset_watermark
 
     return reset_watermark(arguments)
 
@@ -124,8 +124,8 @@ def _verify(arguments: Sequence[str]) -> int:
     )
     add_warehouse(parser)
     own = parser.parse_args(arguments)
-    from pipeline.verify.laws import verify
-    from pipeline.verify.render import show
+    from pipeline.commands.verify.laws import verify
+    from pipeline.commands.verify.render import show
 
     verification = verify(own.warehouse)
     show(verification)

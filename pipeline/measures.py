@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pipeline.frames import columns as c
+from pipeline import columns as c
 
 TIME_DIGITS: Final = 19
 """As many as every time in milliseconds can have, so that the order of texts is that of times."""

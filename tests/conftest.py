@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import settings
 
-from tests.kafka_cluster import Cluster, any_cluster
+from tests.support.kafka_cluster import Cluster, any_cluster
 
 # What a test asks for says what it needs, so that `-m "not jvm and not broker"` cannot miss one.
 MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}

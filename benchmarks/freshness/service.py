@@ -18,7 +18,7 @@ from benchmarks.measure import descendants, resident_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import Task
 from pipeline.app import open_service
-from pipeline.observe.catalogue import BATCH_DURATION
+from pipeline.metrics.catalogue import BATCH_DURATION
 
 READY = "ready"
 SAMPLES = "samples.json"

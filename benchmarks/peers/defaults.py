@@ -7,8 +7,8 @@ from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve
-from pipeline.jars import spark_jars
-from pipeline.java import use_java
+from pipeline.runtime.jars import spark_jars
+from pipeline.runtime.java import use_java
 from schemas import WRITER_ID, load_schemas
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
 from benchmarks.task import Drain, Task
-from pipeline.frames.decode import FRAME_BYTES
+from pipeline.fold.decode import FRAME_BYTES
 from pipeline.kafka.planned import planned_ends
 
 

@@ -10,10 +10,10 @@ from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve
-from pipeline.frames.projection import projection
+from pipeline.fold.projection import projection
 from pipeline.kafka.source import source_options
-from pipeline.session import spark_session
-from pipeline.settings import BatchSettings, KafkaSettings, SparkSettings
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
 from schemas import WRITER_ID, load_schemas
 
 

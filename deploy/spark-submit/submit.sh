@@ -27,9 +27,9 @@ export SPARK_HOME
 # Only the driver runs Python. Executors are never told of one.
 export PYSPARK_DRIVER_PYTHON=$python PYSPARK_PYTHON=$python
 
-jars=$("$python" -m pipeline.jars spark --print comma)
+jars=$("$python" -m pipeline.runtime.jars spark --print comma)
 # A record that claims a huge string must not make a JVM allocate it, neither here nor on an executor.
-jvm=$("$python" -c 'from pipeline.session import JVM_OPTIONS; print(JVM_OPTIONS)')
+jvm=$("$python" -c 'from pipeline.runtime.session import JVM_OPTIONS; print(JVM_OPTIONS)')
 
 "$SPARK_HOME/bin/spark-submit" \
     --master "$MASTER" \

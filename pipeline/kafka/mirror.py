@@ -8,7 +8,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from pipeline.kafka.topic import client_options
-from pipeline.settings import KafkaSettings
+from pipeline.settings.model import KafkaSettings
 
 _CLOSE_S: Final = 5.0
 _log = structlog.get_logger()

@@ -15,11 +15,11 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from pipeline.durations import milliseconds
 from pipeline.errors import TransientError
 from pipeline.kafka.planned import planned_ends
 from pipeline.kafka.source import source_options
-from pipeline.settings import BatchSettings, KafkaSettings
+from pipeline.settings.durations import milliseconds
+from pipeline.settings.model import BatchSettings, KafkaSettings
 
 _log = structlog.get_logger()
 

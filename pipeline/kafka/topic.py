@@ -15,10 +15,10 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 
-from pipeline.begin import At, Begin, Committed, Earliest, Latest, Offsets
-from pipeline.durations import milliseconds
 from pipeline.errors import SetUpError, TransientError, Unreachable
-from pipeline.settings import KafkaSettings
+from pipeline.settings.durations import milliseconds
+from pipeline.settings.model import KafkaSettings
+from pipeline.settings.start_position import At, Begin, Committed, Earliest, Latest, Offsets
 
 _REQUEST_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0

@@ -12,16 +12,16 @@ from typing import Final
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
+from pipeline import columns as c
 from pipeline.errors import TransientError
-from pipeline.frames import columns as c
-from pipeline.tables.kinds.base import WindowKind
-from pipeline.tables.measures import shown_anew
+from pipeline.event_time import lateness
+from pipeline.event_time.lateness import Sql
 from pipeline.tables.query import Row, query, rows_of
-from pipeline.tables.results import utc
+from pipeline.tables.results.kind import WindowKind
+from pipeline.tables.results.measures import shown_anew
+from pipeline.tables.results.result_table import utc
 from pipeline.tables.schemas import CORRECTIONS, open_table
 from pipeline.tables.swap import attempt, swap
-from pipeline.time import lateness
-from pipeline.time.lateness import Sql
 
 APP: Final = "tidemark-corrections"
 _ATTEMPTS: Final = 10

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
 
-from pipeline.frames import columns as c
+from pipeline import columns as c
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec
 from pipeline.tables.swap import attempt

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipeline.frames import columns as c
+from pipeline import columns as c
+from pipeline.event_time.report import Report
 from pipeline.measures import Shows
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import result_of
-from pipeline.time.report import Report
 
 _WINDOWS: Final = 5
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 from deltalake import DeltaTable, Schema
 
 from pipeline.errors import SetUpError
+from pipeline.event_time.policy import Consumer, Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.durable import mend
 from pipeline.tables.policies import report_of, told
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, results_of
-from pipeline.time.report import Report
-from pipeline.time.user_totals import UserTotals
-from pipeline.time.verdicts import Consumer, Policy
 
 _MADE_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"

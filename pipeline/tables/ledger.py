@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from pipeline import columns as c
 from pipeline.errors import BrokenChain, Replaced, SetUpError
-from pipeline.frames import columns as c
+from pipeline.event_time.batch import EPOCH, LedgerRow
 from pipeline.tables.durable import mend
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER, open_table
 from pipeline.tables.swap import attempt, swap
-from pipeline.time.batch import EPOCH, LedgerRow
 
 _MANY_FILES: Final = 200
 _KEEP_HOURS: Final = 1

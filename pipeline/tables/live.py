@@ -6,15 +6,15 @@ final), `corrected` (too-late events were added since).
 
 from typing import Final
 
-from pipeline.frames import columns as c
+from pipeline import columns as c
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.report import Report
 from pipeline.tables.engines import Engine
-from pipeline.tables.kinds.base import WindowKind
-from pipeline.tables.kinds.registry import kind_of
 from pipeline.tables.layout import made_as
-from pipeline.tables.measures import so_far
+from pipeline.tables.results.kind import WindowKind
+from pipeline.tables.results.measures import so_far
+from pipeline.tables.results.registry import kind_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
-from pipeline.time import lateness, rules
-from pipeline.time.report import Report
 
 _SQL: Final = """
 WITH now AS (

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from pipeline.event_time import rules
+from pipeline.event_time.policy import Policy
 from pipeline.tables.policies import policy_from_json, policy_to_json
-from pipeline.time import rules
-from pipeline.time.verdicts import Policy
 
 
 @dataclass(frozen=True, slots=True)

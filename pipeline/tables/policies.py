@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from pipeline.time.report import Report
-from pipeline.time.strategies import STRATEGIES
-from pipeline.time.user_totals import UserTotals
-from pipeline.time.verdicts import AllIdle, Policy, TimeOf
-from pipeline.time.windows.kinds import KINDS
+from pipeline.event_time.policy import AllIdle, Policy, TimeOf
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import STRATEGIES
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.kinds import KINDS
 
 _NAMES: Final = {kind: name for name, kind in KINDS.items()}
 

@@ -8,13 +8,13 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from pipeline import columns as c
 from pipeline.errors import Unreachable
-from pipeline.frames import columns as c
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import PARTS, Shows
-from pipeline.time.report import Report
-from pipeline.time.user_totals import UserTotals
-from pipeline.time.verdicts import Policy
-from pipeline.time.windows.grid import Grid
 
 WRITER_APP: Final = "tidemark"
 """Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""

@@ -4,11 +4,11 @@ import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 from pyspark.sql import DataFrame
 
+from pipeline.event_time.batch import EPOCH
 from pipeline.tables.durable import sync
 from pipeline.tables.ledger import replaced
 from pipeline.tables.schemas import COMPACTION_APP, EXECUTORS_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
-from pipeline.time.batch import EPOCH
 
 
 class Appender:

@@ -11,7 +11,7 @@ from benchmarks.drain import Result
 from benchmarks.drain_report import ratios, render
 from benchmarks.options import parse
 from benchmarks.task import Drain
-from tests.processes import SMALL_DRIVER
+from tests.support.processes import SMALL_DRIVER
 
 
 def result(job: Job, *seconds: float, batch: int | None = None) -> Result:

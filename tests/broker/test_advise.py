@@ -7,14 +7,14 @@ from statistics import median_low
 
 import pytest
 
-from pipeline.advise import outcomes_of
 from pipeline.app import open_service
-from pipeline.settings import Settings
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import Raw, event, send
-from tests.warehouse import milliseconds, rows
+from pipeline.commands.advise.advise import outcomes_of
+from pipeline.settings.model import Settings
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import Raw, event, send
+from tests.support.warehouse import milliseconds, rows
 
 BOUND_S = 4
 OTHERS_S = (0, 7)

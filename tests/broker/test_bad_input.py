@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipeline.app import open_service
-from pipeline.time.checks import DETAILS, Check
+from pipeline.event_time.checks import DETAILS, Check
 from producers.encode import encode_one, header
 from schemas import load_schemas
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import settings_of
-from tests.topic_writer import Raw, event, send, value_of
-from tests.warehouse import page_views, rows
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import settings_of
+from tests.support.topic_writer import Raw, event, send, value_of
+from tests.support.warehouse import page_views, rows
 
 NOW = 1_790_820_000_000
 SKEW_MS = 300_000

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, Producer
 
 from demo.broker import Broker
 from pipeline.errors import SetUpError
-from tests.kafka_cluster import Cluster, container_cluster, docker_answers
+from tests.support.kafka_cluster import Cluster, container_cluster, docker_answers
 
 DEADLINE_S = 30.0
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from pipeline import upkeep
 from pipeline.app import open_service
-from pipeline.tables import levels
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import event, send
+from pipeline.service import maintenance
+from pipeline.tables.results import levels
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import event, send
+from tests.support.warehouse import rows
 from tests.transcripts.random_transcript import random_transcript
-from tests.warehouse import rows
 
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},
@@ -33,7 +33,7 @@ def test_every_table_is_the_same_with_and_without(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "plain", restart=False)
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     monkeypatch.setattr(levels, "_MANY", 2)
     compacted = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "compacted", restart=True)
     for name in REPORTS:

@@ -8,14 +8,14 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
-from pipeline.late import Chosen, apply_corrections
-from pipeline.settings import Settings
-from tests.conservation import assert_conserved
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.settings.model import Settings
 from tests.crash.store_faults import Refusal, refusing
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.topic_writer import event, send
-from tests.warehouse import milliseconds, rows
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import event, send
+from tests.support.warehouse import milliseconds, rows
 
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.app import open_service
-from pipeline.late import Chosen, apply_corrections
-from pipeline.settings import Settings
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import event, send
-from tests.warehouse import milliseconds, rows
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.settings.model import Settings
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import event, send
+from tests.support.warehouse import milliseconds, rows
 
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
 

@@ -8,17 +8,17 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline import upkeep
 from pipeline.app import open_service
-from pipeline.late import Chosen, apply_corrections
-from pipeline.settings import Settings
-from pipeline.tables import levels
-from tests.conservation import assert_conserved
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.service import maintenance
+from pipeline.settings.model import Settings
+from pipeline.tables.results import levels
 from tests.crash.store_faults import Refusal, refusing
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import Raw, event, send
-from tests.warehouse import rows, user_totals
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import Raw, event, send
+from tests.support.warehouse import rows, user_totals
 
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "10s"}
 REPORTS: dict[str, dict[str, Any]] = {
@@ -52,7 +52,7 @@ def late(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Settings]:
     """Three events came too late; panes are compacted after every batch."""
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     monkeypatch.setattr(levels, "_MANY", 2)
     totals = {"gap": "5s", "every": "10s"}
     topic = make_topic(1, **ANY_TIMESTAMP)

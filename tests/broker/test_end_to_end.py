@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.app import open_service
-from pipeline.settings import Settings
-from pipeline.time.checks import DETAILS, Check
+from pipeline.event_time.checks import DETAILS, Check
+from pipeline.settings.model import Settings
 from producers.cli import main as produce
 from producers.truth import COUNTS, Truth
-from tests.against_truth import assert_tells_the_truth
-from tests.kafka_cluster import Cluster
-from tests.services import Clock, settings_of
-from tests.topic_writer import event, send
-from tests.waiting import wait_for
-from tests.warehouse import rows, table
+from tests.support.against_truth import assert_tells_the_truth
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import Clock, settings_of
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
+from tests.support.warehouse import rows, table
 
 MakeTopic = Callable[..., str]
 PARTITIONS = 4

@@ -6,15 +6,15 @@ import pyarrow as pa
 import pytest
 
 from pipeline.app import open_service
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.commands.live import live_view
 from pipeline.errors import SetUpError
-from pipeline.late import Chosen, apply_corrections
-from pipeline.live import live_view
-from pipeline.settings import Settings
+from pipeline.settings.model import Settings
 from pipeline.tables.engines import Engine
-from tests.kafka_cluster import Cluster
-from tests.live_views import READERS, by_delta_rs, cells
-from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.topic_writer import event
+from tests.support.kafka_cluster import Cluster
+from tests.support.live_views import READERS, by_delta_rs, cells
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import event
 
 EVERY_READER = pytest.mark.parametrize("reader", READERS)
 REPORTS: dict[str, dict[str, Any]] = {

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from pipeline import upkeep
 from pipeline.app import open_service
-from pipeline.late import Chosen, apply_corrections
-from pipeline.settings import Settings
-from pipeline.tables import levels
-from tests.kafka_cluster import Cluster
-from tests.live_views import READERS, cells
-from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.topic_writer import Raw, event
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.service import maintenance
+from pipeline.settings.model import Settings
+from pipeline.tables.results import levels
+from tests.support.kafka_cluster import Cluster
+from tests.support.live_views import READERS, cells
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import Raw, event
 
 MINUTE = 60_000
 MIDNIGHT = 1_711_839_600_000  # in Berlin, 2024-03-31, a day of 23 hours
@@ -48,7 +48,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request:
     broker.create_topic(topic, 1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path_factory.mktemp("live"), time=TIME, reports=REPORTS)
     with pytest.MonkeyPatch.context() as patch, open_service(settings, now=Clock()) as service:
-        patch.setattr(upkeep, "_EVERY_BATCHES", request.param)
+        patch.setattr(maintenance, "_EVERY_BATCHES", request.param)
         patch.setattr(levels, "_MANY", 2)
         take(service, broker, topic, steps)
     apply_corrections(settings, Chosen())

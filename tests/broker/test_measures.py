@@ -8,16 +8,16 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipeline import upkeep
 from pipeline.app import open_service
-from pipeline.late import Chosen, apply_corrections
-from pipeline.settings import Settings
-from pipeline.tables import levels
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.topic_writer import Raw, event, send
-from tests.warehouse import milliseconds, rows
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.service import maintenance
+from pipeline.settings.model import Settings
+from pipeline.tables.results import levels
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import Raw, event, send
+from tests.support.warehouse import milliseconds, rows
 
 REPORTS: dict[str, dict[str, Any]] = {
     "visitors": {"keys": ["page_url"], "measures": ["unique_users", "page_views"]},
@@ -38,7 +38,7 @@ def settings(
     request: pytest.FixtureRequest,
 ) -> Iterator[Settings]:
     """Windows of 10 s; the watermark comes to 24, 24, 90 s."""
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", request.param)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", request.param)
     monkeypatch.setattr(levels, "_MANY", 2)
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)

@@ -12,12 +12,12 @@ from structlog.testing import capture_logs
 from demo.broker import Broker
 from pipeline.app import open_service
 from pipeline.cli import main
-from pipeline.settings import Settings
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import settings_of
-from tests.topic_writer import event, send
-from tests.waiting import wait_for
+from pipeline.settings.model import Settings
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import settings_of
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
 
 MakeTopic = Callable[..., str]
 Refused = Callable[..., str]

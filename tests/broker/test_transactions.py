@@ -6,11 +6,11 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from pipeline.app import open_service
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import Raw, event, send
-from tests.warehouse import page_views
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import Raw, event, send
+from tests.support.warehouse import page_views
 
 MakeTopic = Callable[..., str]
 START = 1_000_000

@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
-from pipeline import upkeep
 from pipeline.app import open_service
-from pipeline.tables import levels
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.topic_writer import event
-from tests.warehouse import milliseconds, rows, user_totals
+from pipeline.service import maintenance
+from pipeline.tables.results import levels
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import event
+from tests.support.warehouse import milliseconds, rows, user_totals
 
 TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
 GAP_MS = 7_000
@@ -52,7 +52,7 @@ def expected(events: list[Event]) -> dict[str, tuple[int, int, int, int, int]]:
 def test_totals_are_those_of_all_counted_events(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     monkeypatch.setattr(levels, "_MANY", 2)
     topic, steps = make_topic(1, **ANY_TIMESTAMP), stream(seed=5)
     settings = settings_of(
@@ -76,7 +76,7 @@ def test_totals_are_those_of_all_counted_events(
 def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_gap(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restart: bool
 ) -> None:
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     monkeypatch.setattr(levels, "_MANY", 2)
     topic, steps = make_topic(1, **ANY_TIMESTAMP), [[event("ann", time)] for time in (5_000, 15_000, 25_000)]
     sessions = {"keys": ["user_id"], "window": {"gap": "30s"}}

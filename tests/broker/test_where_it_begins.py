@@ -10,11 +10,11 @@ from structlog.testing import capture_logs
 
 from pipeline.app import open_service
 from pipeline.errors import SetUpError
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, settings_of
-from tests.topic_writer import event, send
-from tests.warehouse import EPOCH, rows
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, settings_of
+from tests.support.topic_writer import event, send
+from tests.support.warehouse import EPOCH, rows
 
 MakeTopic = Callable[..., str]
 START = 1_714_564_800_000  # 2024-05-01T12:00:00Z

@@ -7,13 +7,13 @@ import pytest
 
 from pipeline.app import open_service, wall_clock
 from pipeline.cli import main
-from pipeline.late import Chosen, apply_corrections
-from pipeline.settings import Settings
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.topic_writer import event, send
-from tests.warehouse import latest_batch, page_views, rows
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.settings.model import Settings
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import event, send
+from tests.support.warehouse import latest_batch, page_views, rows
 
 MakeTopic = Callable[..., str]
 WINDOW_MS, YEAR_MS = 10_000, 365 * 86_400_000

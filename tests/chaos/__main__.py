@@ -17,7 +17,7 @@ from tests.chaos.library import why_not
 from tests.chaos.play import Outcome, Play, Strike, perform
 from tests.chaos.points import POINTS
 from tests.chaos.report import as_page, as_table
-from tests.kafka_cluster import Cluster, any_cluster
+from tests.support.kafka_cluster import Cluster, any_cluster
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 # The matrix has a dozen columns, also where nobody says how wide the terminal is.

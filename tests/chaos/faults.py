@@ -11,7 +11,7 @@ from tests.chaos.lives import FAILED, POINT, last_words
 from tests.chaos.points import Point
 from tests.chaos.rules import Action, Rule
 from tests.chaos.scene import PATIENCE_S, Scene
-from tests.waiting import wait_for
+from tests.support.waiting import wait_for
 
 REPLACED = "another service has opened epoch"
 

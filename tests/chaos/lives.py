@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.against_truth import ledger_version
 from tests.chaos.rules import Faults, Rule
-from tests.processes import SMALL_DRIVER, Process
-from tests.waiting import wait_for
+from tests.support.against_truth import ledger_version
+from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.waiting import wait_for
 
 FAILED = 1
 POINT = "point"

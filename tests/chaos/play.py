@@ -11,7 +11,6 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from demo.broker import Broker
-from tests.against_truth import ledger_version
 from tests.chaos.faults import Fault, Need
 from tests.chaos.lives import Command, Lives, last_words
 from tests.chaos.points import AFTER_WRITES, Approach, Point
@@ -19,11 +18,12 @@ from tests.chaos.rules import Action
 from tests.chaos.scene import PATIENCE_S, Scene
 from tests.chaos.site import SILENCE, WINDOW, Site
 from tests.chaos.verdict import assert_well
-from tests.class_archive import BRIEF_JVM, brief_driver
 from tests.cluster.standalone import HOST, standalone_cluster
-from tests.kafka_cluster import Cluster
-from tests.waiting import wait_for
-from tests.warehouse import rows
+from tests.support.against_truth import ledger_version
+from tests.support.class_archive import BRIEF_JVM, brief_driver
+from tests.support.kafka_cluster import Cluster
+from tests.support.waiting import wait_for
+from tests.support.warehouse import rows
 
 FIRST_COMMITS = 4
 RECOVERED = 2

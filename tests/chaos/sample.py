@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.chaos.faults import FAULTS
 from tests.chaos.play import Play, Strike, perform
 from tests.chaos.points import POINTS
-from tests.kafka_cluster import Cluster
+from tests.support.kafka_cluster import Cluster
 
 SHORT_MINUTE_S = 5
 _CELLS = {

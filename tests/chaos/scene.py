@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from demo.broker import Broker
-from tests.against_truth import epochs
 from tests.chaos.lives import POINT, Command, Lives
 from tests.chaos.rules import Rule
 from tests.chaos.site import Site
 from tests.cluster.standalone import Cluster as Spark
+from tests.support.against_truth import epochs
 
 PATIENCE_S = 300
 

@@ -12,8 +12,8 @@ from confluent_kafka.admin import NewPartitions
 
 from demo.topics import admin
 from producers.truth import Truth
-from tests.kafka_cluster import Cluster
-from tests.processes import Process, producers
+from tests.support.kafka_cluster import Cluster
+from tests.support.processes import Process, producers
 
 K = TypeVar("K")
 PARTITIONS = 3

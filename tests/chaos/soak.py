@@ -23,10 +23,10 @@ from rich.table import Table
 from demo.broker import Broker
 from demo.children import free_port
 from producers.truth import Truth
-from tests.against_truth import assert_tells_the_truth, ledger_version
 from tests.chaos.lives import processes_of
-from tests.processes import Process, producers, tidemark
-from tests.waiting import wait_for
+from tests.support.against_truth import assert_tells_the_truth, ledger_version
+from tests.support.processes import Process, producers, tidemark
+from tests.support.waiting import wait_for
 
 PATIENCE_S = 300
 SAMPLE_S = 20

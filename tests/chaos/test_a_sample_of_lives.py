@@ -7,7 +7,7 @@ import pytest
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.play import Play
 from tests.chaos.sample import assert_played_well, sample
-from tests.kafka_cluster import Cluster
+from tests.support.kafka_cluster import Cluster
 
 HERE = sample("a_store_and_lives_that_fail")
 

@@ -9,7 +9,7 @@ from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.play import Play
 from tests.chaos.points import POINTS
 from tests.chaos.sample import assert_played_well, sample
-from tests.kafka_cluster import Cluster
+from tests.support.kafka_cluster import Cluster
 
 HERE = sample("a_broker_that_comes_and_goes", "executors")
 

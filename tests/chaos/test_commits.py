@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
-from tests.processes import Process
+from tests.support.processes import Process
 
 pytestmark = [pytest.mark.slow, NEEDS_FAULTS]
 

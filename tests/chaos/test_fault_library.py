@@ -12,8 +12,8 @@ from deltalake import DeltaTable
 
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
-from tests.processes import Process
-from tests.waiting import wait_for
+from tests.support.processes import Process
+from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.slow, NEEDS_FAULTS]
 

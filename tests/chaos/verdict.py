@@ -4,9 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 from producers.truth import Truth
-from tests.against_truth import Cell, assert_shows, assert_tells_the_truth
-from tests.conservation import assert_conserved
-from tests.warehouse import rows
+from tests.support.against_truth import Cell, assert_shows, assert_tells_the_truth
+from tests.support.conservation import assert_conserved
+from tests.support.warehouse import rows
 
 
 def assert_well(warehouse: Path, truth: Truth) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pyspark
 
-from pipeline.java import find_java
-from tests.class_archive import BRIEF_JVM
-from tests.processes import Process
-from tests.waiting import wait_for
+from pipeline.runtime.java import find_java
+from tests.support.class_archive import BRIEF_JVM
+from tests.support.processes import Process
+from tests.support.waiting import wait_for
 
 SPARK_HOME = Path(pyspark.__file__).parent
 HOST = "127.0.0.1"

@@ -9,13 +9,13 @@ import pytest
 
 from producers.cli import main as produce
 from producers.truth import Truth
-from tests.against_truth import assert_tells_the_truth, ledger_version
-from tests.class_archive import BRIEF_JVM
 from tests.cluster.standalone import HOST, standalone_cluster
-from tests.kafka_cluster import Cluster as Kafka
-from tests.processes import Process
-from tests.waiting import wait_for
-from tests.warehouse import rows
+from tests.support.against_truth import assert_tells_the_truth, ledger_version
+from tests.support.class_archive import BRIEF_JVM
+from tests.support.kafka_cluster import Cluster as Kafka
+from tests.support.processes import Process
+from tests.support.waiting import wait_for
+from tests.support.warehouse import rows
 
 SUBMIT = Path(__file__).parents[2] / "deploy" / "spark-submit" / "submit.sh"
 EVENTS = 20_000

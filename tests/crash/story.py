@@ -13,11 +13,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pipeline.settings import Settings
-from tests.kafka_cluster import Cluster
-from tests.services import settings_of
-from tests.topic_writer import Raw, event, send
-from tests.warehouse import rows
+from pipeline.settings.model import Settings
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import settings_of
+from tests.support.topic_writer import Raw, event, send
+from tests.support.warehouse import rows
 
 WINDOW_MS = 3_000
 LATENESS_MS = 2_000

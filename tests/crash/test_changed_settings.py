@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from deltalake.exceptions import DeltaError
 
-from pipeline import upkeep
 from pipeline.app import open_service
-from pipeline.tables import layout, levels
-from tests.conservation import assert_conserved
+from pipeline.service import maintenance
+from pipeline.tables import layout
+from pipeline.tables.results import levels
 from tests.crash.store_faults import Refusal, refusing
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import event, send
-from tests.warehouse import latest_batch, page_views, rows
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import event, send
+from tests.support.warehouse import latest_batch, page_views, rows
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
@@ -26,7 +27,7 @@ BOTH = {"page_views": {"keys": ["user_id"]}, "visits": {"keys": ["user_id"], "wi
 @pytest.fixture(autouse=True)
 def _upkeep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Panes are swept after every batch."""
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     monkeypatch.setattr(levels, "_MANY", 2)
 
 

@@ -11,15 +11,15 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
 from pipeline.errors import TransientError
-from pipeline.frames import outputs
-from pipeline.running import RunningService
-from tests.against_truth import epochs, void_rows
-from tests.conservation import assert_conserved
+from pipeline.fold import outputs
+from pipeline.service.runner import RunningService
 from tests.crash.store_faults import Refusal, refusing, undeletable
 from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock
-from tests.warehouse import EPOCH, batches
+from tests.support.against_truth import epochs, void_rows
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock
+from tests.support.warehouse import EPOCH, batches
 
 BATCH = EPOCH + FAULTY_STEP
 NO_PANES = Refusal("panes", f"batch < {BATCH}")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.against_truth import ledger_version
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.processes import Process, tidemark
-from tests.services import ANY_TIMESTAMP
-from tests.topic_writer import event, send
-from tests.waiting import wait_for
+from tests.support.against_truth import ledger_version
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.processes import Process, tidemark
+from tests.support.services import ANY_TIMESTAMP
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
 
 PATIENCE_S = 180
 NOTICED_S = 8

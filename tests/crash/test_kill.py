@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from producers.truth import Truth
-from tests.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
-from tests.kafka_cluster import Cluster
-from tests.processes import Process, producers, tidemark
-from tests.waiting import wait_for
+from tests.support.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
+from tests.support.kafka_cluster import Cluster
+from tests.support.processes import Process, producers, tidemark
+from tests.support.waiting import wait_for
 
 KILLS = 10
 COMMIT_S = 180

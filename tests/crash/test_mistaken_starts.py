@@ -13,13 +13,13 @@ from demo.broker import Broker
 from demo.topics import admin
 from pipeline.app import open_service
 from pipeline.errors import SetUpError
-from pipeline.running import RunningService
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import event, send
-from tests.waiting import wait_for
-from tests.warehouse import batches, latest_batch, rows
+from pipeline.service.runner import RunningService
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
+from tests.support.warehouse import batches, latest_batch, rows
 
 MakeTopic = Callable[..., str]
 START = 1_000_000

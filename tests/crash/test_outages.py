@@ -17,11 +17,11 @@ import pytest
 
 from demo.broker import Broker
 from demo.children import free_port
-from tests.conservation import assert_conserved
-from tests.processes import Process, tidemark
-from tests.services import ANY_TIMESTAMP
-from tests.topic_writer import event, send
-from tests.waiting import wait_for
+from tests.support.conservation import assert_conserved
+from tests.support.processes import Process, tidemark
+from tests.support.services import ANY_TIMESTAMP
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
 
 TOPIC = "clicks"
 PATIENCE_S = 180

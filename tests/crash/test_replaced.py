@@ -14,23 +14,23 @@ from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.errors import Replaced
-from pipeline.running import RunningService
-from pipeline.settings import Settings
+from pipeline.event_time.due import Due
+from pipeline.service.runner import RunningService
+from pipeline.settings.model import Settings
 from pipeline.tables.housekeeping import pane_starts
-from pipeline.tables.kinds.registry import kind_of
-from pipeline.tables.publication import Publication
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kind_of
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
-from pipeline.time.due import Due
 from producers.truth import Truth
-from tests.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
-from tests.conservation import assert_conserved
 from tests.crash.story import PARTITIONS, WINDOW_MS, send_step, story_settings
-from tests.kafka_cluster import Cluster
-from tests.processes import Process, producers, tidemark
-from tests.services import ANY_TIMESTAMP, Clock
-from tests.waiting import wait_for
-from tests.warehouse import EPOCH, rows, table
+from tests.support.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.processes import Process, producers, tidemark
+from tests.support.services import ANY_TIMESTAMP, Clock
+from tests.support.waiting import wait_for
+from tests.support.warehouse import EPOCH, rows, table
 
 PATIENCE_S = 180
 RULES = (

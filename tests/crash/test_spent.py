@@ -10,15 +10,15 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
-from pipeline.running import RunningService
-from pipeline.settings import Settings
-from tests.conservation import assert_conserved
+from pipeline.service.runner import RunningService
+from pipeline.settings.model import Settings
 from tests.crash.store_faults import Refusal, refusing
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP, Clock, settings_of
-from tests.topic_writer import event, send
-from tests.waiting import wait_for
-from tests.warehouse import EPOCH, batches, latest_batch, page_views, rows
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
+from tests.support.warehouse import EPOCH, batches, latest_batch, page_views, rows
 
 MakeTopic = Callable[..., str]
 START = 1_000_000

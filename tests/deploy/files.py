@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from tests.yaml_text import parsed
+from tests.support.yaml_text import parsed
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"

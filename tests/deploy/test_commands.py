@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import _run_parser
-from pipeline.load import load_settings
+from pipeline.settings.load import load_settings
 from producers.options import parse
-from tests.against_truth import ledger_version
 from tests.deploy.files import ROOT, SERVICE, SUBMIT, instructions, services, shell_commands
-from tests.kafka_cluster import Cluster
-from tests.processes import SMALL_DRIVER, Process
-from tests.waiting import wait_for
+from tests.support.against_truth import ledger_version
+from tests.support.kafka_cluster import Cluster
+from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.waiting import wait_for
 
 PATIENCE_S = 180
 INSIDE = "kafka:19092"

@@ -6,7 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from pipeline.settings import Settings
+from pipeline.settings.model import Settings
 from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, instructions
 
 PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
@@ -43,7 +43,7 @@ def test_it_runs_as_a_user_that_is_not_root() -> None:
 def test_python_packages_and_jars_come_from_the_locks() -> None:
     runs = " ".join(arguments("RUN"))
     assert runs.count("uv sync") == runs.count("uv sync --frozen --no-dev")
-    assert "-m pipeline.jars spark --into /opt/tidemark/jars" in runs
+    assert "-m pipeline.runtime.jars spark --into /opt/tidemark/jars" in runs
     assert "pip install" not in runs
 
 

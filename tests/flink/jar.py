@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from dev.environment import find_uv, uv_environment
-from pipeline.jars import cache
+from pipeline.runtime.jars import cache
 
 VERSION = "2.3.0"
 NAME = f"flink-dist-{VERSION}.jar"

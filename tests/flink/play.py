@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import SetUpError
-from pipeline.java import find_java
+from pipeline.runtime.java import find_java
 from tests.flink.differences import played_by
 from tests.flink.jar import flink_jar
 from tests.flink.results import Played, keep

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.yaml_text import parsed
+from tests.support.yaml_text import parsed
 
 HERE = Path(__file__).parent / "results"
 KEPT_BY = "# Written by `make flink`; not by hand. fired: [keys..., start, end, measures...].\n"

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.time.checks import DETAILS, Check, reason_of
+from pipeline.event_time.checks import DETAILS, Check, reason_of
 from tests.fuzz.oracle import Told
-from tests.warehouse import table
+from tests.support.warehouse import table
 
 _MINUTE = 60_000
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pipeline.time.checks import Check
-from pipeline.time.verdicts import Policy, Verdict
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import Policy, Verdict
 from tests.fuzz.reader import NotAvro, Reader
-from tests.judge import judge
+from tests.support.judge import judge
 
 _FRAME = 5
 _ACTS = ("visit", "click")
@@ -30,7 +30,7 @@ class Oracle:
         self._policy = policy
 
     def __call__(self, value: bytes | None, kafka_timestamp: int, watermark: int | None) -> Told:
-        """The checks in the order in which `pipeline.time.checks` has them."""
+        """The checks in the order in which `pipeline.event_time.checks` has them."""
         if not value:
             return Told(Check.EMPTY_VALUE)
         if len(value) < _FRAME or value[0]:

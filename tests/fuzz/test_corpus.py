@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import write_ahead
 from pipeline.app import open_service
-from pipeline.frames.outputs import LETTER_BYTES
+from pipeline.fold.outputs import LETTER_BYTES
+from pipeline.service import write_ahead
 from producers.encode import encode_one, header
 from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
@@ -15,8 +15,8 @@ from tests.fuzz.compare import Sent, assert_as_told
 from tests.fuzz.kept import corpus
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.seeds import NOW, seeds
-from tests.kafka_cluster import Cluster
-from tests.services import settings_of
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import settings_of
 
 LARGE = 900_000
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"nul\0", b"k" * 10_000)

@@ -14,8 +14,8 @@ from tests.fuzz.kept import corpus
 from tests.fuzz.mutate import mutants
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.seeds import NOW, seeds
-from tests.kafka_cluster import Cluster
-from tests.services import settings_of
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import settings_of
 
 PARTS, PER_PART, PARTITIONS = 5, 200_000, 4
 HEAP_RATIO = 1.5

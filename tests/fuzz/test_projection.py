@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.frames.projection import passed_over
+from pipeline.fold.projection import passed_over
 from schemas import load_schemas
 
 MAYBE = ["null", "string"]

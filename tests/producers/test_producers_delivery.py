@@ -13,10 +13,10 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from demo.topics import admin
 from producers.cli import main
 from producers.delivery import Delivery
-from tests.kafka_cluster import Cluster
-from tests.processes import producers
 from tests.producers.recount import decode
-from tests.waiting import wait_for
+from tests.support.kafka_cluster import Cluster
+from tests.support.processes import producers
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.broker
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.begin import At, Begin, Committed, Earliest, Latest, Offsets, parse_begin
 from pipeline.errors import SetUpError
-from pipeline.load import load_settings
+from pipeline.settings.load import load_settings
+from pipeline.settings.start_position import At, Begin, Committed, Earliest, Latest, Offsets, parse_begin
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import jars
 from pipeline.errors import SetUpError
-from pipeline.jars import Jar, cache, locked, mirror, provide
+from pipeline.runtime import jars
+from pipeline.runtime.jars import Jar, cache, locked, mirror, provide
 from tests.setup.mirror import Mirror, serving
 
 AT_ONCE = (0.0, 0.0)

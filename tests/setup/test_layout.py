@@ -8,15 +8,15 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.layout import check_results, create_tables, made_as
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
-from pipeline.time.report import Report
-from pipeline.time.windows.calendar import Calendar
-from pipeline.time.windows.grid import Grid
-from pipeline.time.windows.session import Sessions
-from tests.policies import policy_of
-from tests.warehouse import rows
+from tests.support.policies import policy_of
+from tests.support.warehouse import rows
 
 USERS = Report("users", Grid(60_000, 60_000), 10_000)
 DAYS = Report("days", Calendar(86_400_000, "Europe/Berlin"), 0, (), "event_type = 'click'")

@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from pipeline.app import open_service
 from pipeline.errors import SetUpError
-from pipeline.load import load_settings
-from pipeline.settings import Settings
-from pipeline.time.malformed import MalformedLimit
-from pipeline.time.report import Report
-from pipeline.time.strategies import Bounded
-from pipeline.time.windows.grid import Grid
+from pipeline.event_time.malformed import MalformedLimit
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.windows.grid import Grid
+from pipeline.settings.load import load_settings
+from pipeline.settings.model import Settings
 
 
 @pytest.fixture(autouse=True)

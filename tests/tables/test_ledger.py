@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import BrokenChain, Replaced
-from pipeline.settings import Settings
+from pipeline.event_time.batch import EPOCH, LedgerRow
+from pipeline.settings.model import Settings
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, Reset
-from pipeline.time.batch import EPOCH, LedgerRow
-from tests.ledger_rows import ledger_row
+from tests.support.ledger_rows import ledger_row
 
 OPENING = Opening(Settings().policy(), {})
 

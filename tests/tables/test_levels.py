@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.tables import levels
-from pipeline.tables.levels import Run, worth_merging, worth_settling
+from pipeline.tables.results import levels
+from pipeline.tables.results.levels import Run, worth_merging, worth_settling
 
 
 def played(batches: int, rows: int) -> tuple[list[Run], int]:

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.tables import levels
-from pipeline.time.report import Report
-from pipeline.time.windows.calendar import Calendar
-from pipeline.time.windows.count import Counts
-from pipeline.time.windows.grid import Grid
-from pipeline.time.windows.session import Sessions
-from pipeline.verify.laws import verify
-from tests.live_views import READERS
+from pipeline.commands.verify.laws import verify
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.results import levels
+from tests.support.live_views import READERS
+from tests.support.warehouse import milliseconds, rows
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
-from tests.warehouse import milliseconds, rows
 
 pytestmark = pytest.mark.slow
 TOLD = ("page_views", "last_page_url", "first_seen", "last_seen")

@@ -6,11 +6,11 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.tables import publication
-from pipeline.verify.laws import verify
+from pipeline.commands.verify.laws import verify
+from pipeline.tables.results import publication
 from tests.crash.store_faults import Refusal, refusing
+from tests.support.warehouse import rows
 from tests.verify.site import Event, Site
-from tests.warehouse import rows
 
 NAMES = ("page_views", "pages", "days", "landings", "readers")
 pytestmark = pytest.mark.slow

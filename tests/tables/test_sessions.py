@@ -9,24 +9,24 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from pipeline.tables import levels
-from pipeline.tables.compaction import Compaction
-from pipeline.tables.kinds.registry import kinds_of
+from pipeline.event_time import window_states
+from pipeline.event_time.due import Due
+from pipeline.event_time.lateness import closed_until, cutoffs
+from pipeline.event_time.policy import Consumer, Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.session import Sessions, SessionState
 from pipeline.tables.layout import create_tables
-from pipeline.tables.publication import Publication
+from pipeline.tables.results import levels
+from pipeline.tables.results.compaction import Compaction
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kinds_of
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
-from pipeline.time import lives
-from pipeline.time.due import Due
-from pipeline.time.lateness import closed_until, cutoffs
-from pipeline.time.report import Report
-from pipeline.time.user_totals import UserTotals
-from pipeline.time.verdicts import Consumer, Policy
-from pipeline.time.windows.session import Sessions, SessionState
-from tests.policies import policy_of
+from tests.support.policies import policy_of
+from tests.support.warehouse import milliseconds, rows, user_totals
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcript
-from tests.warehouse import milliseconds, rows, user_totals
 
 GAP_MS, USERS, BATCHES = 7_000, 60, 6
 COLUMNS = ("page_views", "clicks", "late_events")
@@ -97,7 +97,7 @@ def test_sessions_are_those_of_the_model_after_every_batch(
     tables = Tables(tmp_path, policy_of(report), compact_every)
     state = SessionState(report)
     for model, before, events in played(lateness_ms):
-        due, state = state.after_batch(lives.moved(model.batch, {0}, before, model.watermark))
+        due, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
         tables.take(events, before, model, {"visits": due})
         assert shown(tmp_path) == sorted(model._published(model.transcript.reports[0]).items())
     assert len(shown(tmp_path)) > USERS

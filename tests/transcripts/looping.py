@@ -12,15 +12,15 @@ from threading import Event, Thread
 from typing import Any
 
 from pipeline.app import open_service
-from pipeline.running import RunningService
-from tests import warehouse as tables
-from tests.kafka_cluster import Cluster
-from tests.services import Clock
+from pipeline.service.runner import RunningService
+from tests.support import warehouse as tables
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import Clock
+from tests.support.waiting import wait_for
 from tests.transcripts.model import Model
 from tests.transcripts.stage import put, settings_for, shown
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Step, Transcript
 from tests.transcripts.windows import NONE
-from tests.waiting import wait_for
 
 PATIENCE_S = 120
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from pipeline.app import open_service
-from pipeline.settings import Settings
-from tests import warehouse as tables
-from tests.kafka_cluster import Cluster
-from tests.services import Clock, settings_of
-from tests.topic_writer import event, send
+from pipeline.settings.model import Settings
+from tests.support import warehouse as tables
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import Clock, settings_of
+from tests.support.topic_writer import event, send
 from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Totals, Transcript
 
 _TIME = [

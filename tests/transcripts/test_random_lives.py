@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from pipeline import upkeep
-from pipeline.tables import levels
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP
+from pipeline.service import maintenance
+from pipeline.tables.results import levels
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP
 from tests.transcripts.looping import Loop, lives_of
 from tests.transcripts.random_transcript import random_transcript
 from tests.transcripts.transcript import Transcript
@@ -30,7 +30,7 @@ def test_after_every_life_the_tables_are_those_of_the_model(
 ) -> None:
     seed = Random().randrange(1, 10**6) if seed == ANY else seed
     print(f"TIDEMARK_TEST_SEED={seed}")  # noqa: T201 - a failure must be repeatable
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 3)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 3)
     monkeypatch.setattr(levels, "_MANY", 2)
     chance, transcript = Random(seed), with_lives(seed)
     topic = make_topic(transcript.value("partitions"), **ANY_TIMESTAMP)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import upkeep
-from pipeline.tables import levels
-from tests.conservation import assert_conserved
-from tests.kafka_cluster import Cluster
-from tests.services import ANY_TIMESTAMP
+from pipeline.service import maintenance
+from pipeline.tables.results import levels
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP
 from tests.transcripts import told
 from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import SEEDS, random_transcript
@@ -54,7 +54,7 @@ def test_the_service_agrees_with_the_model_on_transcripts_that_nobody_wrote(
     seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Settings, reports, events, partitions, cuts, pauses and restarts by chance; upkeep after every second batch."""
-    monkeypatch.setattr(upkeep, "_EVERY_BATCHES", 2)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 2)
     monkeypatch.setattr(levels, "_MANY", 2)
     transcript = random_transcript(seed)
     play(transcript, broker, make_topic(transcript.value("partitions"), **ANY_TIMESTAMP), tmp_path)

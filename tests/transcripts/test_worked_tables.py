@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.yaml_text import parsed
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import Row, RowKey, Seen, Sent, Step, Transcript
-from tests.yaml_text import parsed
 
 PAGE = Path(__file__).parents[2] / "docs" / "event-time.md"
 _EVENT = re.compile(r"(?:(\d+): )?(\w+) (\d+)")

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support.yaml_text import parsed
 from tests.transcripts.transcript import DEFAULTS, EPOCH, RowKey, Seen, Sent, Step, Tables, Transcript, milliseconds
-from tests.yaml_text import parsed
 
 HERE = Path(__file__).parent
 _REPORT = {"keys", "where", "window", "allowed_lateness", "measures", "session_gap"}

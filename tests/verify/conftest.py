@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.time.user_totals import UserTotals
+from pipeline.event_time.user_totals import UserTotals
 from tests.verify.site import POLICY, REPORTS, TIMED, Event, Site
 
 Copy = Callable[[str], Path]

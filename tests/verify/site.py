@@ -7,31 +7,31 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pipeline.event_time import opening as openings
+from pipeline.event_time import rules, window_states
+from pipeline.event_time.batch import EPOCH, LedgerRow
+from pipeline.event_time.lateness import closed_until, cutoffs, in_time_from, is_too_late
+from pipeline.event_time.policy import Consumer, Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.window_states import States
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
 from pipeline.sketches import sketch_of
-from pipeline.tables.compaction import Compaction
 from pipeline.tables.corrections import Corrections
 from pipeline.tables.housekeeping import pane_starts, remove_void
-from pipeline.tables.kinds.registry import kind_of, kinds_of
 from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, with_closed
-from pipeline.tables.publication import Publication
-from pipeline.tables.results import published
+from pipeline.tables.results.compaction import Compaction
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kind_of, kinds_of
+from pipeline.tables.results.result_table import published
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, result_of
 from pipeline.tables.write import Appender
-from pipeline.time import lives, rules
-from pipeline.time import opening as openings
-from pipeline.time.batch import EPOCH, LedgerRow
-from pipeline.time.lateness import closed_until, cutoffs, in_time_from, is_too_late
-from pipeline.time.lives import States
-from pipeline.time.report import Report
-from pipeline.time.strategies import Bounded
-from pipeline.time.user_totals import UserTotals
-from pipeline.time.verdicts import Consumer, Policy
-from pipeline.time.windows.calendar import Calendar
-from pipeline.time.windows.count import Counts
-from pipeline.time.windows.grid import Grid
-from pipeline.time.windows.session import Sessions
 
 MINUTE: Final = 60_000
 NOON: Final = 1_714_564_800_000
@@ -126,8 +126,8 @@ class Site:
         remove_void(warehouse, self.last, self.number)
         self.publication = Publication(warehouse, kinds)
         self.compaction = Compaction(warehouse, kinds)
-        states = lives.begun(self.policy) if is_new else self._restored()
-        dues, self.states = lives.at_start(states, self.watermark, self.number)
+        states = window_states.begun(self.policy) if is_new else self._restored()
+        dues, self.states = window_states.at_start(states, self.watermark, self.number)
         self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
         self.publication.fence([name for name, due in dues.items() if not due], self.number)
         return self
@@ -135,7 +135,7 @@ class Site:
     def _restored(self) -> States:
         warehouse = str(self.warehouse)
         done = {report.name: published(warehouse, result_of(report)) for report in self.policy.reports}
-        return lives.restored(self.policy, pane_starts(warehouse), done, tuple(self.ledger.watermarks(0)))
+        return window_states.restored(self.policy, pane_starts(warehouse), done, tuple(self.ledger.watermarks(0)))
 
     def batch(self, *events: Event, commit: bool = True, publish: bool = True) -> "Site":
         """A batch of these events, each at the next offset; void if it is not committed."""
@@ -160,8 +160,8 @@ class Site:
             partly_late=reasons.count("partly_late"),
             counted=len(events) - reasons.count("too_late"),
         )
-        step = lives.moved(self.number, {row["pane_start"] for row in rows}, before, after)
-        dues, self.states = lives.after_batch(self.states, step)
+        step = window_states.moved(self.number, {row["pane_start"] for row in rows}, before, after)
+        dues, self.states = window_states.after_batch(self.states, step)
         self.dues = dues
         return self.publish_again() if publish else self
 

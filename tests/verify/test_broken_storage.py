@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.verify.laws import verify
-from pipeline.verify.verification import Law
+from pipeline.commands.verify.laws import verify
+from pipeline.commands.verify.verification import Law
 from tests.verify.conftest import Copy
 
 pytestmark = pytest.mark.slow

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.time.windows.calendar import Calendar
-from pipeline.verify.clocks import follows
+from pipeline.commands.verify.clocks import follows
+from pipeline.event_time.windows.calendar import Calendar
 
 HOUR = 3_600_000
 SPRING, AUTUMN = (int(datetime(2024, month, day, tzinfo=UTC).timestamp() * 1000) for month, day in ((3, 29), (10, 25)))

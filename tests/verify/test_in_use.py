@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.verify import tables
+from pipeline.commands.verify import tables
 from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, sentences, told
 from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy

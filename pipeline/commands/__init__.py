@@ -1,0 +1,1 @@
+"""What a person runs: a room for each verb."""

@@ -1,0 +1,1 @@
+"""`tidemark advise`: what other bounds would have made of it."""

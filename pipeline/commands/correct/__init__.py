@@ -1,0 +1,1 @@
+"""`tidemark correct`: too-late events, added to closed windows."""

@@ -1,0 +1,124 @@
+"""Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipeline import columns as c
+from pipeline.event_time import lateness
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.policy import Consumer
+from pipeline.event_time.report import Report
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.fold.late import BELONGS, late_events
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import Settings
+from pipeline.tables.corrections import Corrections
+from pipeline.tables.layout import check_made_as
+from pipeline.tables.ledger import Ledger, require_warehouse
+from pipeline.tables.query import Row
+from pipeline.tables.results.registry import kind_of
+from pipeline.tables.results.result_table import published
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
+from schemas import load_schemas
+
+REASONS = ("too_late", "partly_late")
+"""Why an event may have missed its windows; `future` may be asked for too, once they have closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which dead letters to take; times in milliseconds, `[since, until)`."""
+
+    since: int | None = None
+    until: int | None = None
+    users: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = REASONS
+
+
+def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> list[Row]:
+    """Adds the chosen events to the closed windows they belong to; returns a row for each event and window.
+
+    Totals are the service's to write: it adds what is decided here when it publishes them next. Doing it again adds
+    nothing; a run that was killed is finished by the next. Raises SetUpError where the warehouse is not what the
+    settings say.
+    """
+    policy = settings.policy()
+    require_warehouse(settings.warehouse)
+    for consumer in policy.consumers:
+        check_made_as(consumer, settings.warehouse)
+    corrections = Corrections(settings.warehouse)
+    rows = _new(settings, corrections, chosen)
+    while rows and not dry_run and not corrections.decide(rows):
+        rows = _new(settings, corrections, chosen)
+    if not dry_run:
+        for report in policy.reports:
+            corrections.apply(kind_of(report))
+    return rows
+
+
+def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[Row]:
+    policy, known = settings.policy(), corrections.known()
+    spark = spark_session(settings.spark)
+    dead = spark.read.format("delta").load(DEAD_LETTERS.uri(settings.warehouse))
+    batches = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
+    dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(batches, c.BATCH, "left_semi")
+    events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
+    ledger = Ledger(settings.warehouse)
+    reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
+    ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
+    ends |= {policy.totals.name: reached} if policy.totals else {}
+    judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
+    return [
+        row
+        for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
+        # As they were when it came: what came later has nothing from before, and lateness may have changed.
+        for one in judges[event[c.BATCH] // EPOCH].consumers
+        if one.name in ends and (one.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
+        for row in _added(event, one, ends[one.name])
+    ]
+
+
+def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
+    conditions: list[Column] = []
+    if chosen.since is not None:
+        conditions.append(F.col(c.TIME) >= chosen.since)
+    if chosen.until is not None:
+        conditions.append(F.col(c.TIME) < chosen.until)
+    if chosen.users:
+        conditions.append(F.col(c.USER_ID).isin(*chosen.users))
+    if chosen.pages:
+        conditions.append(F.col(c.PAGE_URL).isin(*chosen.pages))
+    for condition in conditions:
+        events = events.where(condition)
+    return events
+
+
+def _added(event: Row, consumer: Consumer, final: int) -> list[Row]:
+    """What an event adds: a row for each window that it missed; none if one of them is still to become final."""
+    missed = _missed_by_totals(event) if isinstance(consumer, UserTotals) else _missed(event, consumer)
+    if not all(lateness.is_closed(end, final) for _, end in missed):
+        return []
+    click = event[c.EVENT_TYPE] == "click"
+    keys = {key: event[key] for key in {*consumer.grouped_by}}
+    told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
+    added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: final}
+    fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}
+    return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in missed]
+
+
+def _missed(event: Row, report: Report) -> list[tuple[int, int]]:
+    """The windows of a report, to which an event belongs, in which it did not count when it came."""
+    if not event[f"{BELONGS}{report.name}"]:
+        return []
+    closed_until = lateness.closed_until(report, event[c.WATERMARK])
+    windows = report.windows.of(event[c.TIME])
+    partly = event[c.REASON] == "partly_late"
+    return [(start, end) for start, end in windows if not partly or lateness.is_closed(end, closed_until)]
+
+
+def _missed_by_totals(event: Row) -> list[tuple[int, int]]:
+    """The time of an event that missed every window: totals take what any report takes."""
+    return [] if event[c.REASON] == "partly_late" else [(event[c.TIME], event[c.TIME])]

@@ -1,0 +1,1 @@
+"""`tidemark run`: attempts, one after the other, until it is told to stop."""

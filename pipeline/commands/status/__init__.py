@@ -1,0 +1,1 @@
+"""`tidemark status`: what the tables say."""

@@ -1,0 +1,59 @@
+"""Whether a window follows the calendar of a time zone: told by what its clocks show, quarter of an hour by quarter."""
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from pipeline.event_time.windows.calendar import Calendar
+
+_STEP_MS: Final = 900_000
+"""No zone's clocks differ from UTC by a part of it, today."""
+_DAY_MS: Final = 86_400_000
+_JUMP_MS: Final = 3 * 3_600_000
+"""No clock has ever jumped further, except over the date line."""
+_MONDAY: Final = datetime(1, 1, 1)  # noqa: DTZ001 - what clocks show has no zone
+_FROM, _TO = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1901, 9997))
+
+
+def follows(calendar: Calendar, start: int, end: int) -> bool:
+    """Whether `[start, end)` is a window: both its bounds are such, and none lies between."""
+    if end <= start:
+        return False
+    if not _FROM <= start < end <= _TO:
+        return True
+    steps = range(start + _STEP_MS, end, _STEP_MS)
+    near = [at for at in steps if at - start <= _STEP_MS or end - at <= _STEP_MS or _is_far_or_close(at, end, calendar)]
+    is_bound = _is_new_day if calendar.size_ms >= _DAY_MS else _is_new_part
+    return (
+        (end - start) % _STEP_MS == 0
+        and end - start <= calendar.size_ms + _JUMP_MS
+        and is_bound(calendar, start)
+        and is_bound(calendar, end)
+        and not any(is_bound(calendar, at) for at in near)
+    )
+
+
+def _is_far_or_close(at: int, end: int, calendar: Calendar) -> bool:
+    """Inside long windows only the steps about where a bound could be are worth a look."""
+    return calendar.size_ms < _DAY_MS or (at - end) % _DAY_MS in (0, _DAY_MS - _STEP_MS)
+
+
+def _is_new_part(calendar: Calendar, at: int) -> bool:
+    """Local clocks show a multiple of the size, or have jumped over one."""
+    now, before = _local(calendar.zone, at), _local(calendar.zone, at - _STEP_MS)
+    return now % calendar.size_ms == 0 or now // calendar.size_ms > before // calendar.size_ms
+
+
+def _is_new_day(calendar: Calendar, at: int) -> bool:
+    """It is the first time that local clocks show so late a day, by so many days."""
+    now = _local(calendar.zone, at) // calendar.size_ms
+    earlier = range(at - _JUMP_MS, at, _STEP_MS)
+    return all(_local(calendar.zone, step) // calendar.size_ms < now for step in earlier)
+
+
+@lru_cache(maxsize=65536)
+def _local(zone: str, at: int) -> int:
+    """What clocks show, in milliseconds since the first Monday."""
+    shown = datetime.fromtimestamp(at / 1000, ZoneInfo(zone)).replace(tzinfo=None)
+    return (shown - _MONDAY) // timedelta(milliseconds=1)

@@ -1,0 +1,136 @@
+"""Law 7: every counted event is in results or waits in panes, once; for every report that has a place for each."""
+
+from typing import Final
+
+from pipeline import columns as c
+from pipeline.commands.verify import counts, periodic, sessions, sql
+from pipeline.commands.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
+from pipeline.commands.verify.tables import Tables
+from pipeline.commands.verify.verification import Finding
+from pipeline.event_time import rules
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.policy import TimeOf
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+
+_EVENTS: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
+_QUARTER_MS: Final = 900_000
+
+
+def check(tables: Tables, finding: Finding) -> None:
+    """Report by report, of those where an event has exactly one place."""
+    for shown in shown_reports(tables):
+        if not _has_one_place(shown) or not shown.epochs:
+            finding.tell(f"{shown.name} does not tell of all events, each once: it is left out")
+            continue
+        if isinstance(shown.report.windows, Sessions) and any(one.reset for one in tables.openings.values()):
+            finding.tell(f"{shown.name}: sessions cannot be told apart after a return to a lower watermark")
+            continue
+        _check_one(tables, shown, finding)
+    for totals in shown_totals(tables):
+        if not totals.epochs:
+            finding.tell(f"{totals.name} does not tell of all events, each once: it is left out")
+            continue
+        _check_totals(tables, totals, finding)
+
+
+def _check_totals(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
+    """A user's panes never go, and what they add up to is law 5."""
+    counted = _of_ledger(tables, shown, "counted")
+    finding.look(counted, f"events of {shown.name}")
+    there = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
+    if there != counted:
+        finding.breach(
+            f"{shown.name}: there are {there} events ({there} in panes), but the ledger has {counted} that were "
+            f"counted since epoch {shown.epochs[0]}, of which 0 came too late for this report"
+        )
+
+
+def _has_one_place(shown: Shown) -> bool:
+    report = shown.report
+    return {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where and not report.windows.has_overlap
+
+
+def _check_one(tables: Tables, shown: Shown, finding: Finding) -> None:
+    counted = _of_ledger(tables, shown, "counted")
+    finding.look(counted, f"events of {shown.name}")
+    least, most = _missed(tables, shown)
+    there, parts = _there(tables, shown)
+    if counted - most <= there <= counted - least:
+        return
+    missed = f"{least} " if least == most else f"{least} to {most} "
+    finding.breach(
+        f"{shown.name}: there are {there} events ({parts}), but the ledger has {counted} that were counted since epoch "
+        f"{shown.epochs[0]}, of which {missed}came too late for this report"
+    )
+
+
+def _of_ledger(tables: Tables, shown: Result, name: str) -> int:
+    return tables.number(f"SELECT sum({name}) FROM ledger WHERE batch >= {shown.epochs[0] * EPOCH}")
+
+
+def _there(tables: Tables, shown: Shown) -> tuple[int, str]:
+    in_rows = tables.number(f"SELECT {_EVENTS} FROM {shown.table}")
+    added = sql.corrections(tables, shown)
+    corrected = tables.number(f"SELECT {_EVENTS} FROM ({added}) AS added") if added else 0
+    waiting = tables.number(_waiting(tables, shown))
+    return in_rows - corrected + waiting, f"{in_rows} shown, {corrected} of them corrected, and {waiting} in panes"
+
+
+def _waiting(tables: Tables, shown: Shown) -> str:
+    """How many events are in panes and not shown: their window is not, or they came after the last publication."""
+    windows = shown.report.windows
+    parts = sql.parts(shown, published=False)
+    late = f"SELECT {_EVENTS} AS events FROM ({parts}) AS parts WHERE batch > {shown.published}"
+    if isinstance(windows, Counts):
+        full = f"events = {windows.size} AND published_batch <= {shown.published}"
+        return f"{counts.windows(shown, windows, published=False)} SELECT {_EVENTS} FROM windows WHERE NOT ({full})"
+    if isinstance(windows, Sessions):
+        begin = sessions.sessions(shown, windows)
+        unfired = f"SELECT {_EVENTS} AS events FROM sessions WHERE end_ms > {shown.watermark}"
+        return f"{begin} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
+    placed = periodic.Periodic(tables, shown).placed(published=False)
+    return (
+        f"{placed} SELECT {_EVENTS} FROM placed WHERE pane_start >= start_ms AND "
+        f"(batch > {shown.published} OR end_ms NOT IN (SELECT end_ms FROM ({sql.rows(shown)}) AS result))"
+    )
+
+
+def _missed(tables: Tables, shown: Shown) -> tuple[int, int]:
+    """At least and at most how many of the counted events came too late for this report."""
+    if not shown.report.windows.by_time or not _of_ledger(tables, shown, "partly_late"):
+        return 0, 0
+    least = most = 0
+    for epoch in shown.epochs:
+        opening = tables.openings[epoch]
+        report = opening.report(shown.name)
+        letters = f"reason = 'partly_late' AND batch / {EPOCH} = {epoch} AND batch IN (SELECT batch FROM ledger)"
+        if opening.policy.time_of is TimeOf.PROCESSING:  # which time that was is written nowhere
+            most += tables.number(f"SELECT count(*) FROM dead_letters WHERE {letters}")
+            continue
+        time = c.KAFKA_TIMESTAMP if opening.policy.time_of is TimeOf.INGESTION else c.EVENT_TIME
+        lateness = report.allowed_lateness_ms if report else 0
+        closed = opening.closed.get(shown.name, rules.NO_WATERMARK)
+        end = _end(tables, shown, time, letters)
+        exact = tables.number(
+            f"SELECT count(*) FROM dead_letters WHERE {letters} AND {end} <= "
+            f"greatest(coalesce(watermark, {rules.NO_WATERMARK}) - {lateness}, {closed})"
+        )
+        least, most = least + exact, most + exact
+    return least, most
+
+
+def _end(tables: Tables, shown: Shown, time: str, letters: str) -> str:
+    """SQL of the end of the window that a dead letter belongs to."""
+    windows = shown.report.windows
+    if isinstance(windows, Sessions):
+        return f"{time} + {windows.gap_ms}"
+    if isinstance(windows, Grid):
+        size = windows.size_ms
+        return f"{time} - (({time} - {windows.offset_ms}) % {size} + {size}) % {size} + {size}"
+    assert isinstance(windows, Calendar)  # noqa: S101 - for the type checker
+    slots = tables.ask(f"SELECT DISTINCT {time} / {_QUARTER_MS} AS slot FROM dead_letters WHERE {letters}")
+    ends = " ".join(f"WHEN {slot} THEN {windows.window(slot * _QUARTER_MS)[1]}" for slot in slots.column(0).to_pylist())
+    return f"CASE {time} / {_QUARTER_MS} {ends} END" if ends else "0"

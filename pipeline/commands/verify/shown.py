@@ -1,0 +1,117 @@
+"""Each result as its table has it: how far it is published, and what has fired and closed by then."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipeline.commands.verify.tables import CORRECTIONS_APP, Tables, name_of
+from pipeline.event_time import rules
+from pipeline.event_time.report import Report
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.tables.policies import report_of
+
+_MADE_AS: Final = "tidemark.report"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A result table; times in milliseconds."""
+
+    name: str
+    published: int
+    """The batch up to which it is published."""
+    watermark: int
+    """The watermark after that batch."""
+    highest: int
+    """The highest one up to that batch: where an epoch began with a lower one, what had fired stays."""
+    closed: int
+    """Windows that end no later are closed, as of the newest batch."""
+    swept: int
+    """Windows that end no later are final by the table's own word: these alone may lack some of their panes."""
+    corrected: int
+    """The last correction that it has."""
+    is_kept: bool
+    """Whether the newest epoch still has it."""
+    epochs: tuple[int, ...]
+    """The epochs that have it, if from its first one on it was never left out."""
+
+    @property
+    def table(self) -> str:
+        """The table in SQL."""
+        return name_of(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Result):
+    """That of a report."""
+
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTotals(Result):
+    """That of the totals."""
+
+    totals: UserTotals
+
+
+def shown_reports(tables: Tables) -> list[Shown]:
+    """Every report whose table can be read."""
+    names = dict.fromkeys(report.name for one in tables.openings.values() for report in one.policy.reports)
+    return [Shown(**_result(name, tables), report=definition(name, tables)) for name in names if name in tables.handles]
+
+
+def shown_totals(tables: Tables) -> list[ShownTotals]:
+    """The totals, if there are any and their table can be read."""
+    if UserTotals.name not in tables.handles:
+        return []
+    totals = UserTotals(**json.loads(tables.handles[UserTotals.name].metadata().configuration[_MADE_AS]))
+    return [ShownTotals(**_result(totals.name, tables), totals=totals)]
+
+
+def _highest(tables: Tables, until: int) -> dict[int, int]:
+    """The highest watermark of each epoch, up to a batch."""
+    sql = f"SELECT epoch, max(watermark) AS watermark FROM ledger WHERE batch <= {until} GROUP BY epoch"
+    return {row["epoch"]: _known(row["watermark"]) for row in tables.ask(sql).to_pylist()}
+
+
+def definition(name: str, tables: Tables) -> Report:
+    """What a result table was made for. Raises ValueError, KeyError or TypeError where it does not say so."""
+    told = tables.handles[name].metadata().configuration[_MADE_AS]
+    return report_of({**json.loads(told), "name": name})
+
+
+def _result(name: str, tables: Tables) -> dict[str, Any]:
+    published, now = tables.published(name), _highest(tables, tables.newest)
+    reached = tables.ask(
+        f"SELECT max(watermark) AS highest, max(CASE WHEN batch = {published} THEN watermark END) AS watermark "
+        f"FROM ledger WHERE batch <= {published}"
+    ).to_pylist()[0]
+    epochs = sorted(tables.openings)
+    having = [epoch for epoch in epochs if tables.openings[epoch].has(name)]
+    return {
+        "name": name,
+        "published": published,
+        "watermark": _known(reached["watermark"]),
+        "highest": _known(reached["highest"]),
+        "closed": _closed(name, tables, now),
+        "swept": tables.swept(name),
+        "corrected": tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
+        "is_kept": having[-1:] == epochs[-1:],
+        "epochs": tuple(having) if having == epochs[len(epochs) - len(having) :] else (),
+    }
+
+
+def _closed(name: str, tables: Tables, highest: Mapping[int, int]) -> int:
+    """Up to which end some epoch has closed windows of a report, or found them closed."""
+    closed = [rules.NO_WATERMARK]
+    for epoch in highest.keys() & tables.openings.keys():
+        opening = tables.openings[epoch]
+        if report := opening.report(name):
+            closed += [highest[epoch] - report.allowed_lateness_ms, opening.closed.get(name, rules.NO_WATERMARK)]
+    return max(closed)
+
+
+def _known(watermark: int | None) -> int:
+    return rules.NO_WATERMARK if watermark is None else watermark

@@ -1,0 +1,77 @@
+"""What the queries over results and panes have in common: which rows count, and how two sides are laid side by side."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pipeline.commands.verify.shown import Result, Shown
+from pipeline.commands.verify.tables import Tables
+from pipeline.event_time import rules
+
+EXAMPLES: Final = 2
+"""As many as are put in sentences."""
+_SIDE_BY_SIDE: Final = """
+SELECT {cell}, sum(is_shown) AS is_shown, sum(is_due) AS is_due, {sums} FROM (
+  SELECT {cell}, 1 AS is_shown, 0 AS is_due, {shown_side} FROM ({shown}) AS shown
+  UNION ALL
+  SELECT {cell}, 0 AS is_shown, 1 AS is_due, {due_side} FROM ({due}) AS due
+) AS sides GROUP BY {cell}
+"""
+
+
+def parts(shown: Result, *, published: bool = True) -> str:
+    """The committed rows of a result's panes, as far as it is published, or all of them."""
+    until = f"AND batch <= {shown.published}" if published else ""
+    return (
+        f"SELECT panes.*, coalesce(closed_until, {rules.NO_WATERMARK}) AS closed FROM panes "
+        f"WHERE report = '{shown.name}' AND batch IN (SELECT batch FROM ledger) {until}"
+    )
+
+
+def rows(shown: Shown) -> str:
+    """The rows of a result, their windows in milliseconds."""
+    times = "CAST(window_start AS BIGINT) / 1000 AS start_ms, CAST(window_end AS BIGINT) / 1000 AS end_ms"
+    return f"SELECT {times}, * FROM {shown.table}"
+
+
+def corrections(tables: Tables, shown: Shown) -> str | None:
+    """The corrections that a report's table has; None where there are none."""
+    if "corrections" not in tables.handles:
+        return None
+    sql = (
+        "SELECT window_start_ms AS start_ms, window_end_ms AS end_ms, * FROM corrections "
+        f"WHERE report = '{shown.name}' AND correction <= {shown.corrected}"
+    )
+    return sql if tables.number(f"SELECT count(*) FROM ({sql}) AS added") else None
+
+
+def side_by_side(cell: Sequence[str], numbers: Sequence[str], shown: str, due: str) -> str:
+    """Each cell once, with `is_shown` and `is_due` rows, and of each number what is shown and what is due.
+
+    By adding both up, and not by joining, because keys may be null.
+    """
+    return _SIDE_BY_SIDE.format(
+        cell=", ".join(cell),
+        sums=", ".join(f"sum(shown_{name}) AS shown_{name}, sum(due_{name}) AS due_{name}" for name in numbers),
+        shown_side=", ".join(f"{name} AS shown_{name}, 0 AS due_{name}" for name in numbers),
+        due_side=", ".join(f"0 AS shown_{name}, {name} AS due_{name}" for name in numbers),
+        shown=shown,
+        due=due,
+    )
+
+
+def differs(numbers: Sequence[str], how: str = "<>") -> str:
+    """That some number shown is another than (or `how` it must not be to) what is due."""
+    return "(" + " OR ".join(f"shown_{name} {how} due_{name}" for name in numbers) + ")"
+
+
+def examples(begin: str, broken: str, order: str) -> str:
+    """The first few of `cells`, broken ones before others, with how many were `looked` at and how many are `wrong`."""
+    return (
+        f"{begin} SELECT *, count(*) OVER () AS looked, sum(CASE WHEN {broken} THEN 1 ELSE 0 END) OVER () AS wrong "
+        f"FROM cells ORDER BY CASE WHEN {broken} THEN 0 ELSE 1 END, {order} LIMIT {EXAMPLES}"
+    )
+
+
+def columns(names: Sequence[str], before: str = "") -> str:
+    """Names in front of further ones."""
+    return "".join(f"{before}{name}, " for name in names)

@@ -1,0 +1,153 @@
+"""The tables of a warehouse, all as of about one moment, and SQL over them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+from pipeline.commands.verify.openings import Opening, opening_of
+from pipeline.commands.verify.verification import Row
+from pipeline.event_time import rules
+from pipeline.event_time.batch import EPOCH
+from pipeline.tables.schemas import CLOSED_APP, COMPACTION_APP, CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, WRITER_APP
+
+CORRECTIONS_APP: Final = "tidemark-corrections"
+NEVER_PUBLISHED: Final = -1
+_ATTEMPTS: Final = 100
+_FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
+_OPENINGS: Final = "SELECT DISTINCT batch, opening FROM ledger WHERE opening IS NOT NULL ORDER BY batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables that could be opened, and why the others could not."""
+
+    warehouse: str
+    handles: Mapping[str, DeltaTable]
+    unreadable: Mapping[str, str]
+    openings: Mapping[int, Opening]
+    """By epoch."""
+    unclear: Mapping[int, str]
+    """Openings that tell nothing, by batch."""
+    newest: int
+    engine: QueryBuilder
+    """Knows the tables by their names."""
+
+    def ask(self, sql: str) -> pa.Table:
+        """What a query gives, with the tables by their names."""
+        return pa.table(self.engine.execute(sql))
+
+    def number(self, sql: str) -> int:
+        """The one number that a query gives; 0 for null."""
+        return int(self.ask(sql).column(0)[0].as_py() or 0)
+
+    def published(self, name: str) -> int:
+        """The batch up to which a table is published."""
+        version = self.handles[name].transaction_version(WRITER_APP)
+        return NEVER_PUBLISHED if version is None else version
+
+    def swept(self, name: str) -> int:
+        """Windows of a result table that end no later may lack panes: they are final, and compaction has been there."""
+        compacted = self.handles[PANES.name].transaction_version(COMPACTION_APP) if PANES.name in self.handles else None
+        if compacted == EPOCH:  # the first start has been there, and nobody since
+            return rules.NO_WATERMARK
+        version = self.handles[name].transaction_version(CLOSED_APP)
+        return rules.NO_WATERMARK if version is None else version
+
+    def without(self, names: Iterable[str]) -> "Tables":
+        """The same, less tables in which a query could fail."""
+        kept = {name: handle for name, handle in self.handles.items() if name not in {*names}}
+        return replace(self, handles=kept, engine=_engine(kept))
+
+    def uri(self, name: str) -> str:
+        """Where a table lives."""
+        return f"{self.warehouse.rstrip('/')}/{name}"
+
+
+def read(warehouse: str) -> Tables:
+    """Opens the ledger first: what the others have beyond it is void.
+
+    Only what was published or compacted meanwhile from batches that come after would be told apart wrongly, so then it
+    begins anew.
+    """
+    tables = _read(warehouse)
+    for _ in range(_ATTEMPTS):
+        if all(tables.published(name) <= tables.newest for name in tables.handles if name != LEDGER.name):
+            break
+        tables = _read(warehouse)
+    return tables
+
+
+def _read(warehouse: str) -> Tables:
+    empty = Tables(warehouse, {}, {}, {}, {}, 0, QueryBuilder())
+    handles, unreadable = _open(empty, [LEDGER.name])
+    ledger = replace(empty, handles=handles, engine=_engine(handles))
+    openings, unclear = _openings(ledger)
+    newest = _newest(ledger)
+    results = dict.fromkeys(result.name for one in openings.values() for result in one.policy.consumers)
+    # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
+    names = [PANES.name, DEAD_LETTERS.name, *results, CORRECTIONS.name]
+    optional = {CORRECTIONS.name, *_retired(openings)}
+    wanted = [name for name in names if name not in optional or DeltaTable.is_deltatable(empty.uri(name))]
+    others, further = _open(empty, wanted)
+    handles |= others
+    return Tables(warehouse, handles, unreadable | further, openings, unclear, newest, _engine(handles))
+
+
+def _engine(handles: Mapping[str, DeltaTable]) -> QueryBuilder:
+    engine = QueryBuilder()
+    for name, handle in handles.items():
+        engine = engine.register(name_of(name), handle)
+    return engine
+
+
+def name_of(table: str) -> str:
+    """What SQL calls a table: a report may have any name, also one that a query has for a part of its own."""
+    return table if table in _FIXED else f"_{table}"
+
+
+def _open(tables: Tables, names: Iterable[str]) -> tuple[dict[str, DeltaTable], dict[str, str]]:
+    handles, unreadable = dict[str, DeltaTable](), dict[str, str]()
+    for name in names:
+        try:
+            handles[name] = DeltaTable(tables.uri(name))
+        except Exception as error:  # noqa: BLE001 - of many kinds; a table that cannot be read is what is looked for
+            unreadable[name] = first_line(error)
+    return handles, unreadable
+
+
+def _openings(ledger: Tables) -> tuple[dict[int, Opening], dict[int, str]]:
+    openings, unclear = dict[int, Opening](), dict[int, str]()
+    for row in _safe(ledger, _OPENINGS):
+        try:
+            openings[row["batch"] // EPOCH] = opening_of(row["opening"])
+        except (ValueError, KeyError, TypeError) as error:
+            unclear[row["batch"]] = f"{type(error).__name__}: {error}"
+    return openings, unclear
+
+
+def _newest(ledger: Tables) -> int:
+    return max((row["batch"] or 0 for row in _safe(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0)
+
+
+def _safe(ledger: Tables, sql: str) -> list[Row]:
+    try:
+        found: list[Row] = ledger.ask(sql).to_pylist()
+        return found
+    except Exception:  # noqa: BLE001 - of many kinds; that the ledger cannot be read is told where its files are
+        return []
+
+
+def _retired(openings: Mapping[int, Opening]) -> set[str]:
+    """Results of old epochs, whose tables somebody may have taken away."""
+    if not openings:
+        return set()
+    now = {result.name for result in openings[max(openings)].policy.consumers}
+    return {result.name for one in openings.values() for result in one.policy.consumers} - now
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without the trace that some carry."""
+    return str(error).strip().split("\n")[0][:300]

@@ -1,0 +1,92 @@
+"""Totals of users: what all their panes add up to, with the number of their sessions."""
+
+from typing import Final
+
+from pipeline.commands.verify import sql
+from pipeline.commands.verify.shown import ShownTotals
+from pipeline.commands.verify.tables import Tables
+from pipeline.commands.verify.text import moment
+from pipeline.commands.verify.verification import Finding, Row
+from pipeline.event_time import rules
+
+_NUMBERS: Final = ("page_views", "clicks", "sessions", "first_ms", "last_ms")
+# What has `sessions` stands for so many that nothing joins any more; other parts are sessions where a gap is between.
+_TOTALS: Final = """
+WITH parts AS ({parts}), begins AS (
+  SELECT user_id, CASE WHEN first_time <= max(last_time) OVER (
+    PARTITION BY user_id ORDER BY first_time, last_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+  ) + {gap} THEN 0 ELSE 1 END AS sessions FROM parts WHERE sessions IS NULL
+), counted AS (
+  SELECT user_id, sum(sessions) AS sessions FROM (
+    SELECT user_id, sessions FROM begins UNION ALL SELECT user_id, sessions FROM parts WHERE sessions IS NOT NULL
+  ) AS both GROUP BY user_id
+), sums AS (
+  SELECT user_id, sum(page_views) AS page_views, sum(clicks) AS clicks, min(first_time) AS first_ms,
+    max(last_time) AS last_ms, max(batch) > {published} AS waits FROM parts GROUP BY user_id
+), due AS (
+  SELECT sums.user_id, page_views, clicks, sessions, first_ms, last_ms, waits
+  FROM sums JOIN counted ON sums.user_id = counted.user_id
+), shown AS (
+  SELECT user_id, page_views, clicks, sessions, CAST(first_seen AS BIGINT) / 1000 AS first_ms,
+    CAST(last_seen AS BIGINT) / 1000 AS last_ms FROM {table}
+), added AS (
+  SELECT user_id, sum(page_views) AS page_views, sum(clicks) AS clicks FROM ({corrections}) AS corrected
+  GROUP BY user_id
+), cells AS (
+  SELECT coalesce(shown.user_id, due.user_id) AS user_id, shown.user_id IS NOT NULL AS is_shown,
+    due.user_id IS NOT NULL AS is_due, coalesce(waits, false) OR {no_watermark} AS waits,
+    added.user_id IS NOT NULL AS corrected,
+    coalesce(due.page_views, 0) + coalesce(added.page_views, 0) AS most_page_views,
+    coalesce(due.clicks, 0) + coalesce(added.clicks, 0) AS most_clicks, {both}
+  FROM shown FULL JOIN due ON shown.user_id = due.user_id
+  LEFT JOIN added ON added.user_id = coalesce(shown.user_id, due.user_id)
+)
+"""
+_NO_CORRECTIONS: Final = "SELECT user_id, page_views, clicks FROM panes WHERE false"
+_CORRECTIONS: Final = "SELECT user_id, page_views, clicks FROM corrections WHERE report = '{name}'"
+# What came since the last publication, and which corrections it had, cannot be told: then there are only bounds.
+_BROKEN: Final = f"""
+NOT waits AND is_due AND NOT is_shown
+OR NOT waits AND NOT corrected AND {sql.differs(_NUMBERS)}
+OR is_shown AND (shown_page_views > most_page_views OR shown_clicks > most_clicks)
+OR is_shown AND NOT waits AND (shown_page_views < due_page_views OR shown_clicks < due_clicks)
+"""
+
+
+def check(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
+    """User by user."""
+    cells = _TOTALS.format(
+        parts=sql.parts(shown, published=False),
+        gap=shown.totals.gap_ms,
+        published=shown.published,
+        table=shown.table,
+        corrections=_CORRECTIONS.format(name=shown.name) if "corrections" in tables.handles else _NO_CORRECTIONS,
+        # Before there is a watermark nothing is written.
+        no_watermark="true" if shown.watermark == rules.NO_WATERMARK else "false",
+        both=", ".join(
+            f"coalesce(shown.{name}, 0) AS shown_{name}, coalesce(due.{name}, 0) AS due_{name}" for name in _NUMBERS
+        ),
+    )
+    rows = tables.ask(sql.examples(cells, _BROKEN, "user_id"))
+    finding.among("users", rows, lambda row: _difference(shown.name, row))
+    waiting = tables.number(f"{cells} SELECT count(*) FROM cells WHERE waits")
+    if waiting:
+        finding.tell(f"{shown.name}: {waiting:,} users have events that are not published yet")
+
+
+def _difference(name: str, row: Row) -> str:
+    if not row["is_shown"]:
+        return f"{name}: user {row['user_id']!r} is shown 0 times, but has panes of {row['due_page_views']} page_views"
+    told = [one for one in _NUMBERS if row[f"shown_{one}"] != row[f"due_{one}"]]
+    more = f" (with corrections at most {row['most_page_views']} page_views, {row['most_clicks']} clicks)"
+    return (
+        f"{name}: user {row['user_id']!r} shows "
+        + " and ".join(
+            f"{_said(one, row[f'shown_{one}'])}, but the panes have {_said(one, row[f'due_{one}'])}" for one in told
+        )
+        + (more if row["corrected"] else "")
+    )
+
+
+def _said(number: str, value: int) -> str:
+    return f"{number[:-3]} seen {moment(value)}" if number.endswith("_ms") else f"{value} {number}"

@@ -1,0 +1,163 @@
+"""Law 6: what results show are windows of their report that have fired, each once."""
+
+from typing import Final
+
+from pipeline import columns as c
+from pipeline.commands.verify import sql, times
+from pipeline.commands.verify.clocks import follows
+from pipeline.commands.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
+from pipeline.commands.verify.tables import NEVER_PUBLISHED, Tables
+from pipeline.commands.verify.text import cell, moment, window
+from pipeline.commands.verify.verification import Finding, Row
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+
+_EVENTS: Final = {c.PAGE_VIEWS, c.CLICKS}
+
+
+def check(tables: Tables, finding: Finding) -> None:
+    """Report by report."""
+    for shown in shown_reports(tables):
+        finding.look(tables.number(f"SELECT count(*) FROM {shown.table}"), f"rows of {shown.name}")
+        _check_published(tables, shown, finding)
+        if shown.report.windows.by_time:
+            _check_fired(tables, shown, finding)
+            _check_once(tables, shown, finding)
+        _check_fit(tables, shown, finding)
+        _check_counts(tables, shown, finding)
+        times.check_fit(tables, shown, finding)
+    for totals in shown_totals(tables):
+        finding.look(tables.number(f"SELECT count(*) FROM {totals.table}"), f"rows of {totals.name}")
+        _check_published(tables, totals, finding)
+        _check_users(tables, totals, finding)
+
+
+def _check_fired(tables: Tables, shown: Shown, finding: Finding) -> None:
+    early = tables.ask(
+        f"SELECT start_ms, end_ms, count(*) AS rows FROM ({sql.rows(shown)}) AS result "
+        f"WHERE end_ms > {shown.highest} GROUP BY start_ms, end_ms ORDER BY end_ms, start_ms"
+    )
+    finding.each(
+        early,
+        lambda row: (
+            f"{shown.name}: {window(row)} has not fired and shows {row['rows']} rows: the watermark of batch "
+            f"{shown.published}, its last publication, is {moment(shown.highest)}"
+        ),
+    )
+
+
+def _check_once(tables: Tables, shown: Shown, finding: Finding) -> None:
+    cell_of = ", ".join(("start_ms", "end_ms", *shown.report.keys))
+    twice = tables.ask(
+        f"SELECT {cell_of}, count(*) AS found FROM ({sql.rows(shown)}) AS result GROUP BY {cell_of} "
+        "HAVING count(*) > 1 ORDER BY start_ms, end_ms"
+    )
+    finding.each(
+        twice,
+        lambda row: f"{shown.name}: {cell(row, shown.report.keys)} is there {row['found']} times, but must be once",
+    )
+
+
+def _check_fit(tables: Tables, shown: Shown, finding: Finding) -> None:
+    """That windows are such as the definition says."""
+    windows = shown.report.windows
+    distinct = f"SELECT DISTINCT start_ms, end_ms FROM ({sql.rows(shown)}) AS result"
+    if isinstance(windows, Calendar):
+        odd = [row for row in tables.ask(distinct).to_pylist() if not follows(windows, row["start_ms"], row["end_ms"])]
+        for row in odd:
+            finding.breach(
+                f"{shown.name}: {window(row)} is no window of {windows.size_ms} ms by the calendar of {windows.zone}, "
+                f"but {row['end_ms'] - row['start_ms']} ms long"
+            )
+        return
+    finding.each(
+        tables.ask(f"{distinct} WHERE {_misfit(windows)} ORDER BY start_ms, end_ms"),
+        lambda row: (
+            f"{shown.name}: {window(row)} is {row['end_ms'] - row['start_ms']} ms long, which does not fit {windows}"
+        ),
+    )
+
+
+def _misfit(windows: object) -> str:
+    length = "end_ms - start_ms"
+    if isinstance(windows, Grid):
+        return f"{length} <> {windows.size_ms} OR (start_ms - {windows.offset_ms}) % {windows.slide_ms} <> 0"
+    return f"{length} < {windows.gap_ms}" if isinstance(windows, Sessions) else f"{length} < 1"
+
+
+def _check_counts(tables: Tables, shown: Shown, finding: Finding) -> None:
+    """That a row tells of some events, of which no more came late than there are; where it tells of all of them."""
+    report = shown.report
+    if not {*report.measures} >= _EVENTS:
+        return
+    size = report.windows.size if isinstance(report.windows, Counts) else 0
+    number = f"OR events <> {size}" if size else ""
+    odd = tables.ask(
+        f"SELECT * FROM (SELECT *, page_views + clicks AS events FROM ({sql.rows(shown)}) AS result) AS counted "
+        "WHERE events <= 0 OR page_views < 0 OR clicks < 0 OR late_events < 0 OR late_events > events "
+        f"{number} ORDER BY start_ms, end_ms"
+    )
+    finding.each(odd, lambda row: _counts_oddly(row, shown, size))
+
+
+def _counts_oddly(row: Row, shown: Shown, size: int) -> str:
+    where = (
+        f"{shown.name}: {cell(row, shown.report.keys)} shows {row['page_views']} page_views and {row['clicks']} clicks"
+    )
+    return f"{where} in a window of {size} events" if size else f"{where}, of which {row['late_events']} came late"
+
+
+def _check_published(tables: Tables, shown: Result, finding: Finding) -> None:
+    """That rows were published by batches that the ledger has; by none where they were only corrected."""
+    if shown.published != NEVER_PUBLISHED and not tables.number(
+        f"SELECT count(*) FROM ledger WHERE batch = {shown.published}"
+    ):
+        finding.breach(
+            f"{shown.name}: it is published up to batch {shown.published}, but the ledger ends with {tables.newest}"
+        )
+    by = tables.ask(
+        f"SELECT published_batch, count(*) AS rows FROM {shown.table} WHERE (published_batch IS NULL "
+        f"OR published_batch NOT IN (SELECT batch FROM ledger) OR published_batch > {shown.published}) "
+        f"AND NOT ((published_batch IS NOT DISTINCT FROM 0) AND {_corrected(tables, shown)}) "
+        "GROUP BY published_batch ORDER BY published_batch"
+    )
+    finding.each(
+        by,
+        lambda row: (
+            f"{shown.name}: {row['rows']} rows were published by batch {row['published_batch']}, which the ledger does "
+            f"not have up to batch {shown.published}"
+        ),
+    )
+
+
+def _corrected(tables: Tables, shown: Result) -> str:
+    """That a row may stem from corrections alone."""
+    if "corrections" not in tables.handles:
+        return "false"
+    if isinstance(shown, ShownTotals):
+        return f"user_id IN (SELECT user_id FROM corrections WHERE report = '{shown.name}')"
+    end = "CAST(window_end AS BIGINT) / 1000"
+    known = f"SELECT window_end_ms FROM corrections WHERE report = '{shown.name}' AND correction <= {shown.corrected}"
+    return f"{end} IN ({known})"
+
+
+def _check_users(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
+    twice = tables.ask(
+        f"SELECT user_id, count(*) AS found FROM {shown.table} GROUP BY user_id HAVING count(*) > 1 ORDER BY user_id"
+    )
+    finding.each(
+        twice, lambda row: f"{shown.name}: user {row['user_id']!r} is there {row['found']} times, but must be once"
+    )
+    odd = tables.ask(
+        f"SELECT * FROM {shown.table} WHERE first_seen > last_seen OR sessions < 1 OR page_views < 0 OR clicks < 0 "
+        "OR sessions > page_views + clicks ORDER BY user_id"
+    )
+    finding.each(
+        odd,
+        lambda row: (
+            f"{shown.name}: user {row['user_id']!r} shows {row['sessions']} sessions of "
+            f"{row['page_views'] + row['clicks']} events, first seen {row['first_seen']}, last seen {row['last_seen']}"
+        ),
+    )

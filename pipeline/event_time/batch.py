@@ -1,0 +1,102 @@
+"""A batch after its fold: what it read, what became of it, and what it makes due."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.slack import slack
+from pipeline.event_time.tallies import Tallies
+from pipeline.event_time.watermark import Frontier
+from pipeline.event_time.window_states import Dues
+
+EPOCH: Final = 10**9
+"""Batch id = epoch * EPOCH + number; number 0 opens the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """A Kafka partition in a batch: offsets half-open, times in milliseconds, watermarks of the whole service."""
+
+    batch: int
+    epoch: int
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    records: int
+    counted: int
+    partly_late: int
+    too_late: int
+    future: int
+    malformed: int
+    gap: int
+    lost: int
+    max_event_time: int | None
+    watermark_before: int | None
+    watermark: int | None
+    committed_at: int
+    slack: list[dict[str, int]] = field(default_factory=list)
+    """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
+    opening: str | None = None
+    """What the epoch goes by, as JSON; in the rows that open it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One step of the service's state, from `before` to `after`; times in milliseconds."""
+
+    number: int
+    topic: str
+    before: Frontier
+    after: Frontier
+    tallies: Tallies
+    dues: Dues
+    folded_at: int
+    policy: Policy
+    lost: Mapping[int, int] = field(default_factory=dict)
+    """Offsets per partition that retention removed before they were read."""
+    opening: str | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The life of the writing process that the batch belongs to."""
+        return self.number // EPOCH
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changed nothing that the ledger tells: no offset and no watermark."""
+        return self.before.watermark == self.after.watermark and self.before.positions == self.after.positions
+
+    def ledger_rows(self, committed_at: int) -> list[LedgerRow]:
+        """One row per Kafka partition, in order."""
+        return [self._row(partition, committed_at) for partition in sorted(self.after.partitions)]
+
+    def _row(self, partition: int, committed_at: int) -> LedgerRow:
+        state, start = self.after.partitions[partition], self.before.partitions[partition].position
+        tally, lost = self.tallies.of(partition), self.lost.get(partition, 0)
+        return LedgerRow(
+            batch=self.number,
+            epoch=self.epoch,
+            topic=self.topic,
+            partition=partition,
+            from_offset=start,
+            to_offset=state.position,
+            records=tally.records,
+            counted=tally.verdicts[Verdict.COUNTED],
+            partly_late=tally.partly_late,
+            too_late=tally.verdicts[Verdict.TOO_LATE],
+            future=tally.verdicts[Verdict.FUTURE],
+            malformed=tally.verdicts[Verdict.MALFORMED],
+            gap=state.position - start - tally.records - lost,
+            lost=lost,
+            max_event_time=state.max_event_time,
+            watermark_before=self.before.watermark,
+            watermark=self.after.watermark,
+            committed_at=committed_at,
+            slack=[{"slack_ms": ahead, "records": n} for ahead, n in self._slack(tally.panes).items()],
+            opening=self.opening,
+        )
+
+    def _slack(self, panes: Mapping[int, int]) -> Mapping[int, int]:
+        return slack(panes, self.before.watermark, self.policy)

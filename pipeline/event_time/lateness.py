@@ -1,0 +1,88 @@
+"""Lateness: which windows have fired, which have closed, and what is too late for them. It is written here only.
+
+A window fires when the watermark comes to its end, and closes when the watermark comes to its end plus the allowed
+lateness. An event is too late for the windows that had closed before its batch began. What was closed stays closed,
+whatever is allowed later. All times are milliseconds since the epoch.
+
+The comparisons hold of whatever can be compared: integers, columns of Arrow or Spark, and `Sql`.
+Source: Flink, "Windows" (allowed lateness), with firing at `watermark >= end`.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.event_time import rules
+from pipeline.event_time.report import Report
+from pipeline.event_time.user_totals import UserTotals
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """An expression of SQL, so that a rule can be applied to it."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __add__(self, milliseconds: int) -> "Sql":
+        return Sql(f"{self} + {milliseconds}")
+
+    def __le__(self, other: "Sql") -> "Sql":
+        return Sql(f"{self} <= {other}")
+
+    def __lt__(self, other: "Sql") -> "Sql":
+        return Sql(f"{self} < {other}")
+
+    def __invert__(self) -> "Sql":
+        return Sql(f"NOT ({self})")
+
+
+def has_fired(end: Any, watermark: Any) -> Any:
+    """Whether a window with this end fires at a watermark, or fired before."""
+    return end <= watermark
+
+
+def is_closed(end: Any, closed_until: Any) -> Any:
+    """Whether a window with this end takes no event any more."""
+    return end <= closed_until
+
+
+def is_too_late(time: Any, in_time_from: Any) -> Any:
+    """Whether an event comes before the time from which on events are in time."""
+    return time < in_time_from
+
+
+def closed_until(report: Report | UserTotals, watermark: int | None) -> int:
+    """The end up to which a report's windows are closed at a watermark."""
+    frontier = rules.NO_WATERMARK if watermark is None else watermark
+    return max(frontier - report.allowed_lateness_ms, report.closed_before_ms)
+
+
+def closed_until_sql(report: Report | UserTotals, watermark: str) -> Sql:
+    """The same, of a column that is never null."""
+    return Sql(f"greatest({watermark} - {report.allowed_lateness_ms}, {report.closed_before_ms})")
+
+
+def in_time_from(report: Report | UserTotals, watermark: int | None) -> int:
+    """Events before this time are too late for a report: every window that they would belong to has closed."""
+    return report.earliest_after(closed_until(report, watermark))
+
+
+def whole_from(report: Report, watermark: int | None) -> int:
+    """Events from this time on are in time for all windows of a report; only where these overlap is it another."""
+    return report.windows.whole_after(closed_until(report, watermark))
+
+
+def too_late_at(reports: Iterable[Report], time: int) -> int:
+    """The watermark at which an event becomes too late for all reports: it closes the last window of the event."""
+    return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in reports)
+
+
+def cutoffs(reports: Collection[Report], watermark: int | None) -> tuple[int, int]:
+    """Events before the first are too late for every window of every report, those before the second for some."""
+    return (
+        min(in_time_from(report, watermark) for report in reports),
+        max(whole_from(report, watermark) for report in reports),
+    )

@@ -1,0 +1,61 @@
+"""The verdict on a record: counted, or rejected with a reason."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Strategy
+from pipeline.event_time.user_totals import UserTotals
+
+
+class Verdict(StrEnum):
+    """What becomes of a record; every value but `COUNTED` is a reason in `dead_letters`."""
+
+    COUNTED = "counted"
+    TOO_LATE = "too_late"
+    FUTURE = "future"
+    MALFORMED = "malformed"
+
+
+class TimeOf(StrEnum):
+    """Which time of a record is its event time."""
+
+    EVENT = "event"
+    """When the user acted: the field `event_time`."""
+    INGESTION = "ingestion"
+    """When Kafka took it: the Kafka timestamp."""
+    PROCESSING = "processing"
+    """When the service read it: the clock at the begin of its batch."""
+
+
+class AllIdle(StrEnum):
+    """What the watermark does while every partition is idle."""
+
+    HOLD = "hold"
+    """It stays: the last windows wait for the next event."""
+    ADVANCE = "advance"
+    """It follows the clock: the last windows of a quiet topic are published."""
+
+
+Consumer = Report | UserTotals
+"""What panes are kept for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How out of order events may be, and what is made of them. All in milliseconds."""
+
+    strategy: Strategy
+    idle_timeout_ms: int
+    max_future_skew_ms: int
+    reports: tuple[Report, ...]
+    totals: UserTotals | None = None
+    time_of: TimeOf = TimeOf.EVENT
+    all_idle: AllIdle = AllIdle.HOLD
+    max_ahead_ms: int | None = None
+    """How far ahead of the service's clock an event may be; None for any."""
+
+    @property
+    def consumers(self) -> tuple[Consumer, ...]:
+        """All that panes are kept for."""
+        return (*self.reports, *([self.totals] if self.totals else []))

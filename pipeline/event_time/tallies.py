@@ -1,0 +1,89 @@
+"""What a batch brought, added up: per Kafka partition, per pane, per age. Plain numbers, nothing to decide."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+from pipeline.event_time.checks import Check, verdict_of
+from pipeline.event_time.policy import Verdict
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one Kafka partition brought in a batch."""
+
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    partly_late: int = 0
+    """Of those counted: too late for some of their windows."""
+    panes: Counter[int] = field(default_factory=Counter)
+    """Those counted, by pane."""
+    max_event_time: int | None = None
+
+    @property
+    def records(self) -> int:
+        """All records, whatever their verdict."""
+        return self.verdicts.total()
+
+
+class Statistic(NamedTuple):
+    """A row of the fold's statistics; times in milliseconds."""
+
+    grouping: int
+    partition: int
+    check: int
+    pane: int | None
+    age_ms: int
+    records: int
+    max_event_time: int | None
+    bytes: int
+
+
+@dataclass(slots=True)
+class Tallies:
+    """What a batch brought: per partition, per window, per age."""
+
+    partitions: dict[int, Tally] = field(default_factory=dict)
+    panes: set[int] = field(default_factory=set)
+    ages_ms: Counter[int] = field(default_factory=Counter)
+    bytes: int = 0
+    """Size of the folded rows."""
+    letter_bytes: int = 0
+    """Of these, of the rows that are dead letters and nothing else."""
+    malformed: Counter[Check] = field(default_factory=Counter)
+    """Records that are no events, by the check that they failed."""
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Statistic]) -> Self:
+        """Those of a whole batch."""
+        tallies = cls()
+        for row in rows:
+            tallies.add(row)
+        return tallies
+
+    def add(self, row: Statistic) -> None:
+        """One row of the fold's statistics; every grouping has all counted records, the first one all records."""
+        self.bytes += row.bytes
+        self.letter_bytes += row.bytes if row.check > Check.PARTLY_LATE else 0
+        if row.grouping:
+            return
+        check = Check(row.check)
+        tally = self.partitions.setdefault(row.partition, Tally())
+        tally.verdicts[verdict_of(check)] += row.records
+        if verdict_of(check) is Verdict.MALFORMED:
+            self.malformed[check] += row.records
+        tally.partly_late += row.records if row.check == Check.PARTLY_LATE else 0
+        times = [time for time in (tally.max_event_time, row.max_event_time) if time is not None]
+        tally.max_event_time = max(times, default=None)
+        if row.pane is not None:
+            self.panes.add(row.pane)
+            tally.panes[row.pane] += row.records
+        self.ages_ms[row.age_ms] += row.records
+
+    def of(self, partition: int) -> Tally:
+        """A partition's tally, empty if it brought nothing."""
+        return self.partitions.get(partition, Tally())
+
+    def total(self, verdicts: Iterable[Verdict] = tuple(Verdict)) -> int:
+        """Records with one of the verdicts, over all partitions."""
+        return sum(tally.verdicts[verdict] for tally in self.partitions.values() for verdict in verdicts)

@@ -1,0 +1,70 @@
+"""Totals of each user over all time, with the number of its sessions: a second consumer of panes beside the reports."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from pipeline.event_time import rules
+from pipeline.event_time.due import Due, Moved
+from pipeline.measures import COUNTS, TIMES, Part
+
+
+@dataclass(frozen=True, slots=True)
+class UserTotals:
+    """Sessions end after `gap_ms` without an event; `every_ms` of event time pass from one publication to the next.
+
+    It has no windows, so nothing closes and nothing is too late for it: it takes what any report takes.
+    """
+
+    gap_ms: int
+    every_ms: int
+
+    name: ClassVar[str] = "user_totals"
+    where: ClassVar[str] = ""
+    grouped_by: ClassVar[tuple[str, ...]] = ("user_id",)
+    kept_by: ClassVar[tuple[str, ...]] = ("user_id",)
+    parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
+    by_event: ClassVar[bool] = False
+    event_ms: ClassVar[int | None] = None
+    shift_ms: ClassVar[int] = 0
+    allowed_lateness_ms: ClassVar[int] = rules.NEVER
+    closed_before_ms: ClassVar[int] = rules.NO_WATERMARK
+
+    @property
+    def pane_ms(self) -> int:
+        """Length of its panes: events of a user in a stretch of this length are always one session."""
+        return self.gap_ms
+
+    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - as reports are asked
+        """No event is too late."""
+        return rules.NO_WATERMARK
+
+    def begun(self) -> "TotalsState":
+        """Its state where it is not known what has come since the totals were last written."""
+        return TotalsState(self.every_ms, stale=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsState:
+    """Totals are written anew when the watermark comes past a multiple of `every_ms`."""
+
+    every_ms: int
+    stale: bool = False
+    """Whether events may have been counted since they were written."""
+
+    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+        """Due is all of it, where the watermark came past a multiple."""
+        state = replace(self, stale=self.stale or bool(moved.panes))
+        came = moved.after != rules.NO_WATERMARK and (
+            moved.before == rules.NO_WATERMARK or moved.before // self.every_ms < moved.after // self.every_ms
+        )
+        return state.making_due(moved.after) if came else (Due(), state)
+
+    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+        """What a start publishes again: all of it, if there was a publication."""
+        return self.making_due(watermark)
+
+    def making_due(self, watermark: int) -> tuple[Due, Self]:
+        """All of it, where anything came since."""
+        if watermark == rules.NO_WATERMARK or not self.stale:
+            return Due(), self
+        return Due(span=(rules.NO_WATERMARK, watermark)), replace(self, stale=False)

@@ -1,0 +1,81 @@
+"""What every kind of windows answers: the part that needs no tables."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+from pipeline.event_time.due import Due, Moved, Published, Steps
+
+if TYPE_CHECKING:
+    from pipeline.event_time.report import Report
+
+
+class State(Protocol):
+    """What the windows of a report have come to. It is immutable: a batch leads to what is due and the next state."""
+
+    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+        """What a batch makes due, and the state after it."""
+
+    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:
+        """What a start with this batch id publishes again, and the state after it."""
+
+
+class Windows(ABC):
+    """A kind of windows. All times are milliseconds since the epoch."""
+
+    __slots__ = ()
+
+    by_time: ClassVar[bool] = True
+    """Whether a watermark ends its windows, so that an event can be too late for them."""
+    ends_are_known: ClassVar[bool] = False
+    """Whether the clock alone tells their ends, so that the driver knows each window."""
+    is_timed: ClassVar[bool] = False
+    """Whether its panes keep the first and the last time of their events."""
+    by_event: ClassVar[bool] = False
+    """Whether every event is a row of `panes` by itself, with its place on the topic."""
+    panes_tell_windows: ClassVar[bool] = False
+    """Whether a pane is told the bounds of its window, because a reader could not compute them."""
+
+    @property
+    @abstractmethod
+    def pane_ms(self) -> int:
+        """Length of a pane, of which every window is made; 0 where there are none."""
+
+    @property
+    def shift_ms(self) -> int:
+        """What is added to a time so that panes begin at multiples of their length."""
+        return 0
+
+    @property
+    def event_ms(self) -> int | None:
+        """Length of the window that an event alone is, where events and not panes are judged by it."""
+        return None
+
+    @property
+    def has_overlap(self) -> bool:
+        """Whether an event may belong to several windows."""
+        return False
+
+    @abstractmethod
+    def of(self, time: int) -> Iterator[tuple[int, int]]:
+        """Start and end of each window to which an event belongs by its time alone."""
+
+    @abstractmethod
+    def latest_end(self, time: int) -> int:
+        """End of the last window that a time belongs to."""
+
+    @abstractmethod
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time of which some window ends after `horizon`."""
+
+    def whole_after(self, horizon: int) -> int:
+        """The earliest time of which every window ends after `horizon`."""
+        return self.earliest_after(horizon)
+
+    @abstractmethod
+    def reached(self, watermark: int) -> int:
+        """The latest end of a window that a watermark has reached."""
+
+    @abstractmethod
+    def state(self, report: "Report", panes: Iterable[int], published: Published, steps: Steps) -> State:
+        """What a report's windows have come to: starts of its panes, how far it is published, (watermark, batch)."""

@@ -1,0 +1,67 @@
+"""Count windows: every so many events of a key, in the order of their batches, partitions and offsets.
+
+Source: Flink, "Count Windows" (`countWindow`): they know no time, so no event is late for them.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from pipeline.event_time import rules
+from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.base import Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Windows):
+    """Windows of `size` events each; one that is not full yet is not shown."""
+
+    size: int
+
+    by_time: ClassVar[bool] = False
+    is_timed: ClassVar[bool] = True
+    by_event: ClassVar[bool] = True
+
+    @property
+    def pane_ms(self) -> int:
+        """There are no panes: every event is kept until its window is full."""
+        return 0
+
+    def of(self, time: int) -> Iterator[tuple[int, int]]:  # noqa: ARG002 - as other kinds are asked
+        """No time tells a window."""
+        yield from ()
+
+    def latest_end(self, time: int) -> int:  # noqa: ARG002 - as other kinds are asked
+        """No watermark closes a window."""
+        return rules.NEVER
+
+    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - as other kinds are asked
+        """No event is too late."""
+        return rules.NO_WATERMARK
+
+    def reached(self, watermark: int) -> int:  # noqa: ARG002 - as other kinds are asked
+        """No watermark ends a window."""
+        return rules.NO_WATERMARK
+
+    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - as other kinds are asked
+        """Full windows are published up to a batch."""
+        return CountState(published.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class CountState:
+    """Count windows, of which the driver knows only how far publication has come."""
+
+    published: int = 0
+    """The batch up to which full windows are published."""
+
+    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+        """Due is what became full, if events were counted."""
+        if not moved.panes:
+            return Due(), self
+        return Due(span=(self.published, moved.batch)), replace(self, published=moved.batch)
+
+    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+        """What a start publishes: windows that became full and were not."""
+        return Due(span=(self.published, batch)), replace(self, published=batch)

@@ -1,0 +1,17 @@
+"""The kinds of windows, by the name that stands in a table's definition."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+
+KINDS: Final[Mapping[str, type[Windows]]] = {
+    "calendar": Calendar,
+    "counts": Counts,
+    "grid": Grid,
+    "sessions": Sessions,
+}

@@ -1,0 +1,108 @@
+"""Windows whose ends the clock alone tells: which of them are open, and which batch makes which of them due."""
+
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.base import Windows
+
+
+class Periodic(Windows):
+    """What a grid and a calendar have in common. All times are milliseconds since the epoch."""
+
+    __slots__ = ()
+
+    ends_are_known: ClassVar[bool] = True
+
+    @abstractmethod
+    def pane_start(self, time: int) -> int:
+        """Start of the pane that a time falls into."""
+
+    @abstractmethod
+    def ends(self, pane_start: int) -> range:
+        """Ends of all windows that a pane is part of, the last one first."""
+
+    @abstractmethod
+    def begin(self, end: int) -> int:
+        """Start of the window with this end."""
+
+    def of(self, time: int) -> Iterator[tuple[int, int]]:
+        """Start and end of each window that a time belongs to."""
+        for end in self.ends(self.pane_start(time)):
+            yield self.begin(end), end
+
+    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
+        """From the tables: the starts of all panes with rows, and how far they are published."""
+        return PeriodicState.restored(report, self, panes, published, steps)
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodicState:
+    """Windows that are not closed, by their ends, and which batches moved the watermark over a window's end."""
+
+    report: Report
+    windows: Periodic
+    open: frozenset[int] = frozenset()
+    steps: Steps = ()
+
+    @classmethod
+    def restored(
+        cls, report: Report, windows: Periodic, panes: Iterable[int], published: Published, steps: Steps
+    ) -> Self:
+        """From the tables: the starts of all panes with rows, and how far they are published."""
+        known = frozenset(end for end in _ends(panes, windows) if not lateness.is_closed(end, published.closed_until))
+        state = cls(report, windows, known)
+        for watermark, batch in steps:
+            state = replace(state, steps=state._noted(watermark, batch))
+        return state
+
+    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+        """Of windows that overlap some may be closed while others still take a late event.
+
+        An event changes also those windows near it in which a session may no longer begin.
+        """
+        closed_until = lateness.closed_until(self.report, moved.before)
+        live = {end for end in _ends(moved.panes, self.windows) if not lateness.is_closed(end, closed_until)}
+        live |= self.open.intersection(_ends(_followed(moved.panes, self.report), self.windows))
+        state = replace(self, open=self.open | live, steps=self._noted(moved.after, moved.batch))
+        fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
+        return state.making_due(fired, _fired(live, moved.before), moved.after)
+
+    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+        """What a start publishes again: every window that has fired and is not known to be closed and published."""
+        return self.making_due(frozenset(), _fired(self.open, watermark), watermark)
+
+    def making_due(self, fired: frozenset[int], again: frozenset[int], watermark: int) -> tuple[Due, Self]:
+        """Some windows, and what the watermark closes."""
+        closed_until = lateness.closed_until(self.report, watermark)
+        closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
+        fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | again}
+        steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
+        due = Due(fired, again, closed, fired_by, closed_until=closed_until)
+        return due, replace(self, open=self.open - closed, steps=steps)
+
+    def _noted(self, watermark: int, batch: int) -> Steps:
+        boundary = self.windows.pane_start(watermark)
+        is_news = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1][0])
+        return (*self.steps, (boundary, batch)) if is_news else self.steps
+
+
+def _fired(ends: Iterable[int], watermark: int) -> frozenset[int]:
+    return frozenset(end for end in ends if lateness.has_fired(end, watermark))
+
+
+def _ends(panes: Iterable[int], windows: Periodic) -> set[int]:
+    return {end for pane in {windows.pane_start(pane) for pane in panes} for end in windows.ends(pane)}
+
+
+def _followed(panes: Iterable[int], report: Report) -> set[int]:
+    """Panes in which a session may no longer begin, now that there are events in `panes`."""
+    if not report.session_gap_ms:
+        return set()
+    step, gap_ms = report.pane_ms, report.session_gap_ms
+    return {after for pane in panes for after in range(pane + step, pane + gap_ms + 1, step)}

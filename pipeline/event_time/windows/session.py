@@ -1,0 +1,81 @@
+"""Session windows: as long as a key's events follow one another within a gap, they are one session.
+
+Source: Flink, "Session Windows": each event is a window `[time, time + gap)`, and windows that meet are one.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.base import Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions(Windows):
+    """Sessions that end when `gap_ms` passed without an event."""
+
+    gap_ms: int
+
+    is_timed: ClassVar[bool] = True
+
+    @property
+    def pane_ms(self) -> int:
+        """Events of a key in a stretch of this length are always one session."""
+        return self.gap_ms
+
+    @property
+    def event_ms(self) -> int:
+        """An event is judged by its own part of a session."""
+        return self.gap_ms
+
+    def of(self, time: int) -> Iterator[tuple[int, int]]:
+        """The event's own part of a session."""
+        yield time, self.latest_end(time)
+
+    def latest_end(self, time: int) -> int:
+        """End of the session that an event alone would be."""
+        return time + self.gap_ms
+
+    def reached(self, watermark: int) -> int:
+        """The latest end that a watermark has reached: a session may end at any time."""
+        return watermark
+
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time whose own window ends after `horizon`."""
+        return horizon - self.gap_ms + 1
+
+    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "SessionState":  # noqa: ARG002 - as other kinds are asked
+        """What has not been published as closed may still change."""
+        return SessionState(report, published.closed_until, steps)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """Sessions, of which the driver knows only how far the watermark has come."""
+
+    report: Report
+    final_until: int = rules.NO_WATERMARK
+    """Sessions that end no later have been published as closed."""
+    steps: Steps = ()
+
+    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+        """Due is what ended since and what may have changed."""
+        if moved.after == rules.NO_WATERMARK or (moved.after == moved.before and not moved.panes):
+            return Due(), self
+        steps = self.steps if moved.after == moved.before else (*self.steps, (moved.after, moved.batch))
+        return replace(self, steps=steps).making_due(moved.after)
+
+    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+        """What a start publishes again: every session that has ended and is not known to be closed and published."""
+        return (Due(), self) if watermark == rules.NO_WATERMARK else self.making_due(watermark)
+
+    def making_due(self, watermark: int) -> tuple[Due, Self]:
+        """What ends by a watermark and is not final."""
+        closed_until = max(self.final_until, lateness.closed_until(self.report, watermark))
+        due = Due(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
+        steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
+        return due, replace(self, final_until=closed_until, steps=steps)

@@ -1,0 +1,223 @@
+"""The fold: one pass over a batch gives the counts of every report, dead letters and every number the ledger needs.
+
+Counted records fold into one row per partition, pane and key, once for each set of keys. A rejected record keeps a row
+of its own, because its offset and bytes are part of the first grouping key too; they are null for counted ones. So one
+hash aggregation serves all outputs, and the Kafka range is read and decoded once.
+"""
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import functions as F
+
+from pipeline import columns as c
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import Policy
+from pipeline.fold.decode import decoded, fields
+from pipeline.fold.grouping_sets import Groupings, groupings
+from pipeline.fold.judge import check_of, readable, time_of
+from pipeline.measures import Join
+
+_OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
+_EVENT: Final = "event"
+_GROUP: Final = "packed"
+_NOW: Final = "now"
+_PARTLY_LATE: Final = "partly_late_before"
+_REJECTED: Final = "rejected"
+_SET: Final = "set"
+_TOO_LATE: Final = "too_late_before"
+_CHECKS: Final = 16
+"""More than there are checks."""
+_YOUNG_MS: Final = 10_000
+_ROW_BYTES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known when a batch begins: the watermark and the clock, both in milliseconds."""
+
+    watermark: int | None
+    now: int
+
+
+class Fold:
+    """The plan of a fold over a number of Kafka partitions.
+
+    Its columns are built once, for that takes as long as folding some ten thousand records.
+    """
+
+    def __init__(self, schemas: Mapping[int, str], policy: Policy, partitions: int) -> None:
+        """`schemas` maps a schema id to the writer schema's text, beside which `policy` may need further fields."""
+        self.partitions = partitions
+        self.groupings = groupings(policy.consumers)
+        self._reports = policy.reports
+        self._keys = sorted({key for keys in self.groupings.sets for key in keys})
+        kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
+        arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
+        needed = " ".join([policy.strategy.marker, *self.groupings.flags, *self._keys])
+        self._decoded = [*kafka, arrived, decoded(schemas, needed).alias(_EVENT)]
+        read = (f"{_EVENT}.{name}" for name in fields(schemas, needed))
+        told = (c.KAFKA_TIMESTAMP, *read, c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
+        self._flat = [*kafka, *map(F.col, told)]
+        time = time_of(policy, F.col(_NOW))
+        check = check_of(schemas, policy, _late(policy, time), F.col(_NOW))
+        self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
+        self._keyed = [*self._key(), *_summed(policy)]
+        sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
+        self._sums = [value.alias(name) for name, value in sums.items()]
+        of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in (*_OF_REJECTED, "user")]
+        others = [F.col(name) for name in (*self._keys, *sums)]
+        self._folded = [self._grouping(), *_unpacked(self.groupings, partitions), *of_rejected, *others]
+        self._ages, self._of_age = _statistics(self._keys)
+
+    def __call__(self, records: DataFrame, known: Known) -> DataFrame:
+        """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
+
+        Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
+        timestamp) and the parts of measures that somebody asks for.
+        """
+        too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
+        told = {
+            c.WATERMARK: rules.NO_WATERMARK if known.watermark is None else known.watermark,
+            _TOO_LATE: too_late,
+            _PARTLY_LATE: partly_late,
+            _NOW: known.now,
+        }
+        per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
+        judged = records.select(*self._decoded, *per_batch).select(*self._flat).select(*self._judged)
+        folded: DataFrame = self._grouped(judged.select(*self._keyed)).agg(*self._sums).select(*self._folded)
+        return folded
+
+    def statistics(self, folded: DataFrame, now: int) -> DataFrame:
+        """Per grouping, partition, check, pane and age: `records`, `max_event_time` and `bytes` of the folded rows.
+
+        `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
+        """
+        return folded.withColumn(_NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
+
+    def _grouped(self, keyed: DataFrame) -> GroupedData:
+        columns = [_GROUP, *self._keys, _REJECTED]
+        first, *others = [[_GROUP, *keys] for keys in self.groupings.sets]
+        sets = [[*first, _REJECTED], *others]
+        return keyed.groupingSets(sets, *columns) if others else keyed.groupBy(*columns)
+
+    def _grouping(self) -> Column:
+        """The number of the set that a row belongs to."""
+        if len(self.groupings.sets) == 1:
+            return F.lit(0).alias(c.GROUPING)
+        # Spark's id of a set: one bit for each column, set where the set does not have it.
+        columns = [_GROUP, *self._keys, _REJECTED]
+        ids = [
+            sum(
+                1 << place
+                for place, name in enumerate(reversed(columns))
+                if name not in (_GROUP, *keys, *([] if number else [_REJECTED]))
+            )
+            for number, keys in enumerate(self.groupings.sets)
+        ]
+        return (F.array_position(F.lit(ids), F.col(_SET)) - 1).cast("int").alias(c.GROUPING)
+
+    def _key(self) -> list[Column]:
+        check, grid = F.col(c.CHECK), self.groupings
+        pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
+        rejected = check != int(Check.PASSED)
+        return [
+            # In one number, for the narrower the grouping key, the cheaper each look-up.
+            _packed(F.when(_is_counted(), pane).otherwise(0), self.partitions, grid.flags).alias(_GROUP),
+            *(_place() if key == c.PLACE else F.col(key) for key in self._keys),
+            F.when(rejected, F.struct(*_OF_REJECTED, readable(c.USER_ID).alias("user"))).alias(_REJECTED),
+        ]
+
+    def _per_batch(self, value: int) -> Column:
+        """A value that changes from batch to batch, as a column.
+
+        A primitive literal would be inlined in the generated code, so every batch would compile new classes and run
+        them cold; an array literal is passed by reference.
+        """
+        return F.expr(f"get(array_repeat({value}L, {self.partitions}), {c.PARTITION})")
+
+
+def _late(policy: Policy, time: Column) -> dict[Check, Column]:
+    """The checks against the cutoffs; where no event can be late for some windows only, one is enough."""
+    froms = {Check.TOO_LATE: _TOO_LATE, Check.PARTLY_LATE: _PARTLY_LATE}
+    checks = {check: lateness.is_too_late(time, F.col(name)) for check, name in froms.items()}
+    kinds = {(report.windows, report.allowed_lateness_ms, report.closed_before_ms) for report in policy.reports}
+    if len(kinds) == 1 and not policy.reports[0].windows.has_overlap:
+        del checks[Check.PARTLY_LATE]
+    return checks
+
+
+def _place() -> Column:
+    """Partition and offset in one number, by which single events are told apart and put in order."""
+    return (F.col(c.PARTITION).cast("long") * 2**48 + F.col(c.OFFSET)).alias(c.PLACE)
+
+
+def _is_counted() -> Column:
+    return F.col(c.CHECK) <= int(Check.PARTLY_LATE)
+
+
+def _summed(policy: Policy) -> list[Column]:
+    """What goes into the sums."""
+    moves = F.col(c.CHECK) <= int(Check.TOO_LATE)
+    if policy.strategy.marker:
+        moves &= F.expr(policy.strategy.marker)
+    return [
+        (F.col(c.EVENT_TYPE) == "click").cast("long").alias("click"),
+        F.when(moves, F.col(c.TIME)).alias("moving_time"),
+        F.col(c.KAFKA_TIMESTAMP).alias("arrived"),
+        F.col(c.TIME),
+    ]
+
+
+def _sums(policy: Policy) -> dict[str, Column]:
+    parts = (part for one in policy.consumers for part in one.parts if part.join is not Join.SKETCH)
+    return {
+        c.RECORDS: F.count(F.lit(1)),
+        c.MAX_EVENT_TIME: F.max("moving_time"),
+        c.OLDEST: F.min("arrived"),
+        **{part.name: F.expr(part.fold) for part in dict.fromkeys(parts)},
+    }
+
+
+def _packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
+    """Pane, partition, check and flags."""
+    packed = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
+    bits = [F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << place) for place, flag in enumerate(flags)]
+    return reduce(operator.add, bits, packed * (1 << len(flags))) if flags else packed
+
+
+def _unpacked(grid: Groupings, partitions: int) -> list[Column]:
+    flags, packed = 1 << len(grid.flags), F.col(_GROUP)
+    check = (F.expr(f"{_GROUP} div {flags}") % _CHECKS).cast("int")
+    partition = (F.expr(f"{_GROUP} div {flags * _CHECKS}") % partitions).cast("int")
+    pane = F.expr(f"{_GROUP} div {flags * _CHECKS * partitions}") * grid.pane_ms - grid.shift_ms
+    return [
+        (packed % flags).cast("int").alias(c.FLAGS),
+        check.alias(c.CHECK),
+        partition.alias(c.PARTITION),
+        F.when(check <= int(Check.PARTLY_LATE), pane).alias(c.PANE_START),
+    ]
+
+
+def _statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
+    """Grouping key and sums."""
+    size = reduce(
+        operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (*keys, c.KEY, c.VALUE) if name != c.PLACE]
+    )
+    age = _rough(F.col(_NOW) - F.col(c.OLDEST))
+    return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
+        F.sum(c.RECORDS).alias(c.RECORDS),
+        F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
+        F.sum(size + _ROW_BYTES).alias("bytes"),
+    ]
+
+
+def _rough(age: Column) -> Column:
+    """An age to 50 ms while it is young, to one part in eight after that, so that a backlog has few distinct ones."""
+    step = F.when(age < _YOUNG_MS, F.lit(50)).otherwise(F.pow(2, F.floor(F.log2(age)) - 3)).cast("long")
+    return F.when(age > 0, age - age % step).otherwise(0)

@@ -1,0 +1,85 @@
+"""The verdict on each record, as columns: the first check that it fails, or none."""
+
+import operator
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from pipeline import columns as c
+from pipeline.event_time import rules
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import Policy, TimeOf
+from pipeline.fold.decode import has_frame, has_known_schema
+from pipeline.fold.projection import UNKNOWN_TYPE
+
+
+def time_of(policy: Policy, now: Column) -> Column:
+    """The time of an event that counts, in milliseconds; `now` is the clock when its batch began."""
+    return {
+        TimeOf.EVENT: F.col(c.EVENT_TIME),
+        TimeOf.INGESTION: F.col(c.KAFKA_TIMESTAMP),
+        TimeOf.PROCESSING: now,
+    }[policy.time_of]
+
+
+def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Column], now: Column) -> Column:
+    """The code of the first check that a decoded record fails; `late` are the checks that need a time to be trusted.
+
+    `now` is the clock when the batch began.
+    """
+    # What is wrong with a frame is asked only where there is no event: for nearly every record never.
+    no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
+    event = _first_failed({**_event_checks(policy, now), **late}, Check.PASSED)
+    return F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
+
+
+def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
+    chain: Any = F
+    chain = reduce(lambda cases, item: cases.when(item[1], F.lit(int(item[0]))), checks.items(), chain)
+    found: Column = chain.otherwise(F.lit(int(otherwise)))
+    return found
+
+
+def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
+    """What can be wrong before there is an event."""
+    return {
+        Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0),
+        Check.MAGIC_BYTE: ~has_frame(),
+        Check.SCHEMA_ID: ~has_known_schema(schemas),
+    }
+
+
+def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
+    """What can be wrong with an event."""
+    own_time = F.col(c.EVENT_TIME)
+    checks = {
+        Check.TEXT: reduce(operator.or_, map(_is_no_text, _texts(policy))),
+        Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
+        Check.USER_ID: F.col(c.USER_ID) == "",
+        Check.EVENT_TIME: ~rules.in_range(own_time),
+        Check.FUTURE: rules.is_future(own_time, F.col(c.KAFKA_TIMESTAMP), policy.max_future_skew_ms),
+    }
+    if policy.time_of is not TimeOf.EVENT:
+        del checks[Check.FUTURE]  # a wrong clock of a producer does no harm where it is not asked
+    if policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING:
+        # The Kafka timestamp may come from the same wrong clock.
+        checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), now, policy.max_ahead_ms)
+    return checks
+
+
+def _texts(policy: Policy) -> list[str]:
+    """The fields whose texts are written to tables as they are."""
+    return sorted({c.USER_ID, *(key for one in policy.consumers for key in one.grouped_by)} - {c.EVENT_TYPE})
+
+
+def _is_no_text(name: str) -> Column:
+    """Avro's reader takes any bytes for a string, and no reader of Parquet would take them as one again."""
+    return ~F.is_valid_utf8(name)
+
+
+def readable(name: str) -> Column:
+    """A text, null where it is none."""
+    return F.when(F.is_valid_utf8(name), F.col(name))

@@ -1,0 +1,152 @@
+"""What the small result of a fold becomes on the driver: panes and dead letters."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipeline import columns as c
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.checks import DETAILS, Check, reason_of
+from pipeline.event_time.policy import Consumer
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.base import Windows
+from pipeline.fold.grouping_sets import KEYS, Groupings
+from pipeline.measures import PARTS, Join
+from pipeline.sketches import sketch_of
+
+_PASSED: Final = int(Check.PASSED)
+_KEPT_BY_SOME: Final = {
+    **dict.fromkeys(KEYS, pa.string()),
+    **dict.fromkeys((c.PLACE, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
+    **{part.name: pa.type_for_alias(part.type) for part in PARTS},
+}
+"""Columns of `panes` that are null where a consumer does not need them."""
+PIECE_BYTES: Final = 256 * 1024 * 1024
+"""Roughly the most that the driver takes at once."""
+LETTER_BYTES: Final = 64 * 1024 * 1024
+"""Dead letters beyond that are written by the executors."""
+
+
+def pieces(folded: DataFrame, size: int) -> Iterator[pa.Table]:
+    """The rows of a fold, about `size` bytes of them: at once, or in as many pieces as the driver has room for."""
+    number = size // PIECE_BYTES + 1
+    if number == 1:
+        yield folded.toArrow()
+        return
+    piece = F.pmod(F.xxhash64(*folded.columns), F.lit(number))
+    for turn in range(number):
+        yield folded.where(piece == turn).toArrow()
+
+
+def panes(
+    folded: pa.Table, consumers: Sequence[Consumer], groups: Groupings, batch: int, watermark: int | None
+) -> pa.Table:
+    """Rows of `panes`: every consumer's partial counts, with the batch and the watermark from before it."""
+    return pa.concat_tables([_panes(folded, one, groups, batch, watermark) for one in consumers])
+
+
+def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
+    rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
+    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.kept_by}:
+        rows = _added_up(rows, consumer)
+    frontier = rules.NO_WATERMARK if watermark is None else watermark
+    fixed = {
+        c.BATCH: _same(batch, rows),
+        c.REPORT: _same(consumer.name, rows),
+        c.WATERMARK: _same(frontier, rows),
+        c.CLOSED_UNTIL: _same(lateness.closed_until(consumer, watermark), rows),
+    }
+    nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
+    windows = _windows(rows[c.PANE_START], consumer.windows) if isinstance(consumer, Report) else {}
+    return pa.table({**nothing, **fixed, **windows, **{name: rows[name] for name in rows.column_names}})
+
+
+def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
+    """A consumer's groups: pane, keys and parts, and of single events their place."""
+    late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
+    place = [c.PLACE] if consumer.by_event else []
+    return pa.table(
+        {
+            c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
+            **{name: rows[name] for name in (*consumer.grouped_by, *place)},
+            **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
+            c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
+        }
+    )
+
+
+def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
+    """A row for each pane and what it is kept by, from groups of more keys; what is no key may become a sketch."""
+    sketched = [part for part in consumer.parts if part.join is Join.SKETCH]
+    how = {part.name: part.join.value for part in consumer.parts if part not in sketched}
+    how |= {c.LATE_EVENTS: "sum", **{part.fold: "list" for part in sketched}}
+    found = rows.group_by([c.PANE_START, *consumer.kept_by]).aggregate(list(how.items()))
+    added = {name: found[name] for name in (c.PANE_START, *consumer.kept_by)}
+    added |= {name: found[f"{name}_{function}"] for name, function in how.items() if function != "list"}
+    for part in sketched:
+        sketches = map(sketch_of, found[f"{part.fold}_list"].to_pylist())
+        added[part.name] = pa.array(sketches, pa.binary())
+    return pa.table(added)
+
+
+def _pane_of(starts: pa.ChunkedArray, consumer: Consumer) -> pa.ChunkedArray:
+    """Its own panes, of which the fold's are parts."""
+    if consumer.by_event:
+        return starts
+    shift_ms, pane_ms = consumer.shift_ms, consumer.pane_ms
+    number = pc.divide(pc.add(starts, shift_ms), pane_ms)
+    return pc.subtract(pc.multiply(number, pane_ms), shift_ms)
+
+
+def _windows(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
+    """The window of each pane, where a reader of panes could not tell it."""
+    if not windows.panes_tell_windows:
+        return {}
+    known = panes.combine_chunks().dictionary_encode()
+    found = [next(windows.of(pane)) for pane in known.dictionary.to_pylist()]
+
+    def bound(number: int) -> pa.Array:
+        return pc.take(pa.array([bounds[number] for bounds in found], pa.int64()), known.indices)
+
+    return {c.WINDOW_START_MS: bound(0), c.WINDOW_END_MS: bound(1)}
+
+
+def _belongs(consumer: Consumer, groups: Groupings, watermark: int | None) -> pc.Expression:
+    """Which groups are its own: of its keys, of its events, and not late for it."""
+    mine = (pc.field(c.GROUPING) == groups.of(consumer)) & (pc.field(c.CHECK) <= int(Check.PARTLY_LATE))
+    if groups.flags:
+        mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(consumer)))
+    if consumer.event_ms is not None:
+        return mine  # a flag tells which events are late
+    return mine & ~lateness.is_too_late(pc.field(c.PANE_START), lateness.in_time_from(consumer, watermark))
+
+
+def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
+    """Rows of `dead_letters`: every rejected record with its bytes, why, and the watermark that judged it."""
+    rejected = folded.filter((pc.field(c.CHECK) != _PASSED) & (pc.field(c.GROUPING) == 0))
+    as_read = {
+        name: rejected[name] for name in (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
+    }
+    return pa.table(
+        {
+            c.REASON: _text_of([reason_of(check) for check in Check], rejected),
+            c.DETAIL: _text_of([DETAILS[check] for check in Check], rejected),
+            c.TOPIC: _same(topic, rejected),
+            c.USER_ID: rejected["user"],
+            c.WATERMARK: _same(watermark, rejected),
+            c.BATCH: _same(batch, rejected),
+            **{name: rejected[name] for name in as_read},
+        }
+    )
+
+
+def _same(value: Any, rows: pa.Table) -> pa.Array:
+    return pa.repeat(pa.scalar(value), len(rows))
+
+
+def _text_of(texts: list[str], rows: pa.Table) -> pa.ChunkedArray:
+    return pc.take(pa.array(texts), rows[c.CHECK])

@@ -1,0 +1,79 @@
+"""The reader schema: what the pipeline needs of a writer's schema, and nothing else.
+
+Reading only three of nine fields is what makes decoding affordable.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from pipeline import columns as c
+from pipeline.errors import SetUpError
+
+Field = dict[str, Any]
+UNKNOWN_TYPE: Final = "unknown"
+"""What an event type reads as that this version has never heard of."""
+EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
+
+
+def projection(writer_schema: str, further: Sequence[Field] = ()) -> str:
+    """The Avro reader schema for a writer schema, as JSON text; `further` fields are read beside the needed ones.
+
+    It keeps the writer's names, because Avro resolves records and enums by name. Raises SetUpError if a needed field
+    is missing or of another type: values would then be read as something they are not.
+    """
+    writer = json.loads(writer_schema)
+    fields = {field["name"]: field["type"] for field in writer["fields"]}
+    _require(fields, c.EVENT_TIME, {"type": "long", "logicalType": "timestamp-millis"})
+    _require(fields, c.USER_ID, "string")
+    event_type = fields.get(c.EVENT_TYPE)
+    if not isinstance(event_type, dict) or event_type.get("type") != "enum":
+        raise SetUpError(f"the Avro schema's field {c.EVENT_TYPE} is {event_type!r}, but must be an enum")
+    reader = [
+        {"name": c.EVENT_TYPE, "type": {**event_type, "symbols": EVENT_TYPES, "default": UNKNOWN_TYPE}},
+        {"name": c.USER_ID, "type": "string"},
+        {"name": c.EVENT_TIME, "type": "long"},
+        *further,
+    ]
+    return json.dumps({**writer, "fields": reader})
+
+
+def mentioned(sql: str, schemas: Iterable[str]) -> list[Field]:
+    """The fields of any of the schemas that a piece of SQL names, as a reader sees them.
+
+    Each may be null, for a writer of another schema may not have it.
+    """
+    words = set(re.findall(r"\w+", sql)) - {c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME}
+    fields = {field["name"]: field["type"] for schema in schemas for field in json.loads(schema)["fields"]}
+    return [
+        {"name": name, "type": kind if "null" in kind else ["null", kind], "default": None}
+        for name, kind in sorted(fields.items())
+        if name in words
+    ]
+
+
+def passed_over(schemas: Iterable[str], sql: str) -> list[Field]:
+    """The texts in front of a needed field that nobody needs; `sql` names what is needed beside the three.
+
+    They are read all the same: where Avro's reader passes over one, it takes a negative length for none at all, and
+    would read what follows from within it.
+    """
+    needed = {*re.findall(r"\w+", sql), c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME}
+    found = [field["name"] for schema in schemas for field in _in_front(json.loads(schema)["fields"], needed)]
+    return [{"name": name, "type": ["null", "string"], "default": None} for name in sorted({*found})]
+
+
+def _in_front(fields: Sequence[Field], needed: set[str]) -> list[Field]:
+    last = max((place for place, field in enumerate(fields) if field["name"] in needed), default=0)
+    return [
+        field
+        for field in fields[:last]
+        if field["name"] not in needed and field["type"] in ("string", ["null", "string"])
+    ]
+
+
+def _require(fields: dict[str, Any], name: str, expected: Any) -> None:
+    found = fields.get(name)
+    if found != expected:
+        raise SetUpError(f"the Avro schema's field {name} is {found!r}, but must be {expected!r}")

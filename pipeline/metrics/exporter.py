@@ -1,0 +1,87 @@
+"""The HTTP endpoint: `/metrics`, `/healthz` and `/readyz`."""
+
+import socket
+import socketserver
+import sys
+from http import HTTPStatus
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from prometheus_client import MetricsHandler
+
+from pipeline.errors import SetUpError
+from pipeline.metrics.health import Answer
+from pipeline.metrics.observer import Observer
+from pipeline.settings.model import MetricsSettings
+
+_log = structlog.get_logger()
+
+
+class Exporter:
+    """Serves an observer's answers from threads of its own until it is closed."""
+
+    def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
+        """Listens. Raises SetUpError if the address cannot be had."""
+        self.observer = observer
+        try:
+            self._server = _Server(observer, settings.host, settings.port)
+        except OSError as error:
+            raise SetUpError(
+                f"cannot serve metrics on {settings.host} port {settings.port} ({error.strerror}): "
+                "stop what listens there, or set metrics.port (0 takes a free one) or metrics.host"
+            ) from error
+        self.port: int = self._server.server_address[1]
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="exporter")
+        self._thread.daemon = True
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stops listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+# Not http.server.HTTPServer, which looks its own name up in the DNS before it listens.
+class _Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, observer: Observer, host: str, port: int) -> None:
+        self.observer = observer
+        self.address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]  # IPv4 or IPv6
+        super().__init__((host, port), _Handler.factory(observer.registry))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - socketserver's signature
+        """A client that went away is its own business."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            _log.exception("request failed", client=client_address)
+
+
+class _Handler(MetricsHandler):
+    server: _Server
+    timeout = 10  # seconds a client may take to say what it wants
+
+    def do_GET(self) -> None:  # noqa: N802 - http.server's name for it
+        match urlsplit(self.path).path:
+            case "/metrics":
+                super().do_GET()
+            case "/healthz":
+                self._answer(self.server.observer.healthy())
+            case "/readyz":
+                self._answer(self.server.observer.ready())
+            case _:
+                self._say(HTTPStatus.NOT_FOUND, "There is /metrics, /healthz and /readyz.")
+
+    def _answer(self, answer: Answer) -> None:
+        self._say(HTTPStatus.OK if answer.ok else HTTPStatus.SERVICE_UNAVAILABLE, answer.sentence)
+
+    def _say(self, status: HTTPStatus, sentence: str) -> None:
+        body = f"{sentence}\n".encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)

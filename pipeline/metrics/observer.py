@@ -1,0 +1,163 @@
+"""What the service tells of itself, kept for whoever asks."""
+
+from collections.abc import Callable, Mapping
+from threading import Lock
+
+from prometheus_client import CollectorRegistry
+
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.watermark import Frontier
+from pipeline.event_time.window_states import Dues
+from pipeline.metrics.catalogue import FailureKind, Step
+from pipeline.metrics.facts import CommittedBatch
+from pipeline.metrics.health import Answer, Loop, health, reached, readiness
+from pipeline.metrics.log_ends import Ask, LogEnds
+from pipeline.metrics.page import Page
+from pipeline.metrics.readings import Heard, Readings, read
+from pipeline.metrics.totals import Totals
+from pipeline.settings.durations import milliseconds
+from pipeline.settings.model import MetricsSettings
+
+# Well below the ten seconds that Prometheus waits for a page, and the one second of a Kubernetes probe.
+_PATIENCE_S = 0.5
+
+
+class Observer:
+    """Metrics, health and readiness of a process, over all its attempts; may be told and asked from any thread.
+
+    The lock is held for arithmetic only: neither the broker nor a slow reader of the page can delay a batch by it.
+    """
+
+    def __init__(
+        self,
+        settings: MetricsSettings,
+        policy: Policy,
+        now: Callable[[], int],
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
+        self.registry = CollectorRegistry()
+        self._max_age_ms = milliseconds(settings.max_age)
+        self._stuck_after_ms = milliseconds(settings.stuck_after)
+        self._policy = policy
+        self._now = now
+        self._log_ends = LogEnds(self._hear, now, patience_s)
+        self._lock = Lock()
+        self._totals = Totals([report.name for report in policy.reports if report.windows.ends_are_known])
+        self._heard = Heard()
+        self._loop = Loop(now())
+        self._error = ""
+        self._goal: Mapping[int, int] | None = None
+        self._caught_up = False
+        self.registry.register(Page(self._read))
+
+    def follow(self, log_ends: Ask) -> None:
+        """From now on asks there for the log ends; before there are none."""
+        self._log_ends.follow(log_ends)
+
+    def opening(self) -> None:
+        """An attempt to open the service begins."""
+        with self._lock:
+            self._totals.attempts += 1
+            again = f"the service starts again after: {self._error}" if self._error else None
+            self._loop.round(self._now(), again)
+
+    def waiting(self) -> None:
+        """The attempt waits for somebody else, and will try again."""
+        with self._lock:
+            self._loop.round(self._now())
+
+    def failed(self, kind: FailureKind, reason: str, pause_s: float) -> None:
+        """An attempt failed; the next one begins after a pause."""
+        with self._lock:
+            self._totals.failures[kind] += 1
+            self._totals.last_error_at = self._now()
+            self._error = reason
+            self._loop.round(self._now(), f"the service failed and starts again after {pause_s:g} s: {reason}")
+
+    def opened(self, epoch: int, frontier: Frontier) -> None:
+        """An epoch begins at a frontier that the ledger has. What is on the topic now is what there is to catch up."""
+        self._log_ends.refresh()
+        with self._lock:
+            self._loop.round(self._now(), "the service is at work")
+            self._totals.epoch = epoch
+            self._totals.stand_at(frontier)
+            # A start publishes all that was left.
+            self._totals.unpublished, self._totals.unpublished_since = 0, None
+            self._look_whether_caught_up()
+
+    def committed(self, batch: CommittedBatch, committed_at: int) -> None:
+        """The ledger has a batch."""
+        with self._lock:
+            self._loop.round(self._now())
+            self._totals.commit(batch, committed_at)
+            self._look_whether_caught_up()
+
+    def settled(self, frontier: Frontier) -> None:
+        """Idleness was looked at again, and nothing came of it that needs a commit."""
+        with self._lock:
+            self._loop.round(self._now())
+            self._totals.settle(frontier)
+
+    def published(self, dues: Dues) -> None:
+        """Windows are visible in the result tables."""
+        with self._lock:
+            self._totals.publish(dues)
+
+    def unpublished(self, batches: int, since: int | None) -> None:
+        """How many batches are committed and not published, and when the first of them was committed."""
+        with self._lock:
+            self._totals.unpublished, self._totals.unpublished_since = batches, since
+
+    def publication_failed(self) -> None:
+        """The store refused a publication."""
+        with self._lock:
+            self._totals.publication_failures += 1
+
+    def upkeep_failed(self) -> None:
+        """The store refused upkeep."""
+        with self._lock:
+            self._totals.upkeep_failures += 1
+
+    def stepped(self, step: str, seconds: float) -> None:
+        """A step of a batch ended. Raises ValueError for one that the catalogue does not have."""
+        with self._lock:
+            self._totals.steps[Step(step)].add(seconds)
+
+    def caught_up(self) -> None:
+        """The service knows by itself that it has read the topic to its end."""
+        with self._lock:
+            self._caught_up = True
+
+    def healthy(self) -> Answer:
+        """Whether the service's loop comes round."""
+        with self._lock:
+            return health(self._loop, self._now(), self._stuck_after_ms)
+
+    def ready(self) -> Answer:
+        """Whether the service caught up once, and nothing waits for too long."""
+        self._log_ends.refresh()
+        with self._lock:
+            now, since = self._now(), self._totals.unpublished_since
+            age_ms = self._heard.backlog.oldest_age_ms(self._totals.positions, now)
+            behind_ms = None if since is None else now - since
+            return readiness(age_ms, behind_ms, self._max_age_ms, caught_up=self._caught_up)
+
+    def _read(self) -> Readings:
+        self._log_ends.refresh()
+        with self._lock:
+            return read(self._totals, self._heard, self._policy, self._now())
+
+    def _hear(self, log_ends: Mapping[int, int]) -> None:
+        with self._lock:
+            now, positions = self._now(), self._totals.positions
+            self._heard.log_ends, self._heard.at = log_ends, now
+            self._heard.backlog.saw(log_ends, positions, now)
+            self._look_whether_caught_up()
+
+    def _look_whether_caught_up(self) -> None:
+        """Under steady traffic the end is never reached; where it was when the epoch opened can be."""
+        if self._totals.epoch is None or self._heard.at is None:
+            return
+        if self._goal is None:
+            self._goal = self._heard.log_ends
+        self._caught_up = self._caught_up or reached(self._totals.positions, self._goal)

@@ -1,0 +1,102 @@
+"""What every metric reads at a moment. Pure: `now` is an argument, all times in milliseconds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.watermark import PartitionState
+from pipeline.metrics import catalogue as m
+from pipeline.metrics.health import Backlog
+from pipeline.metrics.histogram import Distribution
+from pipeline.metrics.totals import Totals
+
+Labels = tuple[str, ...]
+Values = dict[m.Metric, dict[Labels, float]]
+Distributions = dict[m.Metric, dict[Labels, Distribution]]
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Per metric, what it reads by label values; an empty one has no value yet."""
+
+    values: Values
+    distributions: Distributions
+
+
+@dataclass(slots=True)
+class Heard:
+    """What the broker last said of its log ends, when, and since when records wait."""
+
+    log_ends: Mapping[int, int] = field(default_factory=dict)
+    at: int | None = None
+    backlog: Backlog = field(default_factory=Backlog)
+
+
+def read(totals: Totals, heard: Heard, policy: Policy, now: int) -> Readings:
+    """All metrics at once."""
+    age_ms = heard.backlog.oldest_age_ms(totals.positions, now)
+    values: Values = {
+        m.ATTEMPTS: {(): totals.attempts},
+        m.BATCHES: {(): totals.batches},
+        m.EPOCH: _if_known(totals.epoch),
+        m.LAST_ERROR: _seconds(totals.last_error_at),
+        m.LOG_ENDS_TIME: _seconds(heard.at),
+        m.OLDEST_WAITING: {(): (age_ms or 0) / 1000},
+        m.PUBLICATION_FAILURES: {(): totals.publication_failures},
+        m.UNACCOUNTED: {(): totals.unaccounted},
+        m.UNPUBLISHED: {(): totals.unpublished},
+        m.UNPUBLISHED_SINCE: _seconds(totals.unpublished_since),
+        m.UPKEEP_FAILURES: {(): totals.upkeep_failures},
+        m.WATERMARK: _seconds(totals.watermark),
+        m.WATERMARK_LAG: _seconds(None if totals.watermark is None else now - totals.watermark),
+    }
+    values |= _counts(totals) | _partitions(totals, heard.log_ends, policy, now)
+    return Readings(values, _distributions(totals))
+
+
+def _if_known(value: float | None) -> dict[Labels, float]:
+    return {} if value is None else {(): value}
+
+
+def _seconds(milliseconds: int | None) -> dict[Labels, float]:
+    return _if_known(None if milliseconds is None else milliseconds / 1000)
+
+
+def _counts(totals: Totals) -> Values:
+    """Every label value from the start, so that the first increase is not lost to `rate()`."""
+    rejected = [verdict for verdict in Verdict if verdict is not Verdict.COUNTED]
+    return {
+        m.RECORDS: {(verdict.value,): totals.verdicts[verdict] for verdict in Verdict},
+        m.DEAD_LETTERS: {
+            ("partly_late",): totals.partly_late,
+            **{(verdict.value,): totals.verdicts[verdict] for verdict in rejected},
+        },
+        m.FAILURES: {(kind.value,): totals.failures[kind] for kind in m.FailureKind},
+        m.WINDOWS: {
+            (report, event.value): totals.windows[report, event] for report in totals.reports for event in m.WindowEvent
+        },
+    }
+
+
+def _distributions(totals: Totals) -> Distributions:
+    return {
+        m.FRESHNESS: {(): totals.freshness.read()},
+        m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in totals.steps.items()},
+    }
+
+
+def _partitions(totals: Totals, log_ends: Mapping[int, int], policy: Policy, now: int) -> Values:
+    states: dict[Labels, PartitionState] = {(str(number),): state for number, state in totals.partitions.items()}
+    watermarks = {labels: state.watermark(policy, now) for labels, state in states.items()}
+    known: dict[Labels, float] = {
+        (str(number),): end for number, end in log_ends.items() if number in totals.partitions
+    }
+    return {
+        m.PARTITION_COMMITTED: {labels: state.position for labels, state in states.items()},
+        m.PARTITION_IDLE: {labels: int(state.idle) for labels, state in states.items()},
+        m.PARTITION_LAG: {labels: max(0, end - states[labels].position) for labels, end in known.items()},
+        m.PARTITION_LOG_END: known,
+        m.PARTITION_WATERMARK: {
+            labels: watermark / 1000 for labels, watermark in watermarks.items() if watermark is not None
+        },
+    }

@@ -1,0 +1,84 @@
+"""The numbers since the start, as committed batches and publications change them."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+from pipeline.event_time.policy import Verdict
+from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.event_time.window_states import Dues
+from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
+from pipeline.metrics.facts import CommittedBatch, CommittedRow, imbalance
+from pipeline.metrics.histogram import Histogram
+
+
+def _per_step() -> dict[Step, Histogram]:
+    return {step: Histogram(BATCH_DURATION.buckets) for step in Step}
+
+
+@dataclass(slots=True)
+class Totals:
+    """Plain state; who shares it between threads holds a lock. Times in milliseconds."""
+
+    reports: Collection[str]
+    """Those whose windows are counted."""
+    epoch: int | None = None
+    watermark: int | None = None
+    partitions: dict[int, PartitionState] = field(default_factory=dict)
+    batches: int = 0
+    unaccounted: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    partly_late: int = 0
+    windows: Counter[tuple[str, WindowEvent]] = field(default_factory=Counter)
+    attempts: int = 0
+    failures: Counter[FailureKind] = field(default_factory=Counter)
+    last_error_at: int | None = None
+    publication_failures: int = 0
+    upkeep_failures: int = 0
+    unpublished: int = 0
+    unpublished_since: int | None = None
+    freshness: Histogram = field(default_factory=lambda: Histogram(FRESHNESS.buckets))
+    steps: dict[Step, Histogram] = field(default_factory=_per_step)
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """The committed offset, per partition."""
+        return {number: state.position for number, state in self.partitions.items()}
+
+    def stand_at(self, frontier: Frontier) -> None:
+        """A committed frontier."""
+        self.watermark = frontier.watermark
+        self.partitions = dict(frontier.partitions)
+
+    def settle(self, frontier: Frontier) -> None:
+        """Which partitions are idle; the offsets of an uncommitted frontier are nobody's business yet."""
+        for number in self.partitions.keys() & frontier.partitions.keys():
+            idle = frontier.partitions[number].idle
+            self.partitions[number] = replace(self.partitions[number], idle=idle)
+
+    def commit(self, batch: CommittedBatch, committed_at: int) -> None:
+        """A batch that the ledger has."""
+        self.batches += 1
+        self.stand_at(batch.after)
+        for row in batch.ledger_rows(committed_at):
+            self._account(row)
+        # Counted here and not at publication, which a batch that only closes windows does not have.
+        for name, due in batch.dues.items():
+            self.windows[name, WindowEvent.CLOSED] += len(due.closed)
+        for age_ms, records in batch.tallies.ages_ms.items():
+            # A producer's clock may be ahead of ours; a sum must never go back.
+            self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
+
+    def publish(self, dues: Dues) -> None:
+        """Windows whose results have become visible."""
+        for name, due in dues.items():
+            self.windows[name, WindowEvent.FIRED] += len(due.fired)
+            self.windows[name, WindowEvent.REFIRED] += len(due.again)
+
+    def _account(self, row: CommittedRow) -> None:
+        self.verdicts[Verdict.COUNTED] += row.counted
+        self.verdicts[Verdict.TOO_LATE] += row.too_late
+        self.verdicts[Verdict.FUTURE] += row.future
+        self.verdicts[Verdict.MALFORMED] += row.malformed
+        self.partly_late += row.partly_late
+        self.unaccounted += imbalance(row)

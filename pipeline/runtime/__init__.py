@@ -1,0 +1,1 @@
+"""What the service runs on: Spark, its jars, Java."""

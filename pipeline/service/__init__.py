@@ -1,0 +1,1 @@
+"""The service: its five steps, how it starts, publishes and keeps its tables in order."""

@@ -1,0 +1,156 @@
+"""A batch in five steps: fold, write ahead, commit, publish, observe.
+
+Publication runs beside the batches that follow, in order; nothing is committed before what it stands on, and nothing is
+taken for done before it is committed.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from threading import Lock
+
+from pyspark.sql import DataFrame
+
+from pipeline.errors import SetUpError
+from pipeline.event_time.batch import Batch
+from pipeline.event_time.checks import DETAILS
+from pipeline.event_time.malformed import sentence
+from pipeline.event_time.progress import Progress
+from pipeline.event_time.tallies import Statistic
+from pipeline.event_time.window_states import anything
+from pipeline.fold.fold import Fold, Known
+from pipeline.service.maintenance import Upkeep
+from pipeline.service.publisher import Publisher
+from pipeline.service.recovery import Opened
+from pipeline.service.resources import Parts
+from pipeline.service.write_ahead import Folded, WriteAhead
+
+
+class Service:
+    """Takes batches one after another and sees each through to the tables.
+
+    It holds what the ledger has. After any exception it is spent: it takes nothing more, for only the ledger tells then
+    what was committed.
+    """
+
+    def __init__(self, parts: Parts, opened: Opened, publisher: Publisher) -> None:
+        self._parts = parts
+        self._progress = opened.progress
+        self.committed = 0
+        self._publisher = publisher
+        self._upkeep = Upkeep(parts, opened.compaction)
+        self._lock = Lock()
+        self._closed = False
+        self._failure: BaseException | None = None
+        self._write_ahead = WriteAhead(parts.warehouse)
+        self._plan: Fold | None = None
+
+    def positions(self) -> Mapping[int, int]:
+        """The next offset to read, per partition that the topic has now: a query must be told of every one."""
+        return {**self._parts.topic.earliest(), **self._progress.positions}
+
+    def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
+        """One batch of Kafka rows, read up to `ends`; returns when it is committed.
+
+        Raises Replaced if a newer service has taken over, and whatever made a batch or publishing fail for good.
+        """
+        if ends == self._progress.positions:  # a query begins with a batch even where there is nothing to read
+            self.tick()
+            return
+        with self._turn() as is_open:
+            if is_open:  # what is not taken is read again by the next start
+                before = self._known(ends)
+                with self._fold(records, before) as folded:
+                    batch, after = before.after(folded.statistics, ends, self._log_ends(), folded.now)
+                    _refuse_flood(batch, after)
+                    with self._parts.timed("write_ahead"):
+                        self._write_ahead(folded, batch)
+                committed_at = self._commit(batch, after)
+                self._publish(batch)
+                self._observe(batch, committed_at)
+
+    def tick(self) -> None:
+        """A batch of nothing, for what time alone does to idleness and watermark. Raises likewise."""
+        with self._turn() as is_open:
+            if is_open:
+                batch, after = self._progress.after((), {}, self._log_ends(), self._parts.now())
+                if batch.is_empty:
+                    self._progress = after
+                    self._parts.observer.settled(batch.after)
+                    return
+                committed_at = self._commit(batch, after)
+                self._publish(batch)
+                self._observe(batch, committed_at)
+
+    def flush(self, patience_s: float | None = None) -> None:
+        """Returns when all that was committed is published. Raises what made that fail."""
+        self._publisher.flush(patience_s)
+
+    def close(self) -> None:
+        """Takes no further batch, after the one in hand."""
+        with self._lock:
+            self._closed = True
+
+    @contextmanager
+    def _turn(self) -> Iterator[bool]:
+        """One batch or tick at a time, and none after one that failed; whether the service is open."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            try:
+                self._publisher.check()
+                yield not self._closed
+            except BaseException as failure:
+                self._failure = failure
+                raise
+
+    def _log_ends(self) -> Mapping[int, int]:
+        """Up to where there are records, also such as wait for the end of their transaction."""
+        return self._parts.topic.high_watermarks()
+
+    def _known(self, ends: Mapping[int, int]) -> Progress:
+        """Where a batch begins, of which partitions may be new."""
+        if ends.keys() <= self._progress.positions.keys():
+            return self._progress
+        return self._progress.with_partitions(self._parts.topic.earliest(), self._parts.now())
+
+    @contextmanager
+    def _fold(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
+        """Step 1: the one pass over the records."""
+        if self._plan is None or self._plan.partitions != len(before.positions):
+            self._plan = Fold(self._parts.schemas, before.policy, len(before.positions))
+        now = self._parts.now()
+        with ExitStack() as kept:
+            with self._parts.timed("fold"):
+                rows = self._plan(records, Known(before.frontier.watermark, now)).persist()
+                kept.callback(rows.unpersist)
+                statistics = [Statistic(*row) for row in self._plan.statistics(rows, now).collect()]
+            yield Folded(rows, self._plan.groupings, statistics, now)
+
+    def _commit(self, batch: Batch, after: Progress) -> int:
+        """Step 3: the batch counts from here on, and so does what it led to; the time that the ledger has of it."""
+        committed_at = self._parts.now()
+        with self._parts.timed("commit"):
+            self._parts.ledger.commit(batch.ledger_rows(committed_at))
+        self._progress = after
+        self.committed += 1
+        return committed_at
+
+    def _publish(self, batch: Batch) -> None:
+        """Step 4, beside the batches that follow."""
+        if anything(batch.dues):
+            self._publisher.offer(batch.dues, batch.number)
+        if self._upkeep.due_after(batch):
+            self._publisher.afterwards(lambda: self._upkeep(batch))
+
+    def _observe(self, batch: Batch, committed_at: int) -> None:
+        """Step 5: metrics and the mirrored offsets, from what was committed."""
+        self._parts.observer.committed(batch, committed_at)
+        self._parts.mirror.commit(batch.after.positions)
+        self._parts.ledger.tidy()
+
+
+def _refuse_flood(batch: Batch, after: Progress) -> None:
+    """A wrong topic is told before it has become dead letters. Raises SetUpError."""
+    if after.malformed.exceeded():
+        details = {DETAILS[check]: number for check, number in batch.tallies.malformed.items()}
+        raise SetUpError(sentence(after.malformed, details))

@@ -1,0 +1,56 @@
+"""What waits to be published: in order, and what falls due meanwhile together."""
+
+from dataclasses import dataclass, replace
+
+from pipeline.event_time.window_states import Dues, then
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Windows that are due by the batches up to `batch`; `since` is when the first of them was committed, in ms."""
+
+    dues: Dues
+    batch: int
+    since: int
+    batches: int = 1
+
+    def then(self, later: "Offer") -> "Offer":
+        """Both at once."""
+        together = self.batches + later.batches
+        return replace(self, dues=then(self.dues, later.dues), batch=later.batch, batches=together)
+
+
+class Outbox:
+    """Plain state; who shares it between threads holds a lock.
+
+    An offer in hand stays what it is until it has landed, however often it is tried: a table that has it already can
+    then tell by its batch, and takes nothing twice.
+    """
+
+    def __init__(self) -> None:
+        self._hand: Offer | None = None
+        self._next: Offer | None = None
+
+    @property
+    def batches(self) -> int:
+        """How many batches are committed and not published."""
+        return sum(one.batches for one in (self._hand, self._next) if one)
+
+    @property
+    def since(self) -> int | None:
+        """When the first of them was committed; None if there is none."""
+        return next((one.since for one in (self._hand, self._next) if one), None)
+
+    def add(self, offer: Offer) -> None:
+        """Takes what a batch made due, behind all that waits."""
+        self._next = self._next.then(offer) if self._next else offer
+
+    def take(self) -> Offer | None:
+        """What is to be published next: what was taken and has not landed, else all that came since."""
+        if self._hand is None:
+            self._hand, self._next = self._next, None
+        return self._hand
+
+    def landed(self) -> None:
+        """What was taken is published."""
+        self._hand = None

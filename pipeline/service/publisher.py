@@ -1,0 +1,167 @@
+"""One publisher, in order, beside the next batch's fold; it tries again for as long as the store refuses."""
+
+from collections.abc import Callable
+from threading import Condition, Thread
+from typing import Final
+
+import structlog
+
+from pipeline.errors import TransientError
+from pipeline.event_time.window_states import Dues
+from pipeline.metrics.observer import Observer
+from pipeline.service.outbox import Offer, Outbox
+from pipeline.service.pauses import Pauses
+from pipeline.tables.faults import is_of_store
+
+Publish = Callable[[Dues, int], None]
+"""Publishes the windows that are due, from the panes committed up to a batch."""
+Wait = Callable[[Condition, Callable[[], bool], float], bool]
+"""Waits for a condition, no longer than so many seconds."""
+
+_PAUSES_S: Final = (0.5, 1, 2, 4, 8, 16, 30)
+_LAST_TRIES: Final = 4
+"""Of a publication that is waited for, before it is left to the next start."""
+_CLOSE_S: Final = 10.0
+"""How long a store that does not even refuse is waited for at the end."""
+_log = structlog.get_logger()
+
+
+class Publisher:
+    """Publishes in a thread of its own; what falls due while it is busy is published together afterwards."""
+
+    def __init__(
+        self, publish: Publish, observer: Observer, now: Callable[[], int], wait: Wait = Condition.wait_for
+    ) -> None:
+        self._publish = publish
+        self._observer = observer
+        self._now = now
+        self._wait = wait
+        self._changed = Condition()
+        self._outbox = Outbox()
+        self._upkeep: Callable[[], None] | None = None
+        self._busy = self._closed = False
+        self._fatal: Exception | None = None
+        self._last_failure: Exception | None = None
+        self._tries_left: int | None = None
+        self._hurries = 0
+        self._pauses = Pauses(*_PAUSES_S)
+        # A store may hold it for ever, and then the process must be able to end without it.
+        self._thread = Thread(target=self._work, name="publisher", daemon=True)
+        self._thread.start()
+
+    def offer(self, dues: Dues, batch: int) -> None:
+        """Takes what a committed batch made due."""
+        with self._changed:
+            self._outbox.add(Offer(dues, batch, self._now()))
+            self._tell()
+
+    def afterwards(self, task: Callable[[], None]) -> None:
+        """Runs upkeep once nothing waits to be published; of several that wait only the last one."""
+        with self._changed:
+            self._upkeep = task
+            self._changed.notify_all()
+
+    def check(self) -> None:
+        """Raises what made publishing impossible: Replaced, or whatever else is not the store's."""
+        if self._fatal is not None:
+            raise self._fatal
+
+    def flush(self, patience_s: float | None = None) -> None:
+        """Returns when all that was offered is published, and upkeep done. Raises what `check` raises.
+
+        Raises TransientError if the store refuses a few more times, or publication takes longer than `patience_s`. A
+        backlog may publish for minutes, and a store that is away refuses in the end, so there is no limit by itself.
+        """
+        with self._changed:
+            self._hurry()
+            self._changed.wait_for(lambda: self._fatal or self._idle() or self._tries_left == 0, patience_s)
+            self._tries_left = None
+            self.check()
+            if self._outbox.batches:
+                raise TransientError(
+                    f"{self._outbox.batches} committed batches are not published: "
+                    f"{self._last_failure or 'the store does not answer'}"
+                ) from self._last_failure
+
+    def close(self) -> None:
+        """Ends the thread after what it has in hand, if that takes no longer than the patience there is."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join(_CLOSE_S)
+        if self._thread.is_alive():
+            _log.warning("the store does not answer: a publication is left to the next start")
+
+    def _hurry(self) -> None:
+        """Somebody waits: the next try is now, and pauses are short again."""
+        self._tries_left = _LAST_TRIES
+        self._hurries += 1
+        self._pauses.reset()
+        self._changed.notify_all()
+
+    def _idle(self) -> bool:
+        return not (self._busy or self._outbox.batches or self._upkeep)
+
+    def _work(self) -> None:
+        while (task := self._next()) is not None:
+            try:
+                task()
+            except Exception as error:  # noqa: BLE001 - kept for the thread that can act on it
+                self._fatal = error
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+
+    def _next(self) -> Callable[[], None] | None:
+        """What to do now: publications come first; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._fatal or self._outbox.batches or self._upkeep)
+            if self._closed or self._fatal:
+                return None
+            self._busy = True
+            offer, upkeep = self._outbox.take(), self._upkeep
+            if offer:
+                return lambda: self._try(offer)
+            self._upkeep = None
+            return lambda: self._tend(upkeep) if upkeep else None
+
+    def _try(self, offer: Offer) -> None:
+        try:
+            self._publish(offer.dues, offer.batch)
+        except Exception as error:
+            if not is_of_store(error):
+                raise
+            self._pause_after(error)
+        else:
+            with self._changed:
+                self._outbox.landed()
+                self._pauses.reset()
+                self._last_failure = None
+                self._tell()
+
+    def _pause_after(self, error: Exception) -> None:
+        with self._changed:
+            self._last_failure = error
+            self._tries_left = self._tries_left and self._tries_left - 1
+            pause_s, hurries = self._pauses.next(), self._hurries
+            self._observer.publication_failed()
+            _log.warning("publication failed and is tried again", pause_s=pause_s, reason=_brief(error))
+            self._changed.notify_all()
+            self._wait(self._changed, lambda: self._closed or self._hurries > hurries, pause_s)
+
+    def _tend(self, upkeep: Callable[[], None]) -> None:
+        try:
+            upkeep()
+        except Exception as error:
+            if not is_of_store(error):
+                raise
+            self._observer.upkeep_failed()
+            _log.warning("upkeep failed and is left to the next time", reason=_brief(error))
+
+    def _tell(self) -> None:
+        self._observer.unpublished(self._outbox.batches, self._outbox.since)
+        self._changed.notify_all()
+
+
+def _brief(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,41 @@
+"""The real parts a service is made of; only `pipeline.app` chooses them."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from pipeline.event_time.malformed import MalformedLimit
+from pipeline.event_time.policy import Policy
+from pipeline.kafka.mirror import OffsetMirror
+from pipeline.kafka.topic import Topic
+from pipeline.metrics.observer import Observer
+from pipeline.tables.ledger import Ledger
+
+Clock = Callable[[], int]
+"""Returns milliseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What every step of a batch may use."""
+
+    spark: SparkSession
+    warehouse: str
+    policy: Policy
+    schemas: Mapping[int, str]
+    malformed: MalformedLimit
+    topic: Topic
+    ledger: Ledger
+    mirror: OffsetMirror
+    observer: Observer
+    now: Clock
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Reports how long a step took. Wall time, whatever clock the service goes by."""
+        began = time.perf_counter()
+        yield
+        self.observer.stepped(step, time.perf_counter() - began)

@@ -1,0 +1,46 @@
+"""Step 2 of a batch: its dead letters and partial counts are written, void until the commit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from pipeline.event_time.batch import Batch
+from pipeline.event_time.tallies import Statistic
+from pipeline.fold.grouping_sets import Groupings
+from pipeline.fold.outputs import LETTER_BYTES, dead_letters, panes, pieces
+from pipeline.fold.rejected import counted, rejected
+from pipeline.tables.schemas import DEAD_LETTERS, PANES
+from pipeline.tables.write import Appender
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What the fold of a batch gave, and the time at its begin in milliseconds."""
+
+    rows: DataFrame
+    groupings: Groupings
+    statistics: Sequence[Statistic]
+    now: int
+
+
+class WriteAhead:
+    """One writer's view of `panes` and `dead_letters`."""
+
+    def __init__(self, warehouse: str) -> None:
+        self._panes = Appender(PANES, warehouse)
+        self._dead_letters = Appender(DEAD_LETTERS, warehouse)
+
+    def __call__(self, folded: Folded, batch: Batch) -> None:
+        """Writes both; what is large comes in pieces, or from the executors. Raises Replaced."""
+        watermark, tallies, number = batch.before.watermark, batch.tallies, batch.number
+        rows, size = folded.rows, tallies.bytes
+        apart = tallies.letter_bytes > LETTER_BYTES
+        if apart:
+            letters = rejected(rows, batch.topic, number, watermark, len(batch.before.partitions))
+            self._dead_letters.append_from_executors(letters, number)
+            rows, size = counted(rows), size - tallies.letter_bytes
+        for piece in pieces(rows, size):
+            if not apart:
+                self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
+            self._panes.append(panes(piece, batch.policy.consumers, folded.groupings, number, watermark), number)

@@ -1,0 +1,208 @@
+"""Every setting, once, in one frozen tree: flag > environment > file > default.
+
+In the environment `TIDEMARK_KAFKA__TOPIC` is `topic` under `[kafka]` in a TOML file and `--kafka.topic` as a flag.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, PositiveInt, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from pipeline.event_time.malformed import MalformedLimit
+from pipeline.event_time.policy import AllIdle, Policy, TimeOf
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.measures import MEASURES
+from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
+from pipeline.settings.reports import (
+    OUT_OF_THE_BOX,
+    ReportSettings,
+    Section,
+    TotalsSettings,
+    WindowSettings,
+    report_names,
+)
+from pipeline.settings.start_position import parse_begin
+
+
+def _start(value: str) -> str:
+    parse_begin(value)
+    return value
+
+
+class KafkaSettings(Section):
+    """Where the events come from."""
+
+    bootstrap_servers: str = ""
+    """Brokers to ask first, `host:port,host:port`."""
+    topic: str = ""
+    """The topic of click and visit events."""
+    start: Annotated[str, AfterValidator(_start)] = "earliest"
+    """Where a new warehouse begins: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (a consumer group's
+    offsets) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
+    group_id: str = "tidemark"
+    """Consumer group that mirrors the committed offsets, for ordinary lag tools. Nothing is read from it."""
+    on_data_loss: Literal["stop", "record"] = "stop"
+    """Where records were deleted before they were read: `stop`, or `record` what is lost in the ledger and go on."""
+    connect_timeout: PositiveDuration = timedelta(minutes=1)
+    """How long a start waits for a broker that does not answer."""
+    options: dict[str, str] = Field(default_factory=dict)
+    """Further Kafka client properties by their Java names, such as `security.protocol`."""
+
+
+class TimeSettings(Section):
+    """Event time: how late is late."""
+
+    of: TimeOf = TimeOf.EVENT
+    """Which time of a record counts: `event` (its own), `ingestion` (Kafka's), `processing` (the service's clock)."""
+    strategy: Literal["bounded", "punctuated", "time_lag"] = "bounded"
+    """What moves the watermark: `bounded` (every event), `punctuated` (a marker), `time_lag` (the clock)."""
+    marker: str = ""
+    """With `punctuated`: which event is a marker, in SQL over the event's fields, such as `event_type = 'click'`."""
+    lag: Duration = timedelta(minutes=1)
+    """With `time_lag`: how far the watermark is behind the clock."""
+    all_idle: AllIdle = AllIdle.HOLD
+    """While every partition is idle the watermark stays (`hold`), or follows the clock minus the bound (`advance`)."""
+    interval: PositiveDuration = timedelta(seconds=1)
+    """How often idleness and the clock are looked at while no data comes; with data every batch does it."""
+    bound: Duration = timedelta(seconds=10)
+    """Out-of-orderness bound: how much later than a newer event an older one may still arrive."""
+    allowed_lateness: Duration = timedelta(minutes=1)
+    """How long after it fired a window still takes late events and fires again."""
+    idle_timeout: PositiveDuration = timedelta(seconds=30)
+    """How long a partition may be silent before it stops holding the watermark."""
+    max_future_skew: Duration = timedelta(minutes=5)
+    """How far ahead of its Kafka timestamp an event time may be."""
+    max_ahead_of_clock: DurationOrOff = timedelta(minutes=5)
+    """How far ahead of the service's clock the time that counts may be, or `off`: a Kafka timestamp may be as wrong."""
+
+    @model_validator(mode="after")
+    def _marker_belongs_to_punctuated(self) -> Self:
+        if (self.strategy == "punctuated") != bool(self.marker):
+            raise ValueError("strategy punctuated and a marker belong together: set both or neither")
+        return self
+
+    def moved_by(self) -> Strategy:
+        """What the pure core makes of the strategy."""
+        bound_ms = milliseconds(self.bound)
+        if self.strategy == "punctuated":
+            return Punctuated(self.marker, bound_ms)
+        return TimeLag(milliseconds(self.lag)) if self.strategy == "time_lag" else Bounded(bound_ms)
+
+
+class BatchSettings(Section):
+    """How the stream is cut into batches."""
+
+    max_records: PositiveInt = 5_000_000
+    """Most records in one batch; what is left comes in the next."""
+    interval: Duration = timedelta(seconds=1)
+    """Time from one batch to the next when there is no backlog."""
+
+
+class DeadLetterSettings(Section):
+    """When so many records are malformed that something else must be wrong."""
+
+    limit: Annotated[float, Field(gt=0, le=1)] = 0.9
+    """The service stops when a larger share of the last records is malformed; 1 never stops it."""
+    window: PositiveInt = 10_000
+    """About how many of the last records count; before so many were seen the limit does not apply."""
+
+    def malformed(self) -> MalformedLimit:
+        """What the pure core makes of it."""
+        return MalformedLimit(self.limit, self.window)
+
+
+class MetricsSettings(Section):
+    """The HTTP endpoint with `/metrics`, `/healthz` and `/readyz`."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; a container needs 0.0.0.0."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 9477
+    """Port to listen on; 0 takes a free one."""
+    max_age: PositiveDuration = timedelta(minutes=5)
+    """The service is not ready while its oldest unprocessed record, or an unpublished batch, is older than this."""
+    stuck_after: PositiveDuration = timedelta(minutes=5)
+    """The service is unhealthy when for so long no batch, no tick and no failed attempt has ended."""
+
+
+class SparkSettings(Section):
+    """How Spark runs, where `spark-submit` does not already say it."""
+
+    master: str | None = None
+    """Spark master; by default what spark-submit gives, else this machine."""
+    conf: dict[str, str] = Field(default_factory=dict)
+    """Further Spark properties; they win over Tidemark's own."""
+
+
+class Settings(BaseSettings):
+    """The whole tree. `config` names the TOML file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="TIDEMARK_",
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
+
+    warehouse: str = ""
+    """Folder or URI under which the Delta tables live."""
+    schemas: Path | None = None
+    """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the packaged ones."""
+    kafka: KafkaSettings = KafkaSettings()
+    time: TimeSettings = TimeSettings()
+    window: WindowSettings = WindowSettings()
+    """The windows of every report that does not name its own."""
+    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names)] = OUT_OF_THE_BOX
+    """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
+    totals: TotalsSettings | None = None
+    """With it `user_totals` is kept, for all time."""
+    batch: BatchSettings = BatchSettings()
+    dead_letters: DeadLetterSettings = DeadLetterSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    spark: SparkSettings = SparkSettings()
+
+    @model_validator(mode="after")
+    def _measures_of_a_time(self) -> Self:
+        for name, report in self.reports.items():
+            further = sorted(measure for measure in {*report.measures} if not MEASURES[measure].is_anywhere)
+            if further and (report.window or self.window).model_fields_set & {"gap", "count"}:
+                raise ValueError(
+                    f"report {name} has {' and '.join(further)}: they are counted in windows of time, "
+                    "not in sessions or counts of events"
+                )
+        return self
+
+    def policy(self) -> Policy:
+        """What the pure core needs, in milliseconds."""
+        return Policy(
+            strategy=self.time.moved_by(),
+            idle_timeout_ms=milliseconds(self.time.idle_timeout),
+            max_future_skew_ms=milliseconds(self.time.max_future_skew),
+            reports=tuple(self._report(name, report) for name, report in self.reports.items()),
+            totals=self._totals(),
+            time_of=self.time.of,
+            all_idle=self.time.all_idle,
+            max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
+        )
+
+    def _totals(self) -> UserTotals | None:
+        if self.totals is None:
+            return None
+        return UserTotals(milliseconds(self.totals.gap), milliseconds(self.totals.every))
+
+    def _report(self, name: str, report: ReportSettings) -> Report:
+        lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
+        of_sessions = any(MEASURES[measure].of_sessions for measure in report.measures)
+        return Report(
+            name=name,
+            windows=(report.window or self.window).windows(),
+            allowed_lateness_ms=milliseconds(lateness),
+            keys=tuple(sorted(set(report.keys))),
+            where=report.where,
+            measures=tuple(measure for measure in MEASURES if measure in report.measures),
+            session_gap_ms=milliseconds(report.session_gap) if of_sessions else 0,
+        )

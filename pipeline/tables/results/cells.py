@@ -1,0 +1,48 @@
+"""One row of a report's table, and corrections that are added to it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pipeline import columns as c
+from pipeline.event_time.report import Report
+from pipeline.measures import Join, Measure, Shows
+from pipeline.sketches import merged, sketch_of
+from pipeline.tables.query import Row
+from pipeline.tables.results.result_table import moment
+
+_JOINED: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
+    Join.SUM: lambda one, other: one + other,
+    Join.MIN: min,
+    Join.MAX: max,
+    Join.SKETCH: lambda one, other: merged([one, other]),
+}
+
+
+def cell_of(row: Row, report: Report) -> Row:
+    """The cell of a report's table that the event of a correction is alone."""
+    window = {c.WINDOW_START: moment(row[c.WINDOW_START_MS]), c.WINDOW_END: moment(row[c.WINDOW_END_MS])}
+    keys = {key: row[key] for key in report.keys}
+    states = {one.state or one.name: _state(row, one) for one in report.tells}
+    return {**window, **keys, **states, c.LATE_EVENTS: row[c.LATE_EVENTS], c.PUBLISHED_BATCH: 0}
+
+
+def joined(one: Row, other: Row, report: Report) -> Row:
+    """Two cells as one, from the earlier begin to the later end; of measures only the states are right."""
+    found = {
+        c.WINDOW_START: min(one[c.WINDOW_START], other[c.WINDOW_START]),
+        c.WINDOW_END: max(one[c.WINDOW_END], other[c.WINDOW_END]),
+        c.LATE_EVENTS: one[c.LATE_EVENTS] + other[c.LATE_EVENTS],
+        c.PUBLISHED_BATCH: max(one[c.PUBLISHED_BATCH], other[c.PUBLISHED_BATCH]),
+    }
+    for measure in report.tells:
+        state = measure.state or measure.name
+        found[state] = _JOINED[measure.part.join](one[state], other[state])
+    return {**one, **found}
+
+
+def _state(row: Row, measure: Measure) -> Any:
+    """What joins, of one event."""
+    value = row[measure.part.name]
+    if measure.shows is Shows.MOMENT:
+        return moment(value)
+    return sketch_of([value]) if measure.part.join is Join.SKETCH else value

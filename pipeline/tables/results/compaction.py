@@ -1,0 +1,60 @@
+"""Compaction: what panes hold of final windows goes, and the rest becomes one row for each pane and key.
+
+A day's window at a batch a second would else be read from 86,400 rows of each user. Runs are merged in levels, so that
+a merge touches little and no row is written again and again; and a merge lands beside the appends of later batches, so
+that neither waits for the other.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import pyarrow as pa
+import structlog
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+
+from pipeline import columns as c
+from pipeline.tables.results.kind import ResultKind
+from pipeline.tables.results.levels import Run, runs_of
+from pipeline.tables.results.result_table import published
+from pipeline.tables.schemas import COMPACTION_APP, PANES
+from pipeline.tables.swap import attempt
+from pipeline.tables.write import refuse_if_fenced
+
+_RETRIES: Final = 5
+_log = structlog.get_logger()
+
+
+class Compaction:
+    """One writer's view of `panes`; what it rewrites is refused once a newer service has begun."""
+
+    def __init__(self, warehouse: str, kinds: Iterable[ResultKind]) -> None:
+        self._warehouse = warehouse
+        self._table = DeltaTable(PANES.uri(warehouse))
+        self._kinds = [*kinds]
+
+    def __call__(self, batch: int, cutoff: int) -> None:
+        """Does what the files need, of what was committed up to `batch`, after which earlier events are too late.
+
+        Raises Replaced if a newer service has begun.
+        """
+        self._table.update_incremental()
+        refuse_if_fenced(self._table, batch)
+        runs = runs_of(self._table, batch)
+        for kind in self._kinds:
+            final = published(self._warehouse, kind.spec).closed_until
+            for some, rows in kind.merges(runs[kind.name], self._table, final, cutoff):
+                self._put(kind.name, some, rows, batch)
+
+    def _put(self, name: str, runs: Sequence[Run], rows: pa.Table | None, batch: int) -> None:
+        """In the place of some runs; nothing at all where there are no rows. What meets another writer is put off."""
+        where = f"{c.REPORT} = '{name}' AND {c.BATCH} BETWEEN {runs[0].first} AND {runs[-1].last}"
+
+        def act(properties: CommitProperties) -> None:
+            if rows is None:
+                self._table.delete(where, commit_properties=properties)
+            else:
+                write_deltalake(self._table, rows, mode="overwrite", predicate=where, commit_properties=properties)
+
+        if not attempt(self._table, act, [Transaction(COMPACTION_APP, batch)], retries=_RETRIES):
+            refuse_if_fenced(self._table, batch)
+            _log.info("a merge of panes met another writer and is put off", report=name)

@@ -1,0 +1,90 @@
+"""Count windows from single events: the first `size` of a key are a window, and the next, and so on."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from pipeline.event_time.due import Due
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.count import Counts
+from pipeline.tables.query import Row
+from pipeline.tables.results.kind import Merge, WindowKind, as_panes, ask, keys_of, partition_by, settling
+from pipeline.tables.results.levels import Run
+from pipeline.tables.results.measures import of_window
+from pipeline.tables.results.result_table import Portion, committed
+from pipeline.tables.schemas import PANES
+
+_NUMBERED: Final = """
+WITH numbered AS (
+  SELECT panes.*, (CAST(row_number() OVER ({by} ORDER BY batch, place) AS BIGINT) - 1) / {size} AS number
+  FROM ({parts}) AS panes
+)
+"""
+_FULL: Final = """
+SELECT to_timestamp_micros(min(first_time) * 1000) AS window_start,
+  to_timestamp_micros((max(last_time) + 1) * 1000) AS window_end, {keys}{measures}
+  sum(0) AS late_events, max(batch) AS published_batch
+FROM numbered GROUP BY {keys}number
+HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
+"""
+_WAITING: Final = """
+SELECT {columns} FROM (SELECT *, count(*) OVER ({window}) AS have FROM numbered) WHERE have < {size}
+"""
+# The number of a window is that of its first event, for engines divide in different ways.
+_WINDOWED: Final = """numbered AS (
+  SELECT parts.*, row_number() OVER ({by} ORDER BY batch, place) - 1 AS place_of_key FROM parts
+), windowed AS (
+  SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
+    count(*) OVER ({window}) AS events
+  FROM numbered
+)"""
+
+
+class CountKind(WindowKind):
+    """Count windows."""
+
+    def __init__(self, report: Report, windows: Counts) -> None:
+        super().__init__(report)
+        self._size = windows.size
+
+    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+        """The windows that became full since the last publication; a full window never changes."""
+        assert due.span is not None  # noqa: S101 - what is due of count windows has a span
+        # What the table says: where a publication failed on the way, more may be there than was due.
+        after, keys, measures = max(due.span[0], published), keys_of(self.report), of_window(self.report)
+        sql = _FULL.format(keys=keys, measures=measures, size=self._size, after=after, until=batch)
+        yield self.told(self._ask(sql, batch, panes)), None
+
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
+        """The events of windows that are not full."""
+        window, columns = partition_by(*self.report.keys, "number"), ", ".join(PANES.schema.names)
+        sql = _WAITING.format(columns=columns, window=window, size=self._size)
+        yield from settling(self.name, runs, panes, lambda batch: as_panes(self._ask(sql, batch, panes)))
+
+    @property
+    def is_open(self) -> str:
+        """It is not full."""
+        return f"events < {self._size}"
+
+    def is_closed(self, closed_until: str) -> str:  # noqa: ARG002 - as other kinds are asked
+        """A full window never changes."""
+        return "true"
+
+    def open_windows(self) -> str:
+        """Every window, by the place of its events."""
+        first = f"place_of_key - place_of_key % {self._size}"
+        return _WINDOWED.format(by=partition_by(*self.report.keys), window=partition_by(*self.report.keys, first))
+
+    def touched(self, spans: Sequence[tuple[int, int]]) -> str:  # noqa: ARG002 - as other kinds are asked
+        """None: no event is ever too late."""
+        return "false"
+
+    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:  # noqa: ARG002 - likewise
+        """As they are."""
+        return list(shown)
+
+    def _ask(self, select: str, batch: int, panes: DeltaTable) -> pa.Table:
+        by, parts = partition_by(*self.report.keys), committed(self.name, batch)
+        return ask(panes, _NUMBERED.format(by=by, size=self._size, parts=parts) + select)

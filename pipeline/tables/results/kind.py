@@ -1,0 +1,115 @@
+"""What the tables ask of a consumer of panes, and of a kind of windows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from pipeline.event_time import lateness
+from pipeline.event_time.due import Due
+from pipeline.event_time.lateness import Sql
+from pipeline.event_time.report import Report
+from pipeline.tables.query import Row, query
+from pipeline.tables.results.levels import Run, worth_merging, worth_settling
+from pipeline.tables.results.measures import shown
+from pipeline.tables.results.result_table import Portion, committed
+from pipeline.tables.schemas import PANES, TableSpec, result_of
+
+Merge = tuple[Sequence[Run], pa.Table | None]
+"""Runs of `panes`, and the rows that take their place; None for none at all."""
+
+
+class ResultKind(ABC):
+    """A consumer of panes: what its panes add up to, and what compaction keeps of them."""
+
+    def __init__(self, spec: TableSpec) -> None:
+        self.name = spec.name
+        self.spec = spec
+
+    @abstractmethod
+    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+        """Rows of the result, and which rows of the table they replace; None for none.
+
+        Of panes those up to `batch` count, which is committed. `published` is the batch up to which the table is.
+        """
+
+    @abstractmethod
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
+        """What compaction makes of the runs, oldest first.
+
+        What ends no later than `final` is published for the last time; events before `cutoff` are too late everywhere.
+        """
+
+
+class WindowKind(ResultKind):
+    """A kind of windows."""
+
+    corrected_from: ClassVar[str] = "="
+    """How the start of a corrected window lies to that of an event's own, in SQL."""
+    corrected_to: ClassVar[str] = "="
+    """How its end lies to that of an event's own."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(result_of(report))
+        self.report = report
+
+    @property
+    def is_open(self) -> str:
+        """The condition for one of `open_windows` to be open, in SQL where `frontier` is the watermark."""
+        return str(~lateness.has_fired(Sql("end_ms"), Sql("frontier")))
+
+    @abstractmethod
+    def open_windows(self) -> str:
+        """SQL of any engine after `WITH parts AS (…),`: `windowed`, the parts with `start_ms` and `end_ms`.
+
+        A part that belongs to several windows is there once for each.
+        """
+
+    def is_closed(self, closed_until: str) -> str:
+        """The condition for a published window to take no event any more, in SQL; `closed_until` is a timestamp."""
+        return str(lateness.is_closed(Sql("window_end"), Sql(closed_until)))
+
+    @abstractmethod
+    def touched(self, spans: Sequence[tuple[int, int]]) -> str:
+        """Which rows of the table corrections change, in SQL; `spans` are the events' own windows."""
+
+    @abstractmethod
+    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
+        """Those rows with the corrections added; of measures only the states are right."""
+
+    def told(self, windows: pa.Table) -> pa.Table:
+        """Rows of the table, from rows in which the parts of windows have joined."""
+        measures, names = shown(windows, self.report), self.spec.schema.names
+        return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
+
+
+def settling(name: str, runs: Sequence[Run], panes: DeltaTable, settled: Callable[[int], pa.Table]) -> Iterator[Merge]:
+    """Where only all that there is tells what can still change: rarely that, and small runs in between."""
+    if worth_settling(runs):
+        yield runs, settled(runs[-1].last)
+    elif some := worth_merging(runs[1:]):
+        yield some, as_panes(ask(panes, committed(name, some[-1].last, f"batch >= {some[0].first}")))
+
+
+def ask(panes: DeltaTable, sql: str) -> pa.Table:
+    """What a statement over `panes` gives."""
+    return query(sql, panes=panes)
+
+
+def as_panes(rows: pa.Table) -> pa.Table:
+    """Rows with the columns of `panes`, with nothing in those that are not told."""
+    nothing = dict.fromkeys(PANES.schema.names, pa.nulls(len(rows)))
+    told = {name: rows[name] for name in rows.column_names if name in nothing}
+    return pa.table({**nothing, **told}).cast(PANES.schema)
+
+
+def keys_of(report: Report) -> str:
+    """The report's keys in front of further columns, as SQL."""
+    return "".join(f"{key}, " for key in report.keys)
+
+
+def partition_by(*columns: str) -> str:
+    """A window function's clause, none where there is nothing to partition by."""
+    return f"PARTITION BY {', '.join(columns)}" if columns else ""

@@ -1,0 +1,35 @@
+"""Which class has the table part of a kind of windows."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.results.count import CountKind
+from pipeline.tables.results.kind import ResultKind, WindowKind
+from pipeline.tables.results.periodic import CalendarKind, GridKind
+from pipeline.tables.results.session import SessionKind
+from pipeline.tables.results.user_totals import UserTotalsKind
+
+_KINDS: Final[Mapping[type[Windows], Callable[[Report, Any], WindowKind]]] = {
+    Calendar: CalendarKind,
+    Counts: CountKind,
+    Grid: GridKind,
+    Sessions: SessionKind,
+}
+
+
+def kind_of(report: Report) -> WindowKind:
+    """The table part of a report's windows."""
+    return _KINDS[type(report.windows)](report, report.windows)
+
+
+def kinds_of(warehouse: str, policy: Policy) -> list[ResultKind]:
+    """That of everything that panes are kept for."""
+    totals = [UserTotalsKind(warehouse, policy.totals)] if policy.totals else []
+    return [*map(kind_of, policy.reports), *totals]

@@ -1,0 +1,100 @@
+"""A result table: one writer, whose commits are refused once a newer service has published."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from deltalake import DeltaTable, Transaction
+
+from pipeline.event_time import rules
+from pipeline.event_time.due import Published
+from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
+from pipeline.tables.swap import swap
+from pipeline.tables.write import refuse_if_fenced
+
+Portion = tuple[pa.Table, str | None]
+"""Rows of a result, and which rows of the table they replace; None for none."""
+
+
+class Results:
+    """One writer's view of a result table; its handle moves only with its own commits until it is refused."""
+
+    def __init__(self, warehouse: str, spec: TableSpec) -> None:
+        self._schema = spec.schema
+        self._table = DeltaTable(spec.uri(warehouse))
+
+    @property
+    def published(self) -> Published:
+        """How far this writer has published."""
+        return _published(self._table)
+
+    def put(self, rows: pa.Table, where: str | None, batch: int) -> None:
+        """Adds the rows, in the place of those for which `where` holds. Raises Replaced if a newer service published.
+
+        What is more than one commit holds is put first; `finish` says that all of it is there.
+        """
+        self._swap(rows, where, batch, [])
+
+    def finish(self, rows: pa.Table, where: str | None, batch: int, closed_until: int) -> None:
+        """The same, and on record with it: the report is published up to `batch`, and what ends by a time is final."""
+        final = max(closed_until, self.published.closed_until)
+        # A transaction's version is no less than 0, and no window ends before 1970.
+        closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
+        self._swap(rows, where, batch, [Transaction(WRITER_APP, batch), *closed])
+
+    def fence(self, batch: int) -> None:
+        """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
+        self.close(batch, rules.NO_WATERMARK)
+
+    def close(self, batch: int, closed_until: int) -> None:
+        """The same, after which windows that end no later than a time are final."""
+        self.finish(self._schema.empty_table(), None, batch, closed_until)
+
+    def reset(self, batch: int, closed_until: int) -> None:
+        """The same, after which windows are final up to an earlier time than before: their watermark was put back."""
+        closed = Transaction(CLOSED_APP, max(0, closed_until))
+        self._swap(self._schema.empty_table(), None, batch, [Transaction(WRITER_APP, batch), closed])
+
+    def _swap(self, rows: pa.Table, where: str | None, batch: int, transactions: list[Transaction]) -> None:
+        data = rows.select(self._schema.names).cast(self._schema)
+        while not swap(self._table, data, where, transactions):
+            # Somebody took the version: a newer service, or mere maintenance.
+            refuse_if_fenced(self._table, batch)
+
+
+def published(warehouse: str, spec: TableSpec) -> Published:
+    """How far a result table is published."""
+    return _published(DeltaTable(spec.uri(warehouse)))
+
+
+def _published(table: DeltaTable) -> Published:
+    final = table.transaction_version(CLOSED_APP)
+    return Published(table.transaction_version(WRITER_APP) or 0, rules.NO_WATERMARK if final is None else final)
+
+
+def committed(name: str, batch: int, among: str = "true") -> str:
+    """SQL of a consumer's rows in `panes` up to a committed batch, for which a condition holds.
+
+    All of them count: what older processes left of batches that were never committed went when the epoch began.
+    """
+    return f"SELECT * FROM panes WHERE report = '{name}' AND batch <= {batch} AND {among}"  # noqa: S608 - our own names
+
+
+def values(rows: Iterable[tuple[int, ...]]) -> str:
+    """Rows of numbers, as SQL after VALUES."""
+    return ", ".join(f"({', '.join(map(str, row))})" for row in rows)
+
+
+def moment(milliseconds: int) -> datetime:
+    """A time as a timestamp in UTC."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def moments(milliseconds: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as timestamps in UTC."""
+    return milliseconds.cast(pa.timestamp("ms", tz="UTC"))
+
+
+def utc(milliseconds: int) -> str:
+    """A time as delta-rs takes it in a predicate, which has no way to write a number as a timestamp in UTC."""
+    return moment(milliseconds).isoformat(timespec="milliseconds")

@@ -1,0 +1,142 @@
+"""Sessions from partial sessions: those of a key that meet are one, whichever batch brought them.
+
+Publication replaces every session that was not closed when it last ran, so two sessions that a late event joins become
+one row, and the rows that it supersedes go.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+
+from pipeline import columns as c
+from pipeline.event_time import rules
+from pipeline.event_time.due import Due
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.query import Row
+from pipeline.tables.results.cells import cell_of, joined
+from pipeline.tables.results.islands import Islands, Numbers, panes_of
+from pipeline.tables.results.kind import Merge, WindowKind, ask, keys_of, partition_by, settling
+from pipeline.tables.results.levels import Run
+from pipeline.tables.results.measures import joined_parts
+from pipeline.tables.results.result_table import Portion, committed, moments, utc
+from pipeline.tables.schemas import PANES
+
+# What begins after the time until which sessions were closed when it came meets none of them, and is one row of its
+# pane, whenever it came.
+_SQL: Final = """
+SELECT {keys}{joined}sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark,
+  min(closed_until) AS closed_until
+FROM ({parts}) AS parts
+GROUP BY {keys}pane_start, CASE WHEN closed_until < first_time THEN {never} ELSE closed_until END
+ORDER BY {keys}first_time, last_time
+"""
+# In order of time: `reach` is the end of all parts before this one. A part joined what ended at its `first_time` or
+# later, for these meet, and had not closed when it came. So a session begins where neither this
+# part nor one after it joined what is before. (All that came after a session had closed lies after its last event.)
+_WINDOWED: Final = """placed AS (
+  SELECT parts.*, max(last_time) OVER ({in_order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + {gap_ms} AS reach,
+    min(greatest(first_time - 1, closed_until)) OVER (
+      {in_order} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+    ) AS joins_after
+  FROM parts
+), numbered AS (
+  SELECT placed.*,
+    sum(CASE WHEN reach > joins_after THEN 0 ELSE 1 END) OVER ({in_order} ROWS UNBOUNDED PRECEDING) AS number
+  FROM placed
+), windowed AS (
+  SELECT numbered.*, min(first_time) OVER ({session}) AS start_ms, max(last_time) OVER ({session}) + {gap_ms} AS end_ms
+  FROM numbered
+)"""
+
+
+class SessionKind(WindowKind):
+    """Sessions."""
+
+    # A correction tells only the event's own part of a session.
+    corrected_from: ClassVar[str] = "<="
+    corrected_to: ClassVar[str] = ">="
+
+    def __init__(self, report: Report, windows: Sessions) -> None:
+        super().__init__(report)
+        self._gap_ms = windows.gap_ms
+
+    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
+        """Rows of the result, and which they replace."""
+        assert due.span is not None  # noqa: S101 - what is due of sessions has a span
+        after, until = due.span
+        found = self.sessions(batch, panes, after, until)
+        ends = pc.add(found[c.LAST_TIME], self._gap_ms)
+        fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(due.fired_by.items())))
+        windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
+        windows = windows.append_column(c.WINDOW_END, moments(ends))
+        windows = windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by))
+        yield self.told(windows), f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
+
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
+        """A row for each session that is not final."""
+        yield from settling(
+            self.name, runs, panes, lambda batch: panes_of(self.sessions(batch, panes, after=final), self.name)
+        )
+
+    def open_windows(self) -> str:
+        """Sessions as the panes tell of them, merged by window functions."""
+        keys = self.report.keys
+        return _WINDOWED.format(
+            in_order=f"{partition_by(*keys)} ORDER BY first_time, last_time, closed_until",
+            session=partition_by(*keys, "number"),
+            gap_ms=self._gap_ms,
+        )
+
+    def touched(self, spans: Sequence[tuple[int, int]]) -> str:
+        """All sessions that meet the events' own parts."""
+        apart = list[tuple[int, int]]()
+        for start, end in sorted({*spans}):
+            if apart and start <= apart[-1][1]:
+                apart[-1] = apart[-1][0], max(end, apart[-1][1])
+            else:
+                apart.append((start, end))
+        return " OR ".join(f"({c.WINDOW_END} >= '{utc(a)}' AND {c.WINDOW_START} <= '{utc(b)}')" for a, b in apart)
+
+    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
+        """An event joins the closed sessions that its own `[time, time + gap)` meets, and joins them to one."""
+        report = self.report
+        of_key = defaultdict[tuple[Any, ...], list[Row]](list)
+        for row in shown:
+            of_key[tuple(row[key] for key in report.keys)].append(row)
+        for row in rows:
+            new = cell_of(row, report)
+            sessions = of_key[tuple(row[key] for key in report.keys)]
+            start, end = new[c.WINDOW_START], new[c.WINDOW_END]
+            for one in [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]:
+                sessions.remove(one)
+                new = joined(new, one, report)
+            sessions.append(new)
+        return [row for sessions in of_key.values() for row in sessions]
+
+    def sessions(self, batch: int, panes: DeltaTable, after: int, until: int = rules.NEVER) -> pa.Table:
+        """The sessions that panes up to a batch tell of, also open ones, which end after and not after two times.
+
+        Columns: the report's keys and parts, `late_events`, the last `batch`, the first `watermark` and `closed_until`.
+        """
+        parts = self._parts(batch, panes)
+        found = Islands(parts, self.report.keys, self._gap_ms, parts[c.CLOSED_UNTIL].to_numpy()).joined()
+        ends = found[c.LAST_TIME].to_numpy() + self._gap_ms
+        return found.filter((after < ends) & (ends <= until))
+
+    def _parts(self, batch: int, panes: DeltaTable) -> pa.Table:
+        keys, parts = keys_of(self.report), committed(self.name, batch)
+        sql = _SQL.format(keys=keys, joined=joined_parts(self.report), parts=parts, never=rules.NO_WATERMARK)
+        found = ask(panes, sql)
+        return found.cast(pa.schema([PANES.schema.field(name) for name in found.column_names]))
+
+
+def _first_to_reach(ends: Numbers, steps: Sequence[tuple[int, int]]) -> Numbers:
+    """The batch whose watermark first reached each end, given (watermark, batch) in order."""
+    watermarks, batches = np.array(steps, dtype=np.int64).reshape(-1, 2).T
+    return batches[np.searchsorted(watermarks, ends)]

@@ -1,0 +1,95 @@
+"""The pure core at work without Spark: gather a batch, judge it, and let the progress of a real service take it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pipeline.event_time import window_states
+from pipeline.event_time.checks import Check
+from pipeline.event_time.due import Due
+from pipeline.event_time.malformed import MalformedLimit, MalformedShare
+from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.progress import Progress
+from pipeline.event_time.tallies import Statistic, Tallies
+from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.periodic import PeriodicState
+from tests.event_time.strategies import PARTITIONS, Record, Step
+from tests.support.judge import judge
+
+NAME = "all"
+_CHECK_OF = {
+    Verdict.COUNTED: Check.PASSED,
+    Verdict.TOO_LATE: Check.TOO_LATE,
+    Verdict.FUTURE: Check.FUTURE,
+    Verdict.MALFORMED: Check.EVENT_TIME,
+}
+_TRUSTED = (Verdict.COUNTED, Verdict.TOO_LATE)
+
+
+@dataclass
+class Core:
+    """One service's event time, with a clock that the steps move."""
+
+    policy: Policy
+    now: int = 0
+    progress: Progress = field(init=False)
+
+    def __post_init__(self) -> None:
+        frontier = Frontier({number: PartitionState(0, 0) for number in range(PARTITIONS)})
+        self.progress = Progress(
+            "t", self.policy, 0, frontier, window_states.begun(self.policy), MalformedShare(MalformedLimit(1, 1))
+        )
+
+    @property
+    def frontier(self) -> Frontier:
+        """Where the next batch begins."""
+        return self.progress.frontier
+
+    @property
+    def windows(self) -> PeriodicState:
+        """What the windows of the only report have come to."""
+        state = self.progress.windows[NAME]
+        assert isinstance(state, PeriodicState)
+        return state
+
+    def take(self, step: Step) -> tuple[dict[Record, Verdict], Due]:
+        """One batch that reads to the log's end; the verdict on each record, and what the batch makes due."""
+        self.now += step.silence_ms
+        verdicts = {record: self.verdict(record) for record in step.records}
+        statistics = [row_of(record, verdicts[record], self.policy) for record in step.records]
+        ends = {
+            number: position + sum(record.partition == number for record in step.records)
+            for number, position in self.progress.positions.items()
+        }
+        batch, self.progress = self.progress.after(statistics, ends, ends, self.now)
+        return verdicts, batch.dues[NAME]
+
+    def verdict(self, record: Record) -> Verdict:
+        """Against the watermark as it stands."""
+        return judge(record.event_time, record.kafka_timestamp, self.frontier.watermark, self.policy)
+
+
+def grid_of(policy: Policy) -> Grid:
+    """The windows of its only report."""
+    windows = policy.reports[0].windows
+    assert isinstance(windows, Grid)
+    return windows
+
+
+def ends_of(record: Record, policy: Policy) -> range:
+    """Ends of the windows that a record belongs to."""
+    grid = grid_of(policy)
+    return grid.ends(grid.pane_start(record.event_time))
+
+
+def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
+    """Each record added as a row of its own."""
+    return Tallies.of_rows(row_of(record, verdicts[record], policy) for record in records)
+
+
+def row_of(record: Record, verdict: Verdict, policy: Policy) -> Statistic:
+    """A record as a row of the fold's statistics."""
+    pane = grid_of(policy).pane_start(record.event_time) if verdict is Verdict.COUNTED else None
+    newest = record.event_time if verdict in _TRUSTED else None
+    age = record.kafka_timestamp % 3
+    return Statistic(0, record.partition, int(_CHECK_OF[verdict]), pane, age, 1, newest, 100)

@@ -1,0 +1,51 @@
+"""Windows by the calendar of a zone, against the reference model, which looks at the clock every quarter of an hour."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.event_time.windows.calendar import Calendar
+from tests.transcripts.transcript import milliseconds
+from tests.transcripts.windows import windows_of
+
+CHANGES = [
+    ("Europe/Berlin", "2026-03-29T03:00:00+02:00"),
+    ("Europe/Berlin", "2026-10-25T02:00:00+01:00"),
+    # By half an hour.
+    ("Australia/Lord_Howe", "2026-04-05T01:30:00+10:30"),
+    ("Australia/Lord_Howe", "2026-10-04T02:30:00+11:00"),
+    # Midnight is shown twice, or left out.
+    ("America/Havana", "2026-11-01T00:00:00-05:00"),
+    ("America/Sao_Paulo", "2018-11-04T01:00:00-02:00"),
+    ("America/Sao_Paulo", "2019-02-16T23:00:00-03:00"),
+    # A day is left out.
+    ("Pacific/Apia", "2011-12-31T00:00:00+14:00"),
+]
+SIZES = ["15m", "30m", "45m", "1h", "2h", "3h", "6h", "12h", "1d", "2d", "7d"]
+seconds_away = st.integers(-3 * 86_400, 3 * 86_400) | st.integers(-3 * 3_600, 3 * 3_600)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("zone", "change"), CHANGES)
+@given(seconds=seconds_away)
+@settings(max_examples=settings().max_examples // 3)
+def test_around_a_change_of_clocks_windows_are_those_of_the_model(
+    zone: str, change: str, size: str, seconds: int
+) -> None:
+    calendar, time = Calendar(milliseconds(size), zone), _milliseconds(change) + seconds * 1000
+    [end] = calendar.ends(calendar.pane_start(time))
+    assert [(calendar.begin(end), end)] == windows_of(time, {"size": milliseconds(size), "zone": zone})
+
+
+def test_the_changes_are_where_clocks_change() -> None:
+    for zone, change in CHANGES:
+        at = _milliseconds(change) / 1000
+        before, after = (datetime.fromtimestamp(time, ZoneInfo(zone)).utcoffset() for time in (at - 1, at))
+        assert before != after, zone
+
+
+def _milliseconds(moment: str) -> int:
+    return int(datetime.fromisoformat(moment).timestamp() * 1000)

@@ -1,0 +1,72 @@
+"""The fold of any split of a batch equals the fold of the whole: partial counts add up in any order."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.tallies import Statistic, Tallies
+from tests.event_time.core import row_of
+from tests.event_time.strategies import Record, policies, records
+
+Rows = list[Statistic]
+Group = tuple[int, int, int, int | None, int]
+batches = st.lists(records, max_size=30)
+
+
+def aggregated(rows: Rows) -> Rows:
+    """What one task of the fold makes of its rows: one per (grouping, partition, check, pane, age)."""
+    counts, sizes = Counter[Group](), Counter[Group]()
+    newest = dict[Group, int]()
+    for row in rows:
+        group, time = row[:5], row.max_event_time
+        counts[group] += row.records
+        sizes[group] += row.bytes
+        if time is not None:
+            newest[group] = max(newest.get(group, time), time)
+    return [Statistic(*group, number, newest.get(group), sizes[group]) for group, number in counts.items()]
+
+
+def tallies_of(rows: Rows) -> Tallies:
+    tallies = Tallies()
+    for row in rows:
+        tallies.add(row)
+    return tallies
+
+
+def verdict(record: Record) -> Verdict:
+    """Any verdict will do here, so long as a record always gets the same."""
+    return list(Verdict)[hash(record) % len(Verdict)]
+
+
+@given(policies, batches, st.data())
+def test_any_split_of_a_batch_folds_to_the_same(policy: Policy, batch: Sequence[Record], data: st.DataObject) -> None:
+    rows = [row_of(record, verdict(record), policy) for record in batch]
+    tasks: dict[int, Rows] = {}
+    for row in data.draw(st.permutations(rows)):
+        tasks.setdefault(data.draw(st.integers(0, 3)), []).append(row)
+    split = [row for task in tasks.values() for row in aggregated(task)]
+    assert tallies_of(split) == tallies_of(rows)
+
+
+@given(policies, batches)
+def test_every_record_is_tallied_once_under_its_verdict(policy: Policy, batch: Sequence[Record]) -> None:
+    tallies = tallies_of([row_of(record, verdict(record), policy) for record in batch])
+    assert tallies.total() == len(batch)
+    for each in Verdict:
+        assert tallies.total([each]) == sum(verdict(record) is each for record in batch)
+    assert tallies.ages_ms.total() == len(batch)
+
+
+def test_the_size_of_what_is_a_dead_letter_and_nothing_else_is_known() -> None:
+    sizes = {Check.PASSED: 1, Check.PARTLY_LATE: 2, Check.TOO_LATE: 4, Check.AVRO: 8}
+    tallies = tallies_of([Statistic(0, 0, check, None, 0, 1, None, size) for check, size in sizes.items()])
+    assert (tallies.bytes, tallies.letter_bytes) == (15, 12)
+
+
+def test_a_partition_that_brought_nothing_has_an_empty_tally() -> None:
+    empty = Tallies().of(3)
+    assert (empty.records, empty.max_event_time) == (0, None)

@@ -1,0 +1,82 @@
+"""A start from the tables goes on as if the service had never stopped."""
+
+from dataclasses import dataclass, field, replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.due import Due, Published
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.periodic import PeriodicState
+from tests.event_time.core import NAME, Core, grid_of
+from tests.event_time.strategies import Step, policies, streams
+
+
+@dataclass
+class Tables:
+    """What panes and ledger would know after some batches."""
+
+    policy: Policy
+    panes: set[int] = field(default_factory=set)
+    watermarks: dict[int, int] = field(default_factory=dict)
+    """Each watermark and the first batch that reached it."""
+
+    def take(self, core: Core, step: Step) -> Due:
+        grid = grid_of(self.policy)
+        verdicts, due = core.take(step)
+        self.panes |= {grid.pane_start(record.event_time) for record in verdicts if verdicts[record] == "counted"}
+        if core.frontier.watermark is not None:
+            self.watermarks.setdefault(core.frontier.watermark, core.progress.number)
+        return due
+
+    def restored(self, closed_until: int) -> PeriodicState:
+        """As a start does it; windows up to `closed_until` are known to be published and final."""
+        steps = tuple(sorted((time, batch) for time, batch in self.watermarks.items() if time >= closed_until))
+        report = self.policy.reports[0]
+        return PeriodicState.restored(report, grid_of(self.policy), self.panes, Published(0, closed_until), steps)
+
+
+@given(policies, streams, streams)
+def test_a_restored_service_makes_the_same_windows_due(policy: Policy, past: list[Step], future: list[Step]) -> None:
+    core, tables = Core(policy), Tables(policy)
+    for step in past:
+        tables.take(core, step)
+    other = Core(policy, core.now)
+    closed_until = lateness.closed_until(policy.reports[0], core.frontier.watermark)
+    other.progress = replace(core.progress, windows={NAME: tables.restored(closed_until)}).at_start()[1]
+    for step in future:
+        assert other.take(step) == core.take(step)
+
+
+@given(policies, streams, st.data())
+def test_a_start_publishes_again_all_that_may_have_been_missed(
+    policy: Policy, past: list[Step], data: st.DataObject
+) -> None:
+    core, tables = Core(policy), Tables(policy)
+    dues = [tables.take(core, step) for step in past]
+    closed_until = data.draw(st.sampled_from([rules.NO_WATERMARK, *sorted({due.closed_until for due in dues})]))
+    again, _ = tables.restored(closed_until).at_start(_number(core.frontier.watermark), batch=99)
+    for due in dues:
+        assert {end for end in due.fired | due.again if end > closed_until} <= again.again
+    assert all(end > closed_until for end in again.again)
+    assert again.closed == {end for end in again.again if end <= again.closed_until}
+
+
+def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
+    due, _ = PeriodicState(Report(NAME, Grid(50, 50), 20), Grid(50, 50)).at_start(rules.NO_WATERMARK, batch=1)
+    assert not due
+
+
+def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
+    report, steps = Report(NAME, Grid(50, 50), 20), ((90, 3), (104, 5), (117, 8))
+    state = PeriodicState.restored(report, Grid(50, 50), {50, 100}, Published(), steps)
+    due, _ = state.at_start(117, batch=10)
+    assert due.again == {100}
+    assert due.fired_by == {100: 5}
+
+
+def _number(watermark: int | None) -> int:
+    return rules.NO_WATERMARK if watermark is None else watermark

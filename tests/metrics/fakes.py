@@ -1,0 +1,63 @@
+"""A clock and a broker that tests own, and batches as the service commits them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import generate_latest
+
+from pipeline.errors import TransientError
+from pipeline.event_time.batch import Batch
+from pipeline.event_time.due import Due
+from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.tallies import Tallies, Tally
+from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.metrics.observer import Observer
+from pipeline.settings.model import MetricsSettings, Settings
+
+START = 1_700_000_000_000
+POLICY = Settings().policy()
+NOTHING_DUE = Due()
+
+
+@dataclass
+class World:
+    """The clock in milliseconds and the broker's log ends; `silent` makes the broker fail as the real one does."""
+
+    now: int = START
+    log_ends: dict[int, int] = field(default_factory=dict)
+    silent: bool = False
+    asked: int = 0
+
+    def ask(self) -> Mapping[int, int]:
+        """Like Topic.log_ends."""
+        self.asked += 1
+        if self.silent:
+            raise TransientError("no broker answers")
+        return dict(self.log_ends)
+
+    def observer(self, settings: MetricsSettings | None = None, policy: Policy = POLICY) -> Observer:
+        """An observer of this world; patient, because the fake broker answers at once on however busy a machine."""
+        observer = Observer(settings or MetricsSettings(), policy, lambda: self.now, patience_s=30)
+        observer.follow(self.ask)
+        return observer
+
+
+def frontier(positions: Mapping[int, int], watermark: int | None = None, newest: int | None = None) -> Frontier:
+    """Active partitions at positions."""
+    states = {number: PartitionState(position, START, newest) for number, position in positions.items()}
+    return Frontier(states, watermark)
+
+
+def batch(before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], due: Due = NOTHING_DUE) -> Batch:
+    """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
+    partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
+    ages = Counter({1000: sum(tally.records for tally in partitions.values())})
+    tallies = Tallies(partitions, set(), ages)
+    return Batch(1_000_000_001, "clicks", before, after, tallies, {"page_views": due}, START, POLICY)
+
+
+def samples(observer: Observer) -> dict[str, float]:
+    """The page as Prometheus reads it: `name{labels}` -> value."""
+    lines = [line for line in generate_latest(observer.registry).decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}

@@ -1,0 +1,158 @@
+"""`tidemark advise` on ledgers made by hand."""
+
+import re
+import shutil
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from rich.console import Console
+
+from pipeline.cli import main
+from pipeline.commands.advise.advise import advise, outcomes_of
+from pipeline.commands.advise.table import duration
+from pipeline.event_time.batch import EPOCH
+from pipeline.settings.model import Settings
+from pipeline.tables.opening import Opening
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, open_table
+from tests.support.ledger_rows import NOON_MS, commit, ledger_row
+
+MINUTE_MS = 60_000
+
+
+def policy(**time: str) -> str:
+    """Windows of a minute, a bound of 10 s unless told otherwise, no allowed lateness."""
+    settings = Settings(time={"bound": "10s", "allowed_lateness": "0s", **time})  # type: ignore[arg-type]
+    return Opening(settings.policy(), {}).to_text()
+
+
+def bury(warehouse: Path, *letters: tuple[int, str, int, int]) -> None:
+    """Dead letters: batch, reason, event time and watermark relative to noon."""
+    rows = [
+        {"batch": batch, "reason": reason, "event_time": NOON_MS + time, "watermark": NOON_MS + watermark}
+        for batch, reason, time, watermark in letters
+    ]
+    data = pa.Table.from_pylist(rows, schema=DEAD_LETTERS.schema)
+    write_deltalake(open_table(DEAD_LETTERS, str(warehouse)), data, mode="append")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A batch each 10 s on two partitions, 100 records each; windows fire at +60 s, +120 s, ... on the watermark.
+
+    In batch 3 (W = 30 s before it) three events had 4 s of slack. In batch 7 (W = 70 s) one event was too late by 10 s,
+    and another life's uncommitted batch left one that does not count.
+    """
+    warehouse = tmp_path_factory.mktemp("made")
+    opening = [replace(ledger_row(EPOCH, number, 0, NOON_MS), opening=policy()) for number in (0, 1)]
+    batches = [
+        replace(
+            ledger_row(EPOCH + number, partition, 100, NOON_MS + 10_000 * number + 10_000),
+            watermark_before=NOON_MS + 10_000 * (number - 1),
+            watermark=NOON_MS + 10_000 * number,
+        )
+        for number in range(1, 31)
+        for partition in (0, 1)
+    ]
+    batches[4] = replace(batches[4], slack=[{"slack_ms": 4_000, "records": 3}])
+    batches[12] = replace(batches[12], counted=98, too_late=2)
+    commit(warehouse, *opening)
+    commit(warehouse, *batches)
+    bury(
+        warehouse,
+        (EPOCH + 7, "too_late", 50_000, 70_000),
+        (EPOCH + 7, "too_late", -50_000, 70_000),
+        (EPOCH + 7, "malformed", 50_000, 70_000),
+        (EPOCH + 31, "too_late", 50_000, 70_000),
+    )
+    return warehouse
+
+
+@pytest.fixture
+def warehouse(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(made, tmp_path / "warehouse"))
+
+
+def test_a_larger_bound_saves_dead_letters_and_a_smaller_one_makes_more(warehouse: Path) -> None:
+    # One event was too late by 10 s, one by 70 s; three would be with a bound smaller by 4 s.
+    bounds = {0: 5, 6_000: 5, 6_001: 2, 10_000: 2, 20_000: 2, 20_001: 1, 80_000: 1, 80_001: 0}
+    outcomes, now_ms = outcomes_of(str(warehouse), list(bounds))
+    assert now_ms == 10_000
+    assert {one.bound_ms: one.too_late for one in outcomes} == bounds
+    assert {one.events for one in outcomes} == {6_000}
+
+
+def test_results_come_later_by_whole_batches(warehouse: Path) -> None:
+    outcomes, _ = outcomes_of(str(warehouse), [0, 5_000, 15_000, 70_000])
+    assert [one.later_ms for one in outcomes] == [
+        (-10_000, -10_000),
+        (0, 0),
+        (0, 0),
+        (10_000, 10_000),
+        (60_000, 60_000),
+    ]
+
+
+def test_the_bound_of_now_is_always_shown_and_others_around_it_by_default(warehouse: Path) -> None:
+    assert [one.bound_ms for one in outcomes_of(str(warehouse))[0]] == [
+        0, 2_500, 5_000, 10_000, 20_000, 30_000, 60_000,
+    ]  # fmt: skip
+    assert [one.bound_ms for one in outcomes_of(str(warehouse), [1_000])[0]] == [1_000, 10_000]
+
+
+def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
+    lag = replace(ledger_row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag"))
+    commit(warehouse, lag, replace(ledger_row(2 * EPOCH + 1, 0, 500, NOON_MS + 400_000), watermark=NOON_MS + 390_000))
+    commit(warehouse, replace(ledger_row(3 * EPOCH, 0, 0, NOON_MS), opening=policy(bound="20s")))
+    (now,), now_ms = outcomes_of(str(warehouse), [20_000])
+    assert (now_ms, now.events, now.too_late) == (20_000, 6_000, 2)
+
+
+def test_the_table_marks_the_bound_of_now(warehouse: Path) -> None:
+    console = Console(file=StringIO(), width=140)
+    assert advise([f"--warehouse={warehouse}", "--bounds=0s,1m"], console) == 0
+    assert isinstance(console.file, StringIO)
+    text = console.file.getvalue()
+    for line in (
+        "What other bounds would have made of 6,000 events",
+        r"│ 0s +│ +5 │ 0\.083% │ +-10\.0 s │ +-10\.0 s │",
+        r"│ 10s \(now\) +│ +2 │ 0\.033% │ +\+0\.0 s │ +\+0\.0 s │",
+        r"│ 1m +│ +1 │ 0\.017% │ +\+50\.0 s │ +\+50\.0 s │",
+    ):
+        assert re.search(line, text), (line, text)
+
+
+def test_a_bound_without_any_result_yet_has_no_delay(warehouse: Path) -> None:
+    *_, day = outcomes_of(str(warehouse), [86_400_000])[0]
+    assert (day.bound_ms, day.later_ms) == (86_400_000, None)
+
+
+def test_a_wrong_option_is_one_sentence(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", f"--warehouse={warehouse}", "--bounds=soon"]) == 2
+    told = capsys.readouterr().err
+    assert "'soon' is not a duration" in told
+    assert told.count("\n") == 1
+
+
+def test_a_warehouse_with_nothing_to_go_by_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said() -> str:
+        assert main(["advise", f"--warehouse={tmp_path}"]) == 2
+        return capsys.readouterr().err
+
+    assert "there is no Tidemark warehouse at" in said()
+    open_table(LEDGER, str(tmp_path))
+    open_table(DEAD_LETTERS, str(tmp_path))
+    assert "has no events yet: let a service run first" in said()
+    commit(tmp_path, replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=policy()))
+    assert "has no events yet: let a service run first" in said()
+    commit(tmp_path, replace(ledger_row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag")))
+    assert "is time_lag: advice is for time.strategy bounded" in said()
+
+
+@pytest.mark.parametrize(("milliseconds", "text"), [(0, "0s"), (2_500, "2500ms"), (90_000, "90s"), (7_200_000, "2h")])
+def test_a_bound_is_shown_as_settings_are_written(milliseconds: int, text: str) -> None:
+    assert duration(milliseconds) == text

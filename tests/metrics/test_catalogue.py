@@ -1,0 +1,86 @@
+"""The catalogue, the page and the documentation tell of the same metrics."""
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from prometheus_client import generate_latest
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.parser import text_string_to_metric_families
+
+from pipeline.event_time.policy import Verdict
+from pipeline.metrics.catalogue import CATALOGUE, FailureKind, Kind, Metric
+from pipeline.metrics.observer import Observer
+from tests.metrics.fakes import START, World, batch, frontier
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
+
+
+@pytest.fixture
+def observer() -> Observer:
+    """One whose every metric has a value."""
+    observer = World(log_ends={0: 12}).observer()
+    observer.failed(FailureKind.OTHER, "no reason", 1)
+    observer.opened(1, frontier({0: 0}))
+    observer.unpublished(1, START)
+    after = frontier({0: 10}, watermark=START - 10_000, newest=START)
+    observer.committed(batch(frontier({0: 0}), after, {0: Counter({Verdict.COUNTED: 10})}), START)
+    return observer
+
+
+def test_metrics_stand_once_and_in_order() -> None:
+    names = [metric.name for metric in CATALOGUE]
+    assert names == sorted(set(names))
+
+
+@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
+def test_a_name_ends_with_its_unit_and_only_counters_with_total(metric: Metric) -> None:
+    assert metric.name.startswith("tidemark_")
+    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
+    assert not metric.unit or metric.name.removesuffix("_total").endswith(f"_{metric.unit}")
+
+
+def test_the_page_shows_every_metric_of_the_catalogue_and_no_other(observer: Observer) -> None:
+    families = text_string_to_metric_families(generate_latest(observer.registry).decode())
+    shown = {
+        (family.name + "_total" * (family.type == "counter"), family.type, family.documentation)
+        for family in families
+        if family.samples
+    }
+    assert shown == {(metric.name, metric.kind.value, metric.help) for metric in CATALOGUE}
+
+
+def test_labels_on_the_page_are_those_of_the_catalogue(observer: Observer) -> None:
+    labels = {metric.name.removesuffix("_total"): set(metric.labels) for metric in CATALOGUE}
+    for family in observer.registry.collect():
+        for sample in family.samples:
+            assert set(sample.labels) - {"le"} == labels[family.name]
+
+
+def test_the_page_can_be_had_as_openmetrics(observer: Observer) -> None:
+    encode, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
+    assert encode(observer.registry).endswith(b"# EOF\n")
+
+
+def test_a_scrape_may_ask_for_one_metric(observer: Observer) -> None:
+    one = observer.registry.restricted_registry(["tidemark_records_total"])
+    assert {sample.name for family in one.collect() for sample in family.samples} == {"tidemark_records_total"}
+
+
+def test_promtool_finds_nothing_to_say_about_the_page(observer: Observer) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not on PATH; Debian has it in the package prometheus")
+    page = generate_latest(observer.registry)
+    done = subprocess.run([promtool, "check", "metrics"], input=page, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout + done.stderr) == (0, b"")
+
+
+def test_the_document_has_a_row_for_every_metric_and_no_other() -> None:
+    rows = re.findall(r"^\| `(tidemark_\w+)` \| (\w+) \| (\w*) ?\| (.*?) ?\|", DOCUMENT.read_text(), re.MULTILINE)
+    label = re.compile(r"(?:^|; )`(\w+)`")
+    documented = [(name, kind, unit, tuple(label.findall(labels))) for name, kind, unit, labels in rows]
+    assert documented == [(it.name, it.kind.value, it.unit, it.labels) for it in CATALOGUE]

@@ -1,0 +1,331 @@
+"""What the page says after what the service told."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+from threading import Event, Thread
+
+import pytest
+
+from pipeline.event_time.due import Due
+from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
+from pipeline.event_time.watermark import Frontier
+from pipeline.metrics.catalogue import FailureKind
+from pipeline.metrics.observer import Observer
+from pipeline.settings.model import MetricsSettings
+from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
+
+COUNTED = {0: Counter({Verdict.COUNTED: 10})}
+AFTER = frontier({0: 10}, watermark=START - 30_000, newest=START - 20_000)
+
+
+def _windows(event: str, report: str = "page_views") -> str:
+    return f'tidemark_windows_total{{event="{event}",report="{report}"}}'
+
+
+def test_before_there_is_a_watermark_its_metrics_are_absent() -> None:
+    observer = World(log_ends={0: 5}).observer()
+    observer.opened(3, frontier({0: 0}))
+    page = samples(observer)
+    assert not [name for name in page if "watermark" in name]
+    assert page["tidemark_epoch"] == 3
+
+
+def test_the_watermark_lag_grows_with_the_clock_while_no_batch_comes() -> None:
+    world = World()
+    observer = world.observer()
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
+    assert samples(observer)["tidemark_watermark_lag_seconds"] == 30
+    world.now += 5000
+    page = samples(observer)
+    assert page["tidemark_watermark_lag_seconds"] == 35
+    assert page["tidemark_watermark_timestamp_seconds"] == (START - 30_000) / 1000
+    own = (START - 20_000 - POLICY.strategy.idle_lag_ms) / 1000
+    assert page['tidemark_partition_watermark_timestamp_seconds{partition="0"}'] == own
+
+
+@pytest.mark.parametrize(
+    ("policy", "newest", "expected"),
+    [
+        (replace(POLICY, strategy=Bounded(4_000)), START - 20_000, START - 24_000),
+        (replace(POLICY, strategy=Punctuated("true")), START - 20_000, START - 20_000),
+        (replace(POLICY, strategy=Punctuated("true")), None, None),
+        (replace(POLICY, strategy=TimeLag(5_000)), None, START - 5_000),
+    ],
+)
+def test_the_watermark_of_a_partition_is_what_the_strategy_says(
+    policy: Policy, newest: int | None, expected: int | None
+) -> None:
+    observer = World().observer(policy=policy)
+    observer.opened(1, frontier({0: 10}, newest=newest))
+    shown = samples(observer).get('tidemark_partition_watermark_timestamp_seconds{partition="0"}')
+    assert shown == (None if expected is None else expected / 1000)
+
+
+def test_the_lag_follows_the_broker_while_the_service_is_stuck() -> None:
+    world = World(log_ends={0: 5})
+    observer = world.observer()
+    observer.opened(1, frontier({0: 2}))
+    assert samples(observer)['tidemark_partition_lag_records{partition="0"}'] == 3
+    world.log_ends, world.now = {0: 100}, START + 1000
+    page = samples(observer)
+    assert page['tidemark_partition_lag_records{partition="0"}'] == 98
+    assert page['tidemark_partition_log_end_offset{partition="0"}'] == 100
+    assert page['tidemark_partition_committed_offset{partition="0"}'] == 2
+
+
+def test_the_broker_is_asked_at_most_once_a_second() -> None:
+    world = World(log_ends={0: 5})
+    observer = world.observer()
+    for now in (START, START + 999, START + 1000, START + 1500):
+        world.now = now
+        samples(observer)
+        observer.ready()
+    assert world.asked == 2
+
+
+def test_a_broker_that_fails_leaves_the_last_known_values_on_the_page() -> None:
+    world = World(log_ends={0: 5})
+    observer = world.observer()
+    observer.opened(1, frontier({0: 2}))
+    world.silent, world.now = True, START + 60_000
+    page = samples(observer)
+    assert world.asked == 2
+    assert page['tidemark_partition_lag_records{partition="0"}'] == 3
+    assert page["tidemark_log_ends_timestamp_seconds"] == START / 1000
+    assert page["tidemark_oldest_unprocessed_age_seconds"] == 60
+
+
+def test_a_broker_that_never_answers_holds_neither_the_page_nor_a_batch() -> None:
+    release = Event()
+
+    def ask() -> dict[int, int]:
+        release.wait()
+        return {}
+
+    observer = Observer(MetricsSettings(), POLICY, lambda: START, patience_s=0.01)
+    observer.follow(ask)
+    try:
+        assert samples(observer)["tidemark_batches_total"] == 0
+        observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
+        assert samples(observer)["tidemark_batches_total"] == 1
+    finally:
+        release.set()
+
+
+def test_records_dead_letters_and_batches_are_counted_by_what_was_committed() -> None:
+    observer = World().observer()
+    brought = {
+        0: Counter({Verdict.COUNTED: 4, Verdict.MALFORMED: 2}),
+        1: Counter({Verdict.COUNTED: 1, Verdict.TOO_LATE: 3, Verdict.FUTURE: 5}),
+    }
+    told = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 9}), brought)
+    told.tallies.partitions[0].partly_late = 1
+    observer.committed(told, START)
+    page = samples(observer)
+    verdicts = {verdict: page[f'tidemark_records_total{{verdict="{verdict}"}}'] for verdict in Verdict}
+    assert verdicts == {"counted": 5, "too_late": 3, "future": 5, "malformed": 2}
+    reasons = {name: value for name, value in page.items() if name.startswith("tidemark_dead_letters_total")}
+    assert sorted(reasons.values()) == [1, 2, 3, 5]
+    assert page['tidemark_dead_letters_total{reason="too_late"}'] == 3
+    assert page['tidemark_dead_letters_total{reason="partly_late"}'] == 1
+    assert page["tidemark_batches_total"] == 1
+    assert page["tidemark_unaccounted_records"] == 0
+
+
+def test_freshness_counts_every_record_at_its_age_when_it_was_committed() -> None:
+    observer = World().observer()
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), committed_at=START + 600)
+    page = samples(observer)
+    assert page['tidemark_freshness_seconds_bucket{le="1.5"}'] == 0
+    assert page['tidemark_freshness_seconds_bucket{le="2.0"}'] == 10
+    assert page["tidemark_freshness_seconds_count"] == 10
+    assert page["tidemark_freshness_seconds_sum"] == pytest.approx(16)
+
+
+def test_records_that_claim_to_be_from_the_future_are_fresh_and_no_sum_goes_back() -> None:
+    observer = World().observer()
+    ahead = batch(frontier({0: 0}), AFTER, COUNTED)
+    observer.committed(replace(ahead, tallies=replace(ahead.tallies, ages_ms=Counter({-5000: 10}))), START)
+    page = samples(observer)
+    assert page["tidemark_freshness_seconds_sum"] == 0
+    assert page['tidemark_freshness_seconds_bucket{le="0.1"}'] == 10
+
+
+def test_windows_fire_when_published_and_close_when_committed() -> None:
+    observer = World().observer()
+    due = Due(fired=frozenset({10, 20}), again=frozenset({5}), closed=frozenset({1, 2, 3}))
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED, due), START)
+    events = [_windows(event) for event in ("fired", "refired", "closed")]
+    page = samples(observer)
+    assert [page[event] for event in events] == [0, 0, 3]
+    observer.published({"page_views": due})
+    page = samples(observer)
+    assert [page[event] for event in events] == [2, 1, 3]
+    assert page[_windows("fired", "site_traffic")] == 0
+
+
+def test_offsets_that_nothing_accounts_for_show_up_and_never_cancel_out() -> None:
+    observer = World().observer()
+    good = batch(frontier({0: 0}), AFTER, COUNTED)
+
+    class Broken:
+        """A batch whose two ledger rows lose a record and invent one."""
+
+        after, dues, folded_at, tallies = good.after, good.dues, good.folded_at, good.tallies
+
+        def ledger_rows(self, committed_at: int) -> list[object]:
+            row = good.ledger_rows(committed_at)[0]
+            return [replace(row, counted=row.counted - 1), replace(row, to_offset=row.to_offset + 2)]
+
+    observer.committed(Broken(), START)  # type: ignore[arg-type] # rows of any kind
+    assert samples(observer)["tidemark_unaccounted_records"] == 3
+
+
+def test_idleness_shows_without_a_commit_and_uncommitted_offsets_do_not() -> None:
+    observer = World().observer()
+    observer.opened(1, frontier({0: 5}, watermark=START))
+    ahead = frontier({0: 50, 1: 7}, watermark=START + 1000)
+    idle = Frontier({n: replace(state, idle=True) for n, state in ahead.partitions.items()}, ahead.watermark)
+    observer.settled(idle)
+    page = samples(observer)
+    assert page['tidemark_partition_idle{partition="0"}'] == 1
+    assert page['tidemark_partition_committed_offset{partition="0"}'] == 5
+    assert page["tidemark_watermark_timestamp_seconds"] == START / 1000
+    assert 'tidemark_partition_idle{partition="1"}' not in page
+
+
+def test_steps_are_timed_by_name_and_a_name_nobody_knows_is_refused() -> None:
+    observer = World().observer()
+    observer.stepped("fold", 0.2)
+    observer.stepped("publish", 3)
+    page = samples(observer)
+    assert page['tidemark_batch_duration_seconds_bucket{le="0.25",step="fold"}'] == 1
+    assert page['tidemark_batch_duration_seconds_sum{step="publish"}'] == 3
+    assert page['tidemark_batch_duration_seconds_count{step="commit"}'] == 0
+    with pytest.raises(ValueError, match="folding"):
+        observer.stepped("folding", 1)
+
+
+def test_ready_once_it_committed_what_was_on_the_topic_at_the_start_and_from_then_on() -> None:
+    world = World(log_ends={0: 10})
+    observer = world.observer()
+    assert not observer.ready().ok
+    observer.opened(1, frontier({0: 0}))
+    world.log_ends, world.now = {0: 1000}, START + 5000
+    assert not observer.ready().ok
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
+    assert observer.ready().ok
+    world.log_ends, world.now = {0: 10_000}, START + 10_000
+    assert observer.ready().ok
+
+
+def test_ready_when_the_service_says_that_it_caught_up() -> None:
+    observer = World(silent=True).observer()
+    observer.opened(1, frontier({0: 0}))
+    assert not observer.ready().ok
+    observer.caught_up()
+    assert observer.ready().ok
+
+
+def test_what_made_it_ready_is_not_taken_back_by_a_goal_further_on() -> None:
+    observer = World(log_ends={0: 1000}).observer()
+    observer.opened(1, frontier({0: 0}))
+    observer.caught_up()
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
+    assert observer.ready().ok
+
+
+def test_a_service_that_falls_behind_is_well_but_not_ready_until_a_commit() -> None:
+    world = World(log_ends={0: 10})
+    observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
+    observer.opened(1, frontier({0: 0}))
+    observer.caught_up()
+    world.now += 59_999
+    assert observer.ready().ok
+    world.now += 1
+    assert not observer.ready().ok
+    assert observer.healthy().ok
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), world.now)
+    assert observer.ready().ok
+
+
+def test_a_publication_that_is_behind_for_too_long_makes_it_unready_until_it_is_made() -> None:
+    world = World()
+    observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
+    observer.caught_up()
+    observer.unpublished(3, START)
+    page = samples(observer)
+    assert page["tidemark_unpublished_batches"] == 3
+    assert page["tidemark_unpublished_since_timestamp_seconds"] == START / 1000
+    world.now += 60_000
+    assert not observer.ready().ok
+    observer.unpublished(0, None)
+    assert observer.ready().ok
+    assert "tidemark_unpublished_since_timestamp_seconds" not in samples(observer)
+
+
+def test_a_start_leaves_nothing_unpublished() -> None:
+    observer = World().observer()
+    observer.unpublished(3, START)
+    observer.opened(2, frontier({0: 0}))
+    assert samples(observer)["tidemark_unpublished_batches"] == 0
+
+
+@pytest.mark.parametrize("comes_round", ["batch", "tick", "failed attempt", "wait"])
+def test_the_loop_comes_round_with(comes_round: str) -> None:
+    world = World()
+    observer = world.observer(MetricsSettings(stuck_after=timedelta(minutes=1)))
+    observer.opened(1, frontier({0: 0}))
+    world.now += 60_000
+    assert not observer.healthy().ok
+    match comes_round:
+        case "batch":
+            observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), world.now)
+        case "tick":
+            observer.settled(frontier({0: 0}))
+        case "failed attempt":
+            observer.failed(FailureKind.BROKER, "no broker answers", 5)
+        case _:
+            observer.waiting()
+    assert observer.healthy().ok
+
+
+def test_an_outage_is_counted_and_told_over_the_attempts() -> None:
+    world = World()
+    observer = world.observer()
+    observer.opening()
+    assert observer.healthy().sentence == "Well: the service starts; its loop came round 0.0 s ago."
+    assert "tidemark_last_error_timestamp_seconds" not in samples(observer)
+    observer.failed(FailureKind.BROKER, "no broker answers", 5)
+    again = "the service failed and starts again after 5 s: no broker answers; its loop came round 0.0 s ago."
+    assert observer.healthy().sentence == f"Well: {again}"
+    observer.opening()
+    assert observer.healthy().sentence.startswith("Well: the service starts again after: no broker answers; ")
+    page = samples(observer)
+    assert page["tidemark_attempts_total"] == 2
+    assert page['tidemark_failures_total{kind="broker"}'] == 1
+    assert page["tidemark_last_error_timestamp_seconds"] == START / 1000
+
+
+def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:
+    observer = World().observer()
+    told = batch(frontier({0: 0}), AFTER, COUNTED)
+
+    def tell() -> None:
+        for _ in range(200):
+            observer.committed(told, START)
+            observer.stepped("commit", 0.01)
+            observer.published({"page_views": Due(fired=frozenset({1}))})
+
+    threads = [Thread(target=tell) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    page = samples(observer)
+    assert page["tidemark_batches_total"] == 800
+    assert page["tidemark_freshness_seconds_count"] == 8000
+    assert page[_windows("fired")] == 800
+    assert page['tidemark_batch_duration_seconds_count{step="commit"}'] == 800

@@ -1,0 +1,190 @@
+"""The publisher: in order, again and again while the store refuses, and loud about everything else."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from threading import Condition, Event
+
+import pytest
+from deltalake.exceptions import DeltaError
+
+from pipeline.errors import Replaced, TransientError
+from pipeline.event_time.due import Due
+from pipeline.event_time.window_states import Dues
+from pipeline.metrics.observer import Observer
+from pipeline.service.outbox import Offer, Outbox
+from pipeline.service.publisher import Publisher
+from tests.metrics.fakes import START, World, samples
+
+PATIENCE_S = 30
+
+
+class Bench:
+    """A publisher whose store does as it is told, and whose pauses take no time."""
+
+    def __init__(self) -> None:
+        self.failures: list[Exception] = []
+        """What the store raises, one after the other, before it takes anything."""
+        self.refusing = False
+        self.done: list[object] = []
+        """What was published, as its windows and batch, and the upkeep."""
+        self.open, self.entered, self.came = Event(), Event(), Event()
+        self.open.set()
+        self.pauses_s: list[float] = []
+        self.in_a_pause: Callable[[], None] = lambda: None
+        self.world = World()
+        self.observer: Observer = self.world.observer()
+        self.publisher = Publisher(self._publish, self.observer, lambda: self.world.now, self._wait)
+
+    def _publish(self, dues: Dues, batch: int) -> None:
+        self.entered.set()
+        assert self.open.wait(PATIENCE_S)
+        if self.refusing:
+            raise DeltaError("no room")
+        if self.failures:
+            raise self.failures.pop(0)
+        self.done.append((set(dues["page_views"].fired), batch))
+        self.came.set()
+
+    def _wait(self, changed: Condition, over: Callable[[], bool], seconds: float) -> bool:
+        self.pauses_s.append(seconds)
+        self.in_a_pause()
+        return changed.wait_for(over, 0.001)
+
+    def upkeep(self) -> None:
+        """Upkeep that works."""
+        self.done.append("upkeep")
+
+    def metric(self, name: str) -> float | None:
+        return samples(self.observer).get(f"tidemark_{name}")
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    bench = Bench()
+    with closing(bench.publisher):
+        yield bench
+        bench.open.set()
+
+
+def fired(*ends: int) -> Dues:
+    return {"page_views": Due(fired=frozenset(ends))}
+
+
+def test_a_publication_that_failed_is_tried_again_with_growing_pauses_though_nothing_else_falls_due(
+    bench: Bench,
+) -> None:
+    bench.failures = [DeltaError("no room"), OSError("no disk"), DeltaError("no room")]
+    bench.publisher.offer(fired(1), 11)
+    assert bench.came.wait(PATIENCE_S)
+    assert bench.pauses_s == [0.5, 1, 2]
+    bench.publisher.flush()
+    assert bench.done == [({1}, 11)]
+    assert bench.metric("publication_failures_total") == 3
+
+
+def test_what_falls_due_while_one_fails_comes_after_it_and_together(bench: Bench) -> None:
+    #  offered  1    (fails)  2, 3           done  1 by batch 11, then 2 and 3 by batch 13
+    def two_more() -> None:
+        bench.in_a_pause = lambda: None
+        bench.publisher.offer(fired(2), 12)
+        bench.publisher.offer(fired(3), 13)
+
+    bench.failures, bench.in_a_pause = [DeltaError("no room")], two_more
+    bench.publisher.offer(fired(1), 11)
+    assert bench.came.wait(PATIENCE_S)
+    bench.publisher.flush()
+    assert bench.done == [({1}, 11), ({2, 3}, 13)]
+
+
+@pytest.mark.parametrize("fatal", [Replaced("a newer service"), KeyError("a mistake of ours")])
+def test_what_is_not_the_stores_fault_is_kept_and_raised_and_nothing_is_published_any_more(
+    bench: Bench, fatal: Exception
+) -> None:
+    bench.publisher.check()
+    bench.failures = [fatal]
+    bench.publisher.offer(fired(1), 11)
+    with pytest.raises(type(fatal)):
+        bench.publisher.flush()
+    bench.publisher.offer(fired(2), 12)
+    with pytest.raises(type(fatal)):
+        bench.publisher.check()
+    assert bench.done == []
+
+
+def test_who_waits_for_a_store_that_refuses_is_told_after_a_few_tries(bench: Bench) -> None:
+    bench.refusing = True
+    bench.publisher.offer(fired(1), 11)
+    with pytest.raises(TransientError, match="1 committed batches are not published: no room"):
+        bench.publisher.flush()
+    bench.refusing = False
+    bench.publisher.flush()
+    assert bench.done == [({1}, 11)]
+
+
+def test_who_waits_for_a_store_that_does_not_answer_is_told_in_time(bench: Bench) -> None:
+    bench.open.clear()
+    bench.publisher.offer(fired(1), 11)
+    with pytest.raises(TransientError, match="not published: the store does not answer"):
+        bench.publisher.flush(patience_s=0.01)
+
+
+def test_upkeep_waits_until_nothing_is_to_be_published_and_only_the_last_one_is_done(bench: Bench) -> None:
+    bench.open.clear()
+    bench.publisher.offer(fired(1), 11)
+    assert bench.entered.wait(PATIENCE_S)
+    bench.publisher.afterwards(lambda: bench.done.append("too old"))
+    bench.publisher.afterwards(bench.upkeep)
+    bench.publisher.offer(fired(2), 12)
+    bench.open.set()
+    bench.publisher.flush()
+    assert bench.done == [({1}, 11), ({2}, 12), "upkeep"]
+
+
+def test_upkeep_that_the_store_refuses_is_counted_and_stops_nobody(bench: Bench) -> None:
+    def refused() -> None:
+        raise DeltaError("no room")
+
+    bench.publisher.afterwards(refused)
+    bench.publisher.offer(fired(1), 11)
+    bench.publisher.flush()
+    bench.publisher.check()
+    assert bench.metric("upkeep_failures_total") == 1
+    assert bench.done == [({1}, 11)]
+
+
+def test_upkeep_that_learns_of_a_newer_service_is_not_passed_over(bench: Bench) -> None:
+    def replaced() -> None:
+        raise Replaced("a newer service")
+
+    bench.publisher.afterwards(replaced)
+    with pytest.raises(Replaced):
+        bench.publisher.flush()
+
+
+def test_what_is_not_published_is_told_since_its_commit(bench: Bench) -> None:
+    bench.open.clear()
+    bench.publisher.offer(fired(1), 11)
+    bench.world.now += 5000
+    bench.publisher.offer(fired(2), 12)
+    assert bench.metric("unpublished_batches") == 2
+    assert bench.metric("unpublished_since_timestamp_seconds") == START / 1000
+    bench.open.set()
+    bench.publisher.flush()
+    assert bench.metric("unpublished_batches") == 0
+    assert bench.metric("unpublished_since_timestamp_seconds") is None
+
+
+def test_an_offer_in_hand_stays_what_it_is_until_it_has_landed() -> None:
+    outbox = Outbox()
+    for number in (1, 2, 3):
+        outbox.add(Offer(fired(number), 10 + number, since=number))
+        if number == 1:
+            outbox.take()
+    first = outbox.take()
+    assert first == Offer(fired(1), 11, since=1)
+    assert (outbox.batches, outbox.since) == (3, 1)
+    outbox.landed()
+    then = outbox.take()
+    assert then == Offer(fired(2, 3), 13, since=2, batches=2)
+    outbox.landed()
+    assert (outbox.take(), outbox.batches, outbox.since) == (None, 0, None)

@@ -1,0 +1,33 @@
+"""A warehouse at rest held against its laws: after `drain()`, after a stop, after a restart that followed a crash."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from pipeline.commands.verify.laws import verify
+from tests.support.warehouse import table
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The sums over all batches, and the watermark after the last of them."""
+
+    records: int
+    counted: int
+    too_late: int
+    future: int
+    malformed: int
+    gap: int
+    watermark: int | None
+
+
+def assert_conserved(warehouse: Path) -> Balance:
+    """Hold a warehouse against every law; returns the sums, for a test that knows what they must be."""
+    verification = verify(str(warehouse))
+    assert verification.is_sound, "\n".join(breach.sentence for breach in verification.breaches)
+    ledger = table(warehouse, "ledger")
+    names = ("records", "counted", "too_late", "future", "malformed", "gap")
+    newest = ledger.filter(pc.equal(ledger["batch"], pc.max(ledger["batch"])))
+    sums = {name: pc.sum(ledger[name]).as_py() for name in names}
+    return Balance(**sums, watermark=newest["watermark"][0].as_py())

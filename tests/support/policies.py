@@ -1,0 +1,11 @@
+"""Rules for tests to which only the reports matter."""
+
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.user_totals import UserTotals
+
+
+def policy_of(*reports: Report, totals: UserTotals | None = None) -> Policy:
+    """No disorder is expected, and nothing is ever idle."""
+    return Policy(strategy=Bounded(0), idle_timeout_ms=1, max_future_skew_ms=0, reports=reports, totals=totals)

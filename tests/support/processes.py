@@ -1,0 +1,97 @@
+"""The commands as processes of their own, each with a process group, so that a test can kill what belongs together."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from demo.tether import tethered
+from tests.support.class_archive import brief_driver
+
+STOP_S = 90
+# A test machine runs a broker, producers and other tests beside it.
+SMALL_DRIVER = {
+    "TIDEMARK_SPARK__CONF": json.dumps({"spark.driver.memory": "1g", "spark.driver.defaultJavaOptions": brief_driver()})
+}
+
+
+class Process:
+    """A command at work; its output goes to a file. Leaving the context kills what is left of its group."""
+
+    def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self.popen = subprocess.Popen(
+                tethered(list(command)),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**_inherited(), **(environment or {})},
+                start_new_session=True,
+            )
+
+    @property
+    def said(self) -> str:
+        """All that it printed so far."""
+        return self.log.read_text(errors="replace")
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self.popen.poll() is None
+
+    def lives_for(self, seconds: float) -> bool:
+        """Lets so much time pass; False if the process ended by itself meanwhile."""
+        with suppress(subprocess.TimeoutExpired):
+            self.popen.wait(seconds)
+        return self.alive
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends a signal to the command alone."""
+        self.popen.send_signal(number)
+
+    def send_to_group(self, number: signal.Signals) -> None:
+        """Sends a signal to the command and all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, number)
+
+    def wait(self, seconds: float = STOP_S) -> int:
+        """The exit code; fails if it does not end in time."""
+        try:
+            return self.popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {seconds:g} s: {self.said[-2000:]}") from None
+
+    def kill(self) -> None:
+        """Ends the whole group as a power cut would."""
+        self.send_to_group(signal.SIGKILL)
+        self.popen.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+
+def _inherited() -> dict[str, str]:
+    """What the tests run with, less what only they understand: the service refuses a setting it does not know."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("TIDEMARK_TEST_")}
+
+
+def tidemark(log: Path, *arguments: str) -> Process:
+    """The `tidemark` command of this environment."""
+    return Process([sys.executable, "-m", "pipeline.cli", *arguments], log, SMALL_DRIVER)
+
+
+def producers(log: Path, *arguments: str) -> Process:
+    """The `producers` command of this environment."""
+    return Process([sys.executable, "-m", "producers", *arguments], log)

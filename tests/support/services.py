@@ -1,0 +1,50 @@
+"""Services for tests: small, on ports of their own, all on the one Spark session of the process."""
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pipeline.service.runner import RunningService
+from pipeline.settings.model import Settings
+from tests.support.kafka_cluster import Cluster
+from tests.support.topic_writer import Raw, send
+
+ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1}
+"""Topic settings under which the broker takes and keeps records of any time."""
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    @staticmethod
+    def real() -> int:
+        """The time of day, for what a real clock judges."""
+        return time.time_ns() // 1_000_000
+
+    def __init__(self, now_ms: int = 1_000_000) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def move(self, milliseconds: int) -> None:
+        """Let time pass."""
+        self.now_ms += milliseconds
+
+
+def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -> Settings:
+    """Settings that read a topic from its beginning; `sections` replace the ones here, but `kafka` adds to them."""
+    kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
+    spark = {"conf": {"spark.driver.memory": "1g"}}
+    # Tests tell stories of other days than their clocks show.
+    time = {"max_ahead_of_clock": "off", **sections.pop("time", {})}
+    told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
+    return Settings(**{**told, **sections, "time": time, "kafka": kafka | sections.get("kafka", {})})
+
+
+def take(service: RunningService, broker: Cluster, topic: str, steps: Iterable[Iterable[Raw]]) -> None:
+    """The service takes each step's records in a batch of their own."""
+    for step in steps:
+        send(broker.bootstrap_servers, topic, step)
+        service.drain()
