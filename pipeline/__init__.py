@@ -1,1 +1,21 @@
-"""The service: from click and visit events on Kafka to windowed user-behaviour tables in Delta Lake."""
+"""The service: from click and visit events on Kafka to windowed user-behaviour tables in Delta Lake.
+
+The front door: `open_service(settings)` gives a service that has opened its epoch. What is asked for is imported only
+then, for most commands need no Spark.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pipeline.app import open_service
+    from pipeline.settings.model import Settings
+
+__all__ = ["Settings", "open_service"]
+_HOMES: Final = {"Settings": "pipeline.settings.model", "open_service": "pipeline.app"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
