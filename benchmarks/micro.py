@@ -23,7 +23,7 @@ from demo.broker import Broker
 from pipeline import columns as c
 from pipeline.event_time import window_states
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import closed_until, in_time_from
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
@@ -85,8 +85,8 @@ def day(batches: int, users: int, work: Path) -> Figures:
         if number % _COMPACT_EVERY == 0:
             compaction(EPOCH + number, 0)
         if number in (_COMPACT_EVERY, batches):
-            due = Due(again=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})
-            seconds = _seconds_to_publish(warehouse, _DAY, due, number)
+            firing = Firing(refired=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})
+            seconds = _seconds_to_publish(warehouse, _DAY, firing, number)
             table = DeltaTable(PANES.uri(warehouse))
             found[number] = {"seconds": seconds, "files": len(table.file_uris()), "rows": _rows_in(table)}
     return found
@@ -111,15 +111,15 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
     warehouse = str(work / "sessions")
     found: Figures = {}
     create_tables(warehouse, Policy(Bounded(_BOUND_MS), 1, 0, (_VISITS,)))
-    panes, state, due = Appender(PANES, warehouse), SessionState(_VISITS), Due()
+    panes, state, firing = Appender(PANES, warehouse), SessionState(_VISITS), Firing()
     for number in range(1, 2 * batches + 1):
         panes.append(_session_panes(number, rows), EPOCH + number)
         step = window_states.moved(EPOCH + number, {_time(number)}, _watermark(number - 1), _watermark(number))
         new, state = state.after_batch(step)
-        due, since = due.then(new), number - batches
+        firing, since = firing.then(new), number - batches
         # What is measured replaces what the batch before it has published.
         if since in (0, _FEW - 1, _FEW, batches - 1, batches):
-            seconds, due = _seconds_to_publish(warehouse, _VISITS, due, number), Due()
+            seconds, firing = _seconds_to_publish(warehouse, _VISITS, firing, number), Firing()
             if since in (_FEW, batches):
                 shown = _rows_in(DeltaTable(result_of(_VISITS).uri(warehouse)))
                 in_panes = _rows_in(DeltaTable(PANES.uri(warehouse)))
@@ -165,10 +165,10 @@ def sessions_table(found: Figures) -> Table:
     return by_number(title, "batches since compaction", found, heads)
 
 
-def _seconds_to_publish(warehouse: str, report: Report, due: Due, number: int) -> float:
+def _seconds_to_publish(warehouse: str, report: Report, firing: Firing, number: int) -> float:
     publication = Publication(warehouse, [kind_of(report)])
     began = time.perf_counter()
-    publication.publish({report.name: due}, EPOCH + number)
+    publication.publish({report.name: firing}, EPOCH + number)
     return time.perf_counter() - began
 
 

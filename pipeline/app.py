@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
-from pipeline.fold.fold import Fold, Known
+from pipeline.fold.fold import BatchContext, Fold
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
@@ -20,8 +20,8 @@ from pipeline.runtime.session import spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publish import publish_due
 from pipeline.service.publisher import Publisher
-from pipeline.service.recovery import Tenure, open_epoch
-from pipeline.service.resources import Clock, Parts
+from pipeline.service.recovery import LastEpoch, open_epoch
+from pipeline.service.resources import Clock, Resources
 from pipeline.service.runner import RunningService
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import Settings
@@ -45,7 +45,7 @@ def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
 def open_service(
     settings: Settings,
     now: Clock = wall_clock,
-    tenure: Tenure | None = None,
+    last_epoch: LastEpoch | None = None,
     exporter: Exporter | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> Iterator[RunningService]:
@@ -56,27 +56,29 @@ def open_service(
     first, Unreachable where broker or store did not answer, Replaced if a newer service took over.
     """
     _require(settings)
-    tenure = tenure or Tenure()
+    last_epoch = last_epoch or LastEpoch()
     with ExitStack() as stack:
         page = exporter or stack.enter_context(closing(serve(settings, now)))
         page.observer.opening()
-        _require_ledger(settings.warehouse, tenure)
-        parts = _parts(settings, now, stack, page.observer, wait)
-        opened = open_epoch(parts, settings.kafka, tenure)
+        _require_ledger(settings.warehouse, last_epoch)
+        resources = _resources(settings, now, stack, page.observer, wait)
+        opened = open_epoch(resources, settings.kafka, last_epoch)
         publisher = Publisher(
-            lambda dues, batch: publish_due(parts, opened.publication, dues, batch), page.observer, now
+            lambda firings, batch: publish_due(resources, opened.publication, firings, batch), page.observer, now
         )
         stack.callback(publisher.close)
-        service = Service(parts, opened, publisher)
+        service = Service(resources, opened, publisher)
         stack.callback(service.close)
-        stream = Stream(parts.spark, settings.kafka, settings.batch, service.take)
-        yield RunningService(service, stream, parts.observer, page.port, milliseconds(settings.time.interval) / 1000)
+        stream = Stream(resources.spark, settings.kafka, settings.batch, service.take)
+        yield RunningService(
+            service, stream, resources.observer, page.port, milliseconds(settings.time.interval) / 1000
+        )
 
 
-def _require_ledger(warehouse: str, tenure: Tenure) -> None:
+def _require_ledger(warehouse: str, last_epoch: LastEpoch) -> None:
     """A store that is not mounted looks like a new warehouse, and must not become one."""
-    if tenure.epoch is not None and not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
-        raise Unreachable(f"the warehouse {warehouse} is gone, in which this service opened epoch {tenure.epoch}")
+    if last_epoch.epoch is not None and not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
+        raise Unreachable(f"the warehouse {warehouse} is gone, in which this service opened epoch {last_epoch.epoch}")
 
 
 def _require(settings: Settings) -> None:
@@ -90,9 +92,9 @@ def _require(settings: Settings) -> None:
         raise SetUpError(f"{', '.join(missing)} must be set: by flag, TIDEMARK_ environment variable or --config file")
 
 
-def _parts(
+def _resources(
     settings: Settings, now: Clock, stack: ExitStack, observer: Observer, wait: Callable[[float], None]
-) -> Parts:
+) -> Resources:
     """Cheap checks first, so that a mistake is told before Spark starts."""
     schemas = _schemas(settings)
     policy = settings.policy()
@@ -102,7 +104,7 @@ def _parts(
     _check_sql(spark, schemas, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
-    return Parts(
+    return Resources(
         spark=spark,
         warehouse=settings.warehouse,
         policy=policy,
@@ -127,7 +129,7 @@ def _check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) 
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
     )
     try:
-        Fold(schemas, policy, 1)(nothing, Known(None, 0))
+        Fold(schemas, policy, 1)(nothing, BatchContext(None, 0))
     except (AnalysisException, ParseException) as error:
         names = " or ".join(given)
         raise SetUpError(f"{names} is no condition on an event: {str(error).splitlines()[0]}") from error

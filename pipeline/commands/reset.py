@@ -98,7 +98,7 @@ def apply_reset(warehouse: str, plan: Plan) -> None:
 
 def _every_report(how: Opening, warehouse: str) -> list[Report]:
     """Also those that are not configured any more, which may come back."""
-    return layout.made_for({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
+    return layout.stored_reports({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
 
 
 def _opening(plan: Plan) -> Opening:

@@ -8,7 +8,7 @@ from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.slack import slack
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier
-from pipeline.event_time.window_states import Dues
+from pipeline.event_time.window_states import Firings
 
 EPOCH: Final = 10**9
 """Batch id = epoch * EPOCH + number; number 0 opens the epoch."""
@@ -51,7 +51,7 @@ class Batch:
     before: Frontier
     after: Frontier
     tallies: Tallies
-    dues: Dues
+    firings: Firings
     folded_at: int
     policy: Policy
     lost: Mapping[int, int] = field(default_factory=dict)

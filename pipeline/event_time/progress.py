@@ -14,7 +14,7 @@ from pipeline.event_time.malformed import MalformedShare
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.window_states import Dues, States
+from pipeline.event_time.window_states import Firings, States
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +51,21 @@ class Progress:
         service's clock in milliseconds. A batch that changes nothing has no number of its own: it is not committed.
         """
         tallies = Tallies.of_rows(statistics)
-        frontier = self._read(tallies, ends, now).settled(log_ends, now, self.policy)
+        frontier = self._read(tallies, ends, now).advanced(log_ends, now, self.policy)
         number = self.number + 1
-        dues, windows = window_states.after_batch(
+        firings, windows = window_states.after_batch(
             self.windows, window_states.moved(number, tallies.panes, self.frontier.watermark, frontier.watermark)
         )
         malformed = self.malformed.after(tallies.total(), tallies.total([Verdict.MALFORMED]))
-        batch = Batch(number, self.topic, self.frontier, frontier, tallies, dues, now, self.policy)
+        batch = Batch(number, self.topic, self.frontier, frontier, tallies, firings, now, self.policy)
         if batch.is_empty:
             return replace(batch, number=self.number), replace(self, frontier=frontier)
         return batch, replace(self, number=number, frontier=frontier, windows=windows, malformed=malformed)
 
-    def at_start(self) -> tuple[Dues, Self]:
+    def at_start(self) -> tuple[Firings, Self]:
         """What a start publishes again, and the progress from there."""
-        dues, windows = window_states.at_start(self.windows, self.frontier.watermark, self.number)
-        return dues, replace(self, windows=windows)
+        firings, windows = window_states.at_start(self.windows, self.frontier.watermark, self.number)
+        return firings, replace(self, windows=windows)
 
     def _read(self, tallies: Tallies, ends: Mapping[int, int], now: int) -> Frontier:
         read = {

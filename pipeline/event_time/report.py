@@ -37,12 +37,12 @@ class Report:
         return [one.name for one in self.tells if one.adds_up]
 
     @property
-    def grouped_by(self) -> tuple[str, ...]:
+    def fold_keys(self) -> tuple[str, ...]:
         """By what a batch is added up for it: the keys, and what a measure needs beside them."""
         return tuple(sorted({*self.keys, *(one.by for one in self.tells if one.by)}))
 
     @property
-    def kept_by(self) -> tuple[str, ...]:
+    def pane_keys(self) -> tuple[str, ...]:
         """By what its panes are kept: the keys, and the user where sessions are told of."""
         users = (one.by for one in self.tells if one.of_sessions)
         return tuple(sorted({*self.keys, *users}))
@@ -52,7 +52,7 @@ class Report:
         """What its panes keep; no sketch of what they are kept by."""
         times = TIMES if self.windows.is_timed else ()
         wanted = dict.fromkeys([*COUNTS, *times, *(part for one in self.tells for part in one.parts)])
-        return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.kept_by)
+        return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.pane_keys)
 
     @property
     def keeps_sketches(self) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.due import Due, Moved
+from pipeline.event_time.firing import Firing, Moved
 from pipeline.measures import COUNTS, TIMES, Part
 
 
@@ -20,8 +20,8 @@ class UserTotals:
 
     name: ClassVar[str] = "user_totals"
     where: ClassVar[str] = ""
-    grouped_by: ClassVar[tuple[str, ...]] = ("user_id",)
-    kept_by: ClassVar[tuple[str, ...]] = ("user_id",)
+    fold_keys: ClassVar[tuple[str, ...]] = ("user_id",)
+    pane_keys: ClassVar[tuple[str, ...]] = ("user_id",)
     parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
     by_event: ClassVar[bool] = False
     event_ms: ClassVar[int | None] = None
@@ -51,20 +51,20 @@ class TotalsState:
     stale: bool = False
     """Whether events may have been counted since they were written."""
 
-    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is all of it, where the watermark came past a multiple."""
         state = replace(self, stale=self.stale or bool(moved.panes))
         came = moved.after != rules.NO_WATERMARK and (
             moved.before == rules.NO_WATERMARK or moved.before // self.every_ms < moved.after // self.every_ms
         )
-        return state.making_due(moved.after) if came else (Due(), state)
+        return state.making_due(moved.after) if came else (Firing(), state)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """What a start publishes again: all of it, if there was a publication."""
         return self.making_due(watermark)
 
-    def making_due(self, watermark: int) -> tuple[Due, Self]:
+    def making_due(self, watermark: int) -> tuple[Firing, Self]:
         """All of it, where anything came since."""
         if watermark == rules.NO_WATERMARK or not self.stale:
-            return Due(), self
-        return Due(span=(rules.NO_WATERMARK, watermark)), replace(self, stale=False)
+            return Firing(), self
+        return Firing(span=(rules.NO_WATERMARK, watermark)), replace(self, stale=False)

@@ -28,7 +28,7 @@ class PartitionState:
             max_event_time=max(times, default=None),
         )
 
-    def settled(self, log_end: int, now: int, idle_timeout_ms: int) -> "PartitionState":
+    def advanced(self, log_end: int, now: int, idle_timeout_ms: int) -> "PartitionState":
         """Idle if it was read to its log end and has been silent for the timeout."""
         silent = now - self.last_record_at >= idle_timeout_ms
         return replace(self, idle=silent and self.position >= log_end)
@@ -50,10 +50,10 @@ class Frontier:
         """The next offset to read, per partition."""
         return {number: state.position for number, state in self.partitions.items()}
 
-    def settled(self, log_ends: Mapping[int, int], now: int, policy: Policy) -> "Frontier":
+    def advanced(self, log_ends: Mapping[int, int], now: int, policy: Policy) -> "Frontier":
         """Re-evaluates idleness, then moves the watermark: never back, and not at all if every partition is idle."""
         partitions = {
-            number: state.settled(log_ends.get(number, state.position), now, policy.idle_timeout_ms)
+            number: state.advanced(log_ends.get(number, state.position), now, policy.idle_timeout_ms)
             for number, state in self.partitions.items()
         }
         candidate = self._candidate(partitions, now, policy)

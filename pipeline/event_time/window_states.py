@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from pipeline.event_time import rules
-from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.windows.base import State
 
-Dues = Mapping[str, Due]
+Firings = Mapping[str, Firing]
 """What is due of each report, by its name; a report of which nothing is due is not in it, or its due is false."""
 States = Mapping[str, State]
 """What each report's windows have come to, by its name."""
@@ -36,26 +36,26 @@ def moved(batch: int, panes: Collection[int], before: int | None, after: int | N
     return Moved(batch, panes, *(rules.NO_WATERMARK if time is None else time for time in (before, after)))
 
 
-def after_batch(states: States, step: Moved) -> tuple[Dues, States]:
+def after_batch(states: States, step: Moved) -> tuple[Firings, States]:
     """What a batch makes due, and the states that it leads to."""
     return _split({name: state.after_batch(step) for name, state in states.items()})
 
 
-def at_start(states: States, watermark: int | None, batch: int) -> tuple[Dues, States]:
+def at_start(states: States, watermark: int | None, batch: int) -> tuple[Firings, States]:
     """What a start with this batch id publishes again: all that has fired and is not known to be final."""
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     return _split({name: state.at_start(frontier, batch) for name, state in states.items()})
 
 
-def then(first: Dues, later: Dues) -> Dues:
+def then(first: Firings, later: Firings) -> Firings:
     """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
-    return {name: first.get(name, Due()).then(later.get(name, Due())) for name in {**first, **later}}
+    return {name: first.get(name, Firing()).then(later.get(name, Firing())) for name in {**first, **later}}
 
 
-def anything(dues: Dues) -> bool:
+def anything(firings: Firings) -> bool:
     """Whether there is anything to publish."""
-    return any(dues.values())
+    return any(firings.values())
 
 
-def _split(found: Mapping[str, tuple[Due, State]]) -> tuple[Dues, States]:
-    return {name: due for name, (due, _) in found.items()}, {name: state for name, (_, state) in found.items()}
+def _split(found: Mapping[str, tuple[Firing, State]]) -> tuple[Firings, States]:
+    return {name: firing for name, (firing, _) in found.items()}, {name: state for name, (_, state) in found.items()}

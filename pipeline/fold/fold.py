@@ -38,7 +38,7 @@ _ROW_BYTES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class BatchContext:
     """What is known when a batch begins: the watermark and the clock, both in milliseconds."""
 
     watermark: int | None
@@ -75,7 +75,7 @@ class Fold:
         self._folded = [self._grouping(), *_unpacked(self.groupings, partitions), *of_rejected, *others]
         self._ages, self._of_age = _statistics(self._keys)
 
-    def __call__(self, records: DataFrame, known: Known) -> DataFrame:
+    def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
         """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
 
         Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka

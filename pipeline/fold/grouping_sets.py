@@ -27,7 +27,7 @@ class Groupings:
         """The set from which a consumer's panes are made: the first that has all its keys; by event its own."""
         if consumer.by_event:
             return self.sets.index(_single(consumer))
-        return next(number for number, keys in enumerate(self.sets) if {*consumer.grouped_by} <= {*keys})
+        return next(number for number, keys in enumerate(self.sets) if {*consumer.fold_keys} <= {*keys})
 
     def fitting(self, consumer: Consumer) -> set[int]:
         """The values of the packed flags of the events that belong to a consumer."""
@@ -48,7 +48,7 @@ class Groupings:
 def groupings(consumers: Sequence[Consumer]) -> Groupings:
     """Only the largest sets: a consumer whose keys are a part of another's is served from that one's groups."""
     single = {_single(one) for one in consumers if one.by_event}
-    wanted = {one.grouped_by for one in consumers if not one.by_event}
+    wanted = {one.fold_keys for one in consumers if not one.by_event}
     sets = sorted(keys for keys in wanted if not any({*keys} < {*other} for other in wanted)) + sorted(single)
     pane_ms = gcd(*(one.pane_ms for one in consumers)) or 1
     offsets = {one.shift_ms for one in consumers}
@@ -59,7 +59,7 @@ def groupings(consumers: Sequence[Consumer]) -> Groupings:
 
 def _single(consumer: Consumer) -> tuple[str, ...]:
     """Every event by itself."""
-    return (*consumer.grouped_by, c.PLACE)
+    return (*consumer.fold_keys, c.PLACE)
 
 
 def conditions(consumer: Consumer) -> tuple[set[str], set[str]]:

@@ -72,7 +72,7 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
 
 def _texts(policy: Policy) -> list[str]:
     """The fields whose texts are written to tables as they are."""
-    return sorted({c.USER_ID, *(key for one in policy.consumers for key in one.grouped_by)} - {c.EVENT_TYPE})
+    return sorted({c.USER_ID, *(key for one in policy.consumers for key in one.fold_keys)} - {c.EVENT_TYPE})
 
 
 def _is_no_text(name: str) -> Column:

@@ -25,15 +25,15 @@ _KEPT_BY_SOME: Final = {
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
 }
 """Columns of `panes` that are null where a consumer does not need them."""
-PIECE_BYTES: Final = 256 * 1024 * 1024
+CHUNK_BYTES: Final = 256 * 1024 * 1024
 """Roughly the most that the driver takes at once."""
 LETTER_BYTES: Final = 64 * 1024 * 1024
 """Dead letters beyond that are written by the executors."""
 
 
-def pieces(folded: DataFrame, size: int) -> Iterator[pa.Table]:
+def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
     """The rows of a fold, about `size` bytes of them: at once, or in as many pieces as the driver has room for."""
-    number = size // PIECE_BYTES + 1
+    number = size // CHUNK_BYTES + 1
     if number == 1:
         yield folded.toArrow()
         return
@@ -51,7 +51,7 @@ def panes(
 
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
     rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
-    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.kept_by}:
+    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.pane_keys}:
         rows = _added_up(rows, consumer)
     frontier = rules.NO_WATERMARK if watermark is None else watermark
     fixed = {
@@ -72,7 +72,7 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
     return pa.table(
         {
             c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
-            **{name: rows[name] for name in (*consumer.grouped_by, *place)},
+            **{name: rows[name] for name in (*consumer.fold_keys, *place)},
             **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
         }
@@ -84,8 +84,8 @@ def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     sketched = [part for part in consumer.parts if part.join is Join.SKETCH]
     how = {part.name: part.join.value for part in consumer.parts if part not in sketched}
     how |= {c.LATE_EVENTS: "sum", **{part.fold: "list" for part in sketched}}
-    found = rows.group_by([c.PANE_START, *consumer.kept_by]).aggregate(list(how.items()))
-    added = {name: found[name] for name in (c.PANE_START, *consumer.kept_by)}
+    found = rows.group_by([c.PANE_START, *consumer.pane_keys]).aggregate(list(how.items()))
+    added = {name: found[name] for name in (c.PANE_START, *consumer.pane_keys)}
     added |= {name: found[f"{name}_{function}"] for name, function in how.items() if function != "list"}
     for part in sketched:
         sketches = map(sketch_of, found[f"{part.fold}_list"].to_pylist())

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 from pipeline.errors import SetUpError, TransientError, Unreachable
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import KafkaSettings
-from pipeline.settings.start_position import At, Begin, Committed, Earliest, Latest, Offsets
+from pipeline.settings.start_position import At, Committed, Earliest, Latest, Offsets, StartPosition
 
 _REQUEST_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
@@ -63,7 +63,7 @@ class Topic:
             raise TransientError(f"the broker did not tell its cluster: {error}") from error
         return Identity(cluster.cluster_id, str(self._described().topic_id))
 
-    def positions(self, begin: Begin) -> dict[int, int]:
+    def positions(self, begin: StartPosition) -> dict[int, int]:
         """The offset at which to begin, per partition.
 
         Raises SetUpError where it names an offset that the topic does not have, TransientError without an answer.

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pipeline.event_time.watermark import Frontier
-from pipeline.event_time.window_states import Dues
+from pipeline.event_time.window_states import Firings
 
 
 class CommittedRow(Protocol):
@@ -46,7 +46,7 @@ class CommittedBatch(Protocol):
         """The frontier that the batch left behind."""
 
     @property
-    def dues(self) -> Dues:
+    def firings(self) -> Firings:
         """The windows it fired, fired again and closed."""
 
     @property

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.watermark import Frontier
-from pipeline.event_time.window_states import Dues
+from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import FailureKind, Step
 from pipeline.metrics.facts import CommittedBatch
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
@@ -58,8 +58,8 @@ class Observer:
         """An attempt to open the service begins."""
         with self._lock:
             self._totals.attempts += 1
-            again = f"the service starts again after: {self._error}" if self._error else None
-            self._loop.round(self._now(), again)
+            refired = f"the service starts again after: {self._error}" if self._error else None
+            self._loop.round(self._now(), refired)
 
     def waiting(self) -> None:
         """The attempt waits for somebody else, and will try again."""
@@ -98,10 +98,10 @@ class Observer:
             self._loop.round(self._now())
             self._totals.settle(frontier)
 
-    def published(self, dues: Dues) -> None:
+    def published(self, firings: Firings) -> None:
         """Windows are visible in the result tables."""
         with self._lock:
-            self._totals.publish(dues)
+            self._totals.publish(firings)
 
     def unpublished(self, batches: int, since: int | None) -> None:
         """How many batches are committed and not published, and when the first of them was committed."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.window_states import Dues
+from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.facts import CommittedBatch, CommittedRow, imbalance
 from pipeline.metrics.histogram import Histogram
@@ -63,17 +63,17 @@ class Totals:
         for row in batch.ledger_rows(committed_at):
             self._account(row)
         # Counted here and not at publication, which a batch that only closes windows does not have.
-        for name, due in batch.dues.items():
-            self.windows[name, WindowEvent.CLOSED] += len(due.closed)
+        for name, firing in batch.firings.items():
+            self.windows[name, WindowEvent.CLOSED] += len(firing.closed)
         for age_ms, records in batch.tallies.ages_ms.items():
             # A producer's clock may be ahead of ours; a sum must never go back.
             self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
 
-    def publish(self, dues: Dues) -> None:
+    def publish(self, firings: Firings) -> None:
         """Windows whose results have become visible."""
-        for name, due in dues.items():
-            self.windows[name, WindowEvent.FIRED] += len(due.fired)
-            self.windows[name, WindowEvent.REFIRED] += len(due.again)
+        for name, firing in firings.items():
+            self.windows[name, WindowEvent.FIRED] += len(firing.fired)
+            self.windows[name, WindowEvent.REFIRED] += len(firing.refired)
 
     def _account(self, row: CommittedRow) -> None:
         self.verdicts[Verdict.COUNTED] += row.counted

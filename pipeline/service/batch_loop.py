@@ -17,11 +17,11 @@ from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.window_states import anything
-from pipeline.fold.fold import Fold, Known
-from pipeline.service.maintenance import Upkeep
+from pipeline.fold.fold import BatchContext, Fold
+from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
-from pipeline.service.resources import Parts
+from pipeline.service.resources import Resources
 from pipeline.service.write_ahead import Folded, WriteAhead
 
 
@@ -32,21 +32,21 @@ class Service:
     what was committed.
     """
 
-    def __init__(self, parts: Parts, opened: Opened, publisher: Publisher) -> None:
-        self._parts = parts
+    def __init__(self, resources: Resources, opened: Opened, publisher: Publisher) -> None:
+        self._resources = resources
         self._progress = opened.progress
         self.committed = 0
         self._publisher = publisher
-        self._upkeep = Upkeep(parts, opened.compaction)
+        self._upkeep = Maintenance(resources, opened.compaction)
         self._lock = Lock()
         self._closed = False
         self._failure: BaseException | None = None
-        self._write_ahead = WriteAhead(parts.warehouse)
+        self._write_ahead = WriteAhead(resources.warehouse)
         self._plan: Fold | None = None
 
     def positions(self) -> Mapping[int, int]:
         """The next offset to read, per partition that the topic has now: a query must be told of every one."""
-        return {**self._parts.topic.earliest(), **self._progress.positions}
+        return {**self._resources.topic.earliest(), **self._progress.positions}
 
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
         """One batch of Kafka rows, read up to `ends`; returns when it is committed.
@@ -62,7 +62,7 @@ class Service:
                 with self._fold(records, before) as folded:
                     batch, after = before.after(folded.statistics, ends, self._log_ends(), folded.now)
                     _refuse_flood(batch, after)
-                    with self._parts.timed("write_ahead"):
+                    with self._resources.timed("write_ahead"):
                         self._write_ahead(folded, batch)
                 committed_at = self._commit(batch, after)
                 self._publish(batch)
@@ -72,10 +72,10 @@ class Service:
         """A batch of nothing, for what time alone does to idleness and watermark. Raises likewise."""
         with self._turn() as is_open:
             if is_open:
-                batch, after = self._progress.after((), {}, self._log_ends(), self._parts.now())
+                batch, after = self._progress.after((), {}, self._log_ends(), self._resources.now())
                 if batch.is_empty:
                     self._progress = after
-                    self._parts.observer.settled(batch.after)
+                    self._resources.observer.settled(batch.after)
                     return
                 committed_at = self._commit(batch, after)
                 self._publish(batch)
@@ -105,48 +105,48 @@ class Service:
 
     def _log_ends(self) -> Mapping[int, int]:
         """Up to where there are records, also such as wait for the end of their transaction."""
-        return self._parts.topic.high_watermarks()
+        return self._resources.topic.high_watermarks()
 
     def _known(self, ends: Mapping[int, int]) -> Progress:
         """Where a batch begins, of which partitions may be new."""
         if ends.keys() <= self._progress.positions.keys():
             return self._progress
-        return self._progress.with_partitions(self._parts.topic.earliest(), self._parts.now())
+        return self._progress.with_partitions(self._resources.topic.earliest(), self._resources.now())
 
     @contextmanager
     def _fold(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
         """Step 1: the one pass over the records."""
         if self._plan is None or self._plan.partitions != len(before.positions):
-            self._plan = Fold(self._parts.schemas, before.policy, len(before.positions))
-        now = self._parts.now()
+            self._plan = Fold(self._resources.schemas, before.policy, len(before.positions))
+        now = self._resources.now()
         with ExitStack() as kept:
-            with self._parts.timed("fold"):
-                rows = self._plan(records, Known(before.frontier.watermark, now)).persist()
+            with self._resources.timed("fold"):
+                rows = self._plan(records, BatchContext(before.frontier.watermark, now)).persist()
                 kept.callback(rows.unpersist)
                 statistics = [Statistic(*row) for row in self._plan.statistics(rows, now).collect()]
             yield Folded(rows, self._plan.groupings, statistics, now)
 
     def _commit(self, batch: Batch, after: Progress) -> int:
         """Step 3: the batch counts from here on, and so does what it led to; the time that the ledger has of it."""
-        committed_at = self._parts.now()
-        with self._parts.timed("commit"):
-            self._parts.ledger.commit(batch.ledger_rows(committed_at))
+        committed_at = self._resources.now()
+        with self._resources.timed("commit"):
+            self._resources.ledger.commit(batch.ledger_rows(committed_at))
         self._progress = after
         self.committed += 1
         return committed_at
 
     def _publish(self, batch: Batch) -> None:
         """Step 4, beside the batches that follow."""
-        if anything(batch.dues):
-            self._publisher.offer(batch.dues, batch.number)
-        if self._upkeep.due_after(batch):
+        if anything(batch.firings):
+            self._publisher.offer(batch.firings, batch.number)
+        if self._upkeep.wanted_after(batch):
             self._publisher.afterwards(lambda: self._upkeep(batch))
 
     def _observe(self, batch: Batch, committed_at: int) -> None:
         """Step 5: metrics and the mirrored offsets, from what was committed."""
-        self._parts.observer.committed(batch, committed_at)
-        self._parts.mirror.commit(batch.after.positions)
-        self._parts.ledger.tidy()
+        self._resources.observer.committed(batch, committed_at)
+        self._resources.mirror.commit(batch.after.positions)
+        self._resources.ledger.tidy()
 
 
 def _refuse_flood(batch: Batch, after: Progress) -> None:

@@ -4,7 +4,7 @@ from typing import Final
 
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import Batch
-from pipeline.service.resources import Parts
+from pipeline.service.resources import Resources
 from pipeline.tables import housekeeping
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.schemas import results_of
@@ -13,20 +13,20 @@ _EVERY_BATCHES: Final = 100
 """So often the tables are looked at, and after the first batch of a service."""
 
 
-class Upkeep:
+class Maintenance:
     """Compacts panes, merges small files, removes dead ones."""
 
-    def __init__(self, parts: Parts, compaction: Compaction) -> None:
-        self._parts = parts
+    def __init__(self, resources: Resources, compaction: Compaction) -> None:
+        self._resources = resources
         self._compaction = compaction
 
-    def due_after(self, batch: Batch) -> bool:
+    def wanted_after(self, batch: Batch) -> bool:
         """Whether it is time to look, by the number of batches in this epoch."""
         return batch.number % _EVERY_BATCHES == 1 % _EVERY_BATCHES
 
     def __call__(self, batch: Batch) -> None:
         """Does what is needed. Raises DeltaError or OSError where the store refuses."""
-        warehouse, results = self._parts.warehouse, results_of(batch.policy)
+        warehouse, results = self._resources.warehouse, results_of(batch.policy)
         too_late, _ = lateness.cutoffs(batch.policy.reports, batch.after.watermark)
         self._compaction(batch.number, too_late)
         housekeeping.merge_small_files(warehouse, results)

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from pipeline.event_time.window_states import Dues, then
+from pipeline.event_time.window_states import Firings, then
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
     """Windows that are due by the batches up to `batch`; `since` is when the first of them was committed, in ms."""
 
-    dues: Dues
+    firings: Firings
     batch: int
     since: int
     batches: int = 1
@@ -17,7 +17,7 @@ class Offer:
     def then(self, later: "Offer") -> "Offer":
         """Both at once."""
         together = self.batches + later.batches
-        return replace(self, dues=then(self.dues, later.dues), batch=later.batch, batches=together)
+        return replace(self, firings=then(self.firings, later.firings), batch=later.batch, batches=together)
 
 
 class Outbox:

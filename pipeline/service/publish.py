@@ -1,15 +1,15 @@
 """Step 4 of a batch: what is due becomes visible in the result tables."""
 
-from pipeline.event_time.window_states import Dues
-from pipeline.service.resources import Parts
+from pipeline.event_time.window_states import Firings
+from pipeline.service.resources import Resources
 from pipeline.tables.results.publication import Publication
 
 
-def publish_due(parts: Parts, publication: Publication, dues: Dues, batch: int) -> None:
+def publish_due(resources: Resources, publication: Publication, firings: Firings, batch: int) -> None:
     """Publishes windows from the panes committed up to `batch`; doing it twice is harmless.
 
     Raises Replaced if a newer service took over.
     """
-    with parts.timed("publish"):
-        publication.publish({name: due for name, due in dues.items() if due}, batch)
-    parts.observer.published(dues)
+    with resources.timed("publish"):
+        publication.publish({name: firing for name, firing in firings.items() if firing}, batch)
+    resources.observer.published(firings)

@@ -7,13 +7,13 @@ from typing import Final
 import structlog
 
 from pipeline.errors import TransientError
-from pipeline.event_time.window_states import Dues
+from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.pauses import Pauses
 from pipeline.tables.faults import is_of_store
 
-Publish = Callable[[Dues, int], None]
+Publish = Callable[[Firings, int], None]
 """Publishes the windows that are due, from the panes committed up to a batch."""
 Wait = Callable[[Condition, Callable[[], bool], float], bool]
 """Waits for a condition, no longer than so many seconds."""
@@ -49,10 +49,10 @@ class Publisher:
         self._thread = Thread(target=self._work, name="publisher", daemon=True)
         self._thread.start()
 
-    def offer(self, dues: Dues, batch: int) -> None:
+    def offer(self, firings: Firings, batch: int) -> None:
         """Takes what a committed batch made due."""
         with self._changed:
-            self._outbox.add(Offer(dues, batch, self._now()))
+            self._outbox.add(Offer(firings, batch, self._now()))
             self._tell()
 
     def afterwards(self, task: Callable[[], None]) -> None:
@@ -127,7 +127,7 @@ class Publisher:
 
     def _try(self, offer: Offer) -> None:
         try:
-            self._publish(offer.dues, offer.batch)
+            self._publish(offer.firings, offer.batch)
         except Exception as error:
             if not is_of_store(error):
                 raise

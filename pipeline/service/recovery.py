@@ -21,9 +21,9 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import States, anything
 from pipeline.kafka.topic import Identity
 from pipeline.service.publish import publish_due
-from pipeline.service.resources import Parts
+from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
-from pipeline.settings.start_position import parse_begin
+from pipeline.settings.start_position import parse_start_position
 from pipeline.tables import housekeeping, layout
 from pipeline.tables.ledger import replaced
 from pipeline.tables.opening import Opening, with_closed
@@ -46,101 +46,106 @@ class Opened:
 
 
 @dataclass(slots=True)
-class Tenure:
+class LastEpoch:
     """The epoch that this process opened last, over all its attempts; none before the first."""
 
     epoch: int | None = None
 
 
-def open_epoch(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> Opened:
+def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch) -> Opened:
     """Opens the next epoch: reads the ledger, fences older processes, removes void rows, republishes what is due.
 
     Raises SetUpError where ledger, topic and settings do not fit together, Replaced if another service started since
     `tenure` began.
     """
-    layout.check_results(parts.warehouse, parts.policy)
+    layout.check_results(resources.warehouse, resources.policy)
     found = None
     # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
     # which would be read again.
     while found is None:
-        found = _try_to_open(parts, kafka, tenure)
+        found = _try_to_open(resources, kafka, last_epoch)
     batch, how, before = found
-    tenure.epoch = batch.epoch
-    _make_tables(parts, batch, how, before)
-    states = window_states.begun(how.policy) if before is None else _states(parts, how.policy)
-    share = MalformedShare(parts.malformed)
-    dues, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
-    kinds = kinds_of(parts.warehouse, how.policy)
-    publication = Publication(parts.warehouse, kinds)
-    if anything(dues):
-        publish_due(parts, publication, dues, batch.number)
-    publication.fence([name for name, due in dues.items() if not due], batch.number)
-    parts.observer.opened(batch.epoch, batch.after)
-    republished = sum(len(due.again) for due in dues.values())
+    last_epoch.epoch = batch.epoch
+    _make_tables(resources, batch, how, before)
+    states = window_states.begun(how.policy) if before is None else _states(resources, how.policy)
+    share = MalformedShare(resources.malformed)
+    firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
+    kinds = kinds_of(resources.warehouse, how.policy)
+    publication = Publication(resources.warehouse, kinds)
+    if anything(firings):
+        publish_due(resources, publication, firings, batch.number)
+    publication.fence([name for name, firing in firings.items() if not firing], batch.number)
+    resources.observer.opened(batch.epoch, batch.after)
+    republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
-    return Opened(progress, publication, Compaction(parts.warehouse, kinds))
+    return Opened(progress, publication, Compaction(resources.warehouse, kinds))
 
 
-def _try_to_open(parts: Parts, kafka: KafkaSettings, tenure: Tenure) -> tuple[Batch, Opening, Opening | None] | None:
+def _try_to_open(
+    resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
+) -> tuple[Batch, Opening, Opening | None] | None:
     """The batch that opens the epoch, how, and the opening before; None if the ledger moved on meanwhile."""
-    rows = parts.ledger.latest()
-    if tenure.epoch is not None and rows[0].epoch > tenure.epoch:
+    rows = resources.ledger.latest()
+    if last_epoch.epoch is not None and rows[0].epoch > last_epoch.epoch:
         # A service that failed because it was replaced must not start again and replace its successor.
-        raise replaced(rows[0].epoch, tenure.epoch)
-    identity = parts.topic.identity()
-    before = parts.ledger.opening(rows[0].epoch) if rows else None
+        raise replaced(rows[0].epoch, last_epoch.epoch)
+    identity = resources.topic.identity()
+    before = resources.ledger.opening(rows[0].epoch) if rows else None
     if before is not None:
-        _check_identity(parts, kafka, rows[0].topic, before, identity)
-    stood = _stood(rows, before, parts, kafka)
-    stands, lost = _with_lost(stood, parts, kafka)
-    how = _how(parts, rows, before, identity)
+        _check_identity(resources, kafka, rows[0].topic, before, identity)
+    stood = _stood(rows, before, resources, kafka)
+    stands, lost = _with_lost(stood, resources, kafka)
+    how = _how(resources, rows, before, identity)
     number = (rows[0].epoch + 1 if rows else 1) * EPOCH
-    text, now = how.to_text(), parts.now()
+    text, now = how.to_text(), resources.now()
     batch = Batch(number, kafka.topic, stood, stands, Tallies(), {}, now, how.policy, lost, text)
-    return (batch, how, before) if parts.ledger.commit_next(batch.ledger_rows(now)) else None
+    return (batch, how, before) if resources.ledger.commit_next(batch.ledger_rows(now)) else None
 
 
-def _check_identity(parts: Parts, kafka: KafkaSettings, topic: str, before: Opening, now: Identity) -> None:
+def _check_identity(resources: Resources, kafka: KafkaSettings, topic: str, before: Opening, now: Identity) -> None:
     """Raises SetUpError where the ledger's offsets are not those of the topic that the settings name."""
     if topic != kafka.topic:
         raise SetUpError(
-            f"the warehouse {parts.warehouse} holds topic {topic}, not {kafka.topic}. "
+            f"the warehouse {resources.warehouse} holds topic {topic}, not {kafka.topic}. "
             "Name that topic, or another warehouse"
         )
     if before.cluster_id != now.cluster_id:
         raise SetUpError(
-            f"the warehouse {parts.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
+            f"the warehouse {resources.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
             f"{kafka.bootstrap_servers} is the cluster {now.cluster_id}. Name that cluster, or another warehouse"
         )
     if before.topic_id != now.topic_id:
         raise SetUpError(
-            f"topic {topic} was deleted and made anew since the warehouse {parts.warehouse} was written (its id was "
-            f"{before.topic_id} and is {now.topic_id}): the ledger's offsets mean nothing in it. Use a new warehouse"
+            f"topic {topic} was deleted and made anew since the warehouse {resources.warehouse} was written (its id "
+            f"was {before.topic_id} and is {now.topic_id}): the ledger's offsets mean nothing in it. "
+            "Use a new warehouse"
         )
 
 
-def _stood(rows: Sequence[LedgerRow], before: Opening | None, parts: Parts, kafka: KafkaSettings) -> Frontier:
+def _stood(rows: Sequence[LedgerRow], before: Opening | None, resources: Resources, kafka: KafkaSettings) -> Frontier:
     """Positions, event times and watermark from the ledger's newest batch, or from the topic in a new warehouse."""
-    now = parts.now()
+    now = resources.now()
     if before is None:
-        begin = parts.topic.positions(parse_begin(kafka.start))
+        begin = resources.topic.positions(parse_start_position(kafka.start))
         return Frontier({number: PartitionState(offset, now) for number, offset in begin.items()})
     if kafka.start != "earliest":
         _log.warning("kafka.start is for a new warehouse: this one goes on from its ledger", ignored=kafka.start)
-    trusted = opening.measures_alike(before.policy, parts.policy)
+    trusted = opening.measures_alike(before.policy, resources.policy)
     known = {row.partition: PartitionState(row.to_offset, now, row.max_event_time if trusted else None) for row in rows}
     added = {
-        number: PartitionState(offset, now) for number, offset in parts.topic.earliest().items() if number not in known
+        number: PartitionState(offset, now)
+        for number, offset in resources.topic.earliest().items()
+        if number not in known
     }
     return Frontier({**known, **added}, rows[0].watermark)
 
 
-def _with_lost(stood: Frontier, parts: Parts, kafka: KafkaSettings) -> tuple[Frontier, dict[int, int]]:
+def _with_lost(stood: Frontier, resources: Resources, kafka: KafkaSettings) -> tuple[Frontier, dict[int, int]]:
     """The frontier behind what retention removed before it was read, and how many offsets that are per partition.
 
     Raises SetUpError where that is not wanted, or where the topic ends before the ledger does.
     """
-    earliest, log_ends, lost = parts.topic.earliest(), parts.topic.log_ends(), dict[int, int]()
+    earliest, log_ends, lost = resources.topic.earliest(), resources.topic.log_ends(), dict[int, int]()
     for number, position in stood.positions.items():
         first, end = earliest.get(number, 0), log_ends.get(number, 0)
         if position > end or (position < first and kafka.on_data_loss == "stop"):
@@ -159,20 +164,20 @@ def _with_lost(stood: Frontier, parts: Parts, kafka: KafkaSettings) -> tuple[Fro
     return replace(stood, partitions=moved), lost
 
 
-def _how(parts: Parts, rows: Sequence[LedgerRow], before: Opening | None, identity: Identity) -> Opening:
+def _how(resources: Resources, rows: Sequence[LedgerRow], before: Opening | None, identity: Identity) -> Opening:
     """What the new epoch goes by: the settings, and what was closed before."""
     if before is None:
-        return Opening(parts.policy, {}, identity.cluster_id, identity.topic_id)
-    names = [report.name for report in parts.policy.reports]
+        return Opening(resources.policy, {}, identity.cluster_id, identity.topic_id)
+    names = [report.name for report in resources.policy.reports]
     closed = opening.closed(before.policy, before.closed, rows[0].watermark, names)
     last = rows[0].batch if rows[0].batch % EPOCH else before.last_batch
-    return Opening(with_closed(parts.policy, closed), closed, identity.cluster_id, identity.topic_id, last)
+    return Opening(with_closed(resources.policy, closed), closed, identity.cluster_id, identity.topic_id, last)
 
 
-def _make_tables(parts: Parts, batch: Batch, how: Opening, before: Opening | None) -> None:
+def _make_tables(resources: Resources, batch: Batch, how: Opening, before: Opening | None) -> None:
     """Makes what is missing, and removes what no longer counts: the epoch is open now."""
-    layout.create_tables(parts.warehouse, how.policy)
-    housekeeping.remove_void(parts.warehouse, how.last_batch, batch.number)
+    layout.create_tables(resources.warehouse, how.policy)
+    housekeeping.remove_void(resources.warehouse, how.last_batch, batch.number)
     if before is None:
         return
     was, now = ({consumer.name for consumer in one.policy.consumers} for one in (before, how))
@@ -182,22 +187,22 @@ def _make_tables(parts: Parts, batch: Batch, how: Opening, before: Opening | Non
         # Totals of all time are never dropped.
         what = "what it has so far is kept" if name == UserTotals.name else "what it had open is dropped"
         _log.info(f"report {name} is no longer configured: its table stays as it is, {what}")
-    _show_the_last_of(was - now, parts, batch, before.policy)
-    _close(parts.warehouse, batch.number, {name: time for name, time in how.closed.items() if name not in now})
+    _show_the_last_of(was - now, resources, batch, before.policy)
+    _close(resources.warehouse, batch.number, {name: time for name, time in how.closed.items() if name not in now})
 
 
-def _show_the_last_of(names: Collection[str], parts: Parts, batch: Batch, before: Policy) -> None:
+def _show_the_last_of(names: Collection[str], resources: Resources, batch: Batch, before: Policy) -> None:
     """Publishes what had fired of reports that go now and was not shown yet: after this they have no panes."""
-    made = {report.name for report in layout.made_for(names, parts.warehouse)}
+    made = {report.name for report in layout.stored_reports(names, resources.warehouse)}
     going = replace(before, reports=tuple(report for report in before.reports if report.name in made), totals=None)
-    dues, _ = window_states.at_start(_states(parts, going), batch.after.watermark, batch.number)
-    publication = Publication(parts.warehouse, kinds_of(parts.warehouse, going))
-    publication.publish({name: due for name, due in dues.items() if due}, batch.number)
+    firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.number)
+    publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going))
+    publication.publish({name: firing for name, firing in firings.items() if firing}, batch.number)
 
 
 def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
     """Reports that are not configured any more are final up to a time each, and then their panes go."""
-    dropped = layout.made_for(gone, warehouse)
+    dropped = layout.stored_reports(gone, warehouse)
     for report in dropped:
         # First, for without panes there is nothing that what is shown could be told from again.
         if published(warehouse, result_of(report)).closed_until < gone[report.name]:
@@ -205,9 +210,9 @@ def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
     housekeeping.remove_panes(warehouse, [report.name for report in dropped])
 
 
-def _states(parts: Parts, policy: Policy) -> States:
+def _states(resources: Resources, policy: Policy) -> States:
     """What the windows have come to, by panes, results and ledger."""
-    done = {report.name: published(parts.warehouse, result_of(report)) for report in policy.reports}
+    done = {report.name: published(resources.warehouse, result_of(report)) for report in policy.reports}
     by_time = (done[report.name].closed_until for report in policy.reports if report.windows.by_time)
-    steps = parts.ledger.watermarks(min(by_time, default=rules.NEVER))
-    return window_states.restored(policy, housekeeping.pane_starts(parts.warehouse), done, tuple(steps))
+    steps = resources.ledger.watermarks(min(by_time, default=rules.NEVER))
+    return window_states.restored(policy, housekeeping.pane_starts(resources.warehouse), done, tuple(steps))

@@ -19,7 +19,7 @@ Clock = Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Resources:
     """What every step of a batch may use."""
 
     spark: SparkSession

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.grouping_sets import Groupings
-from pipeline.fold.outputs import LETTER_BYTES, dead_letters, panes, pieces
+from pipeline.fold.outputs import LETTER_BYTES, chunks, dead_letters, panes
 from pipeline.fold.rejected import counted, rejected
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from pipeline.tables.write import Appender
@@ -40,7 +40,7 @@ class WriteAhead:
             letters = rejected(rows, batch.topic, number, watermark, len(batch.before.partitions))
             self._dead_letters.append_from_executors(letters, number)
             rows, size = counted(rows), size - tallies.letter_bytes
-        for piece in pieces(rows, size):
+        for piece in chunks(rows, size):
             if not apart:
                 self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
             self._panes.append(panes(piece, batch.policy.consumers, folded.groupings, number, watermark), number)

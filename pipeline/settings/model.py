@@ -25,11 +25,11 @@ from pipeline.settings.reports import (
     WindowSettings,
     report_names,
 )
-from pipeline.settings.start_position import parse_begin
+from pipeline.settings.start_position import parse_start_position
 
 
 def _start(value: str) -> str:
-    parse_begin(value)
+    parse_start_position(value)
     return value
 
 

@@ -38,10 +38,10 @@ class Offsets:
     by_partition: Mapping[int, int]
 
 
-Begin = Earliest | Latest | At | Committed | Offsets
+StartPosition = Earliest | Latest | At | Committed | Offsets
 
 
-def parse_begin(text: str) -> Begin:
+def parse_start_position(text: str) -> StartPosition:
     """`earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` or `offsets:<JSON>`.
 
     A time without a zone is UTC. Raises ValueError for anything else, with how to write it.

@@ -12,10 +12,10 @@ from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.durable import mend
-from pipeline.tables.policies import report_of, told
+from pipeline.tables.policies import report_from_json, report_to_json
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, results_of
 
-_MADE_AS: Final = "tidemark.report"
+_STORED_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
@@ -30,9 +30,9 @@ def create_tables(warehouse: str, policy: Policy) -> None:
         mend(spec.uri(warehouse))
     for consumer, spec in zip(policy.consumers, results, strict=True):
         wanted = _definition(consumer)
-        table = open_table(spec, warehouse, {_MADE_AS: json.dumps(wanted)})
+        table = open_table(spec, warehouse, {_STORED_AS: json.dumps(wanted)})
         if _told(spec.name, warehouse) != wanted:
-            table.alter.set_table_properties({_MADE_AS: json.dumps(wanted)}, raise_if_not_exists=False)
+            table.alter.set_table_properties({_STORED_AS: json.dumps(wanted)}, raise_if_not_exists=False)
     open_table(DEAD_LETTERS, warehouse)
     _add_columns(open_table(PANES, warehouse))
 
@@ -48,20 +48,20 @@ def check_results(warehouse: str, policy: Policy) -> None:
     """Raises SetUpError if something is no longer what its table was made for. Changes nothing."""
     for consumer in policy.consumers:
         if DeltaTable.is_deltatable(_uri(consumer.name, warehouse)):
-            check_made_as(consumer, warehouse)
+            check_stored_report(consumer, warehouse)
 
 
-def made_as(name: str, warehouse: str) -> Report:
+def stored_report(name: str, warehouse: str) -> Report:
     """A report as its table tells of it. Raises SetUpError if there is none."""
-    return report_of({**_told(name, warehouse), "name": name})
+    return report_from_json({**_told(name, warehouse), "name": name})
 
 
-def made_for(names: Iterable[str], warehouse: str) -> list[Report]:
+def stored_reports(names: Iterable[str], warehouse: str) -> list[Report]:
     """Those reports of which there is a table: a start that was cut off may not have come to make it."""
-    return [made_as(name, warehouse) for name in names if DeltaTable.is_deltatable(_uri(name, warehouse))]
+    return [stored_report(name, warehouse) for name in names if DeltaTable.is_deltatable(_uri(name, warehouse))]
 
 
-def check_made_as(report: Consumer, warehouse: str) -> dict[str, Any]:
+def check_stored_report(report: Consumer, warehouse: str) -> dict[str, Any]:
     """What a result table was made for. Raises SetUpError if that is something else, or there is no table."""
     wanted, found = _definition(report), _told(report.name, warehouse)
     different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
@@ -78,14 +78,14 @@ def _definition(consumer: Consumer) -> dict[str, Any]:
     """What a table holds depends on it."""
     if isinstance(consumer, UserTotals):
         return asdict(consumer)
-    return {name: value for name, value in told(consumer).items() if name != "name"}
+    return {name: value for name, value in report_to_json(consumer).items() if name != "name"}
 
 
 def _told(name: str, warehouse: str) -> dict[str, Any]:
     uri = _uri(name, warehouse)
     if not DeltaTable.is_deltatable(uri):
         raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
-    found: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_MADE_AS])
+    found: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_STORED_AS])
     return found
 
 

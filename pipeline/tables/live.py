@@ -10,7 +10,7 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.report import Report
 from pipeline.tables.engines import Engine
-from pipeline.tables.layout import made_as
+from pipeline.tables.layout import stored_report
 from pipeline.tables.results.kind import WindowKind
 from pipeline.tables.results.measures import so_far
 from pipeline.tables.results.registry import kind_of
@@ -43,7 +43,7 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
 
     Raises SetUpError where the report does not exist or has no windows.
     """
-    report = made_as(name, warehouse)
+    report = stored_report(name, warehouse)
     kind = kind_of(report)
     return _SQL.format(
         no_watermark=rules.NO_WATERMARK,

@@ -18,10 +18,10 @@ def policy_to_json(policy: Policy) -> dict[str, Any]:
     """A policy as JSON has it."""
     plain = asdict(policy)
     strategy = {**plain["strategy"], "kind": policy.strategy.kind}
-    return {**plain, "strategy": strategy, "reports": [told(report) for report in policy.reports]}
+    return {**plain, "strategy": strategy, "reports": [report_to_json(report) for report in policy.reports]}
 
 
-def told(report: Report) -> dict[str, Any]:
+def report_to_json(report: Report) -> dict[str, Any]:
     """A report as JSON has it; its windows say their kind. How far it was closed is no part of what it is."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     del plain["closed_before_ms"]
@@ -39,13 +39,13 @@ def policy_from_json(plain: Mapping[str, Any]) -> Policy:
             **plain,
             **chosen,
             "strategy": STRATEGIES[strategy.pop("kind")](**strategy),
-            "reports": tuple(map(report_of, plain["reports"])),
+            "reports": tuple(map(report_from_json, plain["reports"])),
             "totals": UserTotals(**plain["totals"]) if plain["totals"] else None,
         }
     )
 
 
-def report_of(plain: Mapping[str, Any]) -> Report:
+def report_from_json(plain: Mapping[str, Any]) -> Report:
     """The report that was `told`."""
     windows = dict(plain["windows"])
     kind = KINDS[windows.pop("kind")]

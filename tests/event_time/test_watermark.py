@@ -14,9 +14,9 @@ from tests.event_time.strategies import Step, policies, rules_for, streams
 POLICY = rules_for(window_ms=50, allowed_lateness_ms=0)
 
 
-def settled(*partitions: PartitionState, ends: tuple[int, ...], now: int, before: int | None = None) -> Frontier:
+def advanced(*partitions: PartitionState, ends: tuple[int, ...], now: int, before: int | None = None) -> Frontier:
     numbered = Frontier(dict(enumerate(partitions)), before)
-    return numbered.settled(dict(enumerate(ends)), now, POLICY)
+    return numbered.advanced(dict(enumerate(ends)), now, POLICY)
 
 
 def read(newest: int | None, at: int = 0, position: int = 5) -> PartitionState:
@@ -62,55 +62,55 @@ def test_only_what_was_counted_or_too_late_moves_a_partition(policy: Policy, str
 
 
 def test_the_slowest_of_several_partitions_decides() -> None:
-    assert settled(read(200), read(150), ends=(5, 5), now=0).watermark == 140
+    assert advanced(read(200), read(150), ends=(5, 5), now=0).watermark == 140
 
 
 def test_a_partition_that_never_had_an_event_holds_the_watermark_at_none() -> None:
-    assert settled(read(200), read(None), ends=(5, 5), now=99).watermark is None
+    assert advanced(read(200), read(None), ends=(5, 5), now=99).watermark is None
 
 
 @pytest.mark.parametrize(("silent_ms", "idle"), [(99, False), (100, True)])
 def test_a_partition_is_idle_from_exactly_the_timeout_on(silent_ms: int, idle: bool) -> None:
-    frontier = settled(read(200, at=7), read(None, at=silent_ms), ends=(5, 5), now=silent_ms + 7)
+    frontier = advanced(read(200, at=7), read(None, at=silent_ms), ends=(5, 5), now=silent_ms + 7)
     assert frontier.partitions[0].idle is idle
 
 
 def test_an_idle_partition_leaves_the_minimum() -> None:
-    frontier = settled(read(200, at=100), read(150), ends=(5, 5), now=100)
+    frontier = advanced(read(200, at=100), read(150), ends=(5, 5), now=100)
     assert frontier.watermark == 190
 
 
 def test_an_idle_partition_that_never_had_an_event_stops_holding_the_watermark() -> None:
-    frontier = settled(read(200, at=100), read(None), ends=(5, 5), now=100)
+    frontier = advanced(read(200, at=100), read(None), ends=(5, 5), now=100)
     assert frontier.watermark == 190
 
 
 def test_a_partition_with_unread_records_is_never_idle() -> None:
-    frontier = settled(read(200, at=10**6), read(150), ends=(5, 6), now=10**6)
+    frontier = advanced(read(200, at=10**6), read(150), ends=(5, 6), now=10**6)
     assert not frontier.partitions[1].idle
     assert frontier.watermark == 140
 
 
 def test_where_all_are_idle_the_watermark_holds() -> None:
-    frontier = settled(read(200), read(150), ends=(5, 5), now=100, before=140)
+    frontier = advanced(read(200), read(150), ends=(5, 5), now=100, before=140)
     assert all(state.idle for state in frontier.partitions.values())
     assert frontier.watermark == 140
 
 
 def test_an_idle_partition_that_returns_with_an_old_event_does_not_move_the_watermark_back() -> None:
     #  p0 ───200────────────300──▶   p1 ───150── idle ── 160 ──▶   W 140, 190, still 190
-    gone = settled(read(200, at=100), read(150), ends=(5, 5), now=100, before=140)
+    gone = advanced(read(200, at=100), read(150), ends=(5, 5), now=100, before=140)
     back = gone.partitions[1].read(to_offset=6, records=1, max_event_time=160, now=101)
-    frontier = Frontier({0: gone.partitions[0], 1: back}, gone.watermark).settled({0: 5, 1: 6}, 101, POLICY)
+    frontier = Frontier({0: gone.partitions[0], 1: back}, gone.watermark).advanced({0: 5, 1: 6}, 101, POLICY)
     assert not frontier.partitions[1].idle
     assert frontier.watermark == 190
 
 
 def test_a_returned_partition_counts_in_the_minimum_again() -> None:
-    gone = settled(read(200, at=100), read(150), ends=(5, 5), now=100, before=140)
+    gone = advanced(read(200, at=100), read(150), ends=(5, 5), now=100, before=140)
     back = gone.partitions[1].read(to_offset=6, records=1, max_event_time=220, now=101)
     ahead = gone.partitions[0].read(to_offset=6, records=1, max_event_time=500, now=101)
-    frontier = Frontier({0: ahead, 1: back}, gone.watermark).settled({0: 6, 1: 6}, 101, POLICY)
+    frontier = Frontier({0: ahead, 1: back}, gone.watermark).advanced({0: 6, 1: 6}, 101, POLICY)
     assert frontier.watermark == 210
 
 
@@ -121,19 +121,19 @@ def test_a_batch_without_records_does_not_break_the_silence() -> None:
 
 def test_a_partition_whose_only_records_are_rejected_is_not_silent() -> None:
     state = read(200).read(to_offset=6, records=1, max_event_time=None, now=90)
-    assert not state.settled(log_end=6, now=189, idle_timeout_ms=100).idle
-    assert state.settled(log_end=6, now=190, idle_timeout_ms=100).idle
+    assert not state.advanced(log_end=6, now=189, idle_timeout_ms=100).idle
+    assert state.advanced(log_end=6, now=190, idle_timeout_ms=100).idle
 
 
 def test_a_punctuated_watermark_has_no_bound() -> None:
     policy = replace(POLICY, strategy=Punctuated("true"))
-    assert Frontier({0: read(70)}).settled({0: 5}, now=0, policy=policy).watermark == 70
+    assert Frontier({0: read(70)}).advanced({0: 5}, now=0, policy=policy).watermark == 70
 
 
 @pytest.mark.parametrize("state", [read(None), read(5000), PartitionState(0, -1000)])
 def test_a_time_lag_watermark_asks_the_clock_only(state: PartitionState) -> None:
     policy = replace(POLICY, strategy=TimeLag(30))
-    assert Frontier({0: state}).settled({0: 0}, now=1000, policy=policy).watermark == 970
+    assert Frontier({0: state}).advanced({0: 0}, now=1000, policy=policy).watermark == 970
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_an_advancing_watermark_follows_the_clock_while_all_are_idle(
     policy = replace(POLICY, all_idle=AllIdle.ADVANCE)
     newest = None if before is None else 70
     frontier = Frontier({0: read(newest), 1: read(newest)}, before)
-    assert frontier.settled({0: 5, 1: 5}, now, policy).watermark == after
+    assert frontier.advanced({0: 5, 1: 5}, now, policy).watermark == after
 
 
 def test_an_advancing_watermark_does_not_advance_over_unread_records() -> None:
     policy = replace(POLICY, all_idle=AllIdle.ADVANCE)
-    assert Frontier({0: read(70), 1: read(70)}, 60).settled({0: 5, 1: 6}, 500, policy).watermark == 60
+    assert Frontier({0: read(70), 1: read(70)}, 60).advanced({0: 5, 1: 6}, 500, policy).watermark == 60

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipeline.event_time import rules, window_states
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import TotalsState
@@ -28,27 +28,29 @@ class Windows:
     def __init__(self, report: Report = REPORT) -> None:
         self.state = PeriodicState(report, Grid(50, 50))
 
-    def after_batch(self, ends: set[int], before: int | None, after: int | None, batch: int) -> Due:
+    def after_batch(self, ends: set[int], before: int | None, after: int | None, batch: int) -> Firing:
         """What is due when a batch counted events in the windows with these ends."""
-        due, self.state = self.state.after_batch(window_states.moved(batch, {end - 50 for end in ends}, before, after))
-        return due
+        firing, self.state = self.state.after_batch(
+            window_states.moved(batch, {end - 50 for end in ends}, before, after)
+        )
+        return firing
 
 
 @pytest.mark.parametrize(("watermark", "fired"), [(99, set()), (100, {100}), (101, {100})])
 def test_a_window_fires_when_the_watermark_reaches_its_end(watermark: int, fired: set[int]) -> None:
-    due = Windows().after_batch({100}, None, watermark, batch=1)
-    assert due.fired == fired
-    assert not due.again
-    assert bool(due) is bool(fired)
+    firing = Windows().after_batch({100}, None, watermark, batch=1)
+    assert firing.fired == fired
+    assert not firing.refired
+    assert bool(firing) is bool(fired)
 
 
 def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
     windows = Windows()
     windows.after_batch({100}, None, 100, batch=1)
-    due = windows.after_batch({100}, 100, 105, batch=2)
-    assert due.again == {100}
-    assert not due.fired
-    assert due.fired_by == {100: 1}
+    firing = windows.after_batch({100}, 100, 105, batch=2)
+    assert firing.refired == {100}
+    assert not firing.fired
+    assert firing.fired_by == {100: 1}
 
 
 def test_a_fired_window_in_which_nothing_was_counted_is_not_due() -> None:
@@ -61,39 +63,39 @@ def test_a_fired_window_in_which_nothing_was_counted_is_not_due() -> None:
 def test_a_window_closes_at_its_end_plus_the_allowed_lateness(watermark: int, closed: set[int]) -> None:
     windows = Windows()
     windows.after_batch({100}, None, 100, batch=1)
-    due = windows.after_batch(set(), 100, watermark, batch=2)
-    assert due.closed == closed
-    assert due.closed_until == watermark - 20
+    firing = windows.after_batch(set(), 100, watermark, batch=2)
+    assert firing.closed == closed
+    assert firing.closed_until == watermark - 20
     assert windows.state.open == {100} - closed
 
 
 def test_what_was_closed_stays_closed_whatever_the_allowed_lateness_is_now() -> None:
     windows = Windows(replace(REPORT, allowed_lateness_ms=1000, closed_before_ms=100))
-    due = windows.after_batch({100, 150}, 160, 160, batch=2)
-    assert due.again == {150}
-    assert due.closed_until == 100
+    firing = windows.after_batch({100, 150}, 160, 160, batch=2)
+    assert firing.refired == {150}
+    assert firing.closed_until == 100
     assert windows.state.open == {150}
 
 
 def test_one_batch_may_count_in_a_window_fire_it_and_close_it() -> None:
     windows = Windows()
-    due = windows.after_batch({100, 150}, None, 1000, batch=7)
-    assert due.fired == due.closed == {100, 150}
+    firing = windows.after_batch({100, 150}, None, 1000, batch=7)
+    assert firing.fired == firing.closed == {100, 150}
     assert not windows.state.open
-    assert due.fired_by == {100: 7, 150: 7}
+    assert firing.fired_by == {100: 7, 150: 7}
 
 
 def test_no_window_is_due_while_there_is_no_watermark() -> None:
-    due = Windows().after_batch({100}, None, None, batch=1)
-    assert not due
-    assert not due.closed
+    firing = Windows().after_batch({100}, None, None, batch=1)
+    assert not firing
+    assert not firing.closed
 
 
 def test_a_count_window_that_a_start_published_is_not_published_again() -> None:
-    due, state = CountState(published=7).at_start(0, batch=100)
-    assert due.span == (7, 100)
-    due, _ = state.after_batch(window_states.moved(101, {0}, 0, 0))
-    assert due.span == (100, 101)
+    firing, state = CountState(published=7).at_start(0, batch=100)
+    assert firing.span == (7, 100)
+    firing, _ = state.after_batch(window_states.moved(101, {0}, 0, 0))
+    assert firing.span == (100, 101)
 
 
 @given(policies, streams)
@@ -102,13 +104,15 @@ def test_each_window_fires_once_and_closes_once_and_never_changes_after_that(
 ) -> None:
     core, fired, closed = Core(policy), set[int](), set[int]()
     for step in stream:
-        _, due = core.take(step)
-        assert not due.fired & fired
-        assert not due.closed & closed
-        assert not (due.fired | due.again) & closed
-        assert not due.fired & due.again
-        fired |= due.fired | due.again  # one that was empty when the watermark passed it is only ever due "again"
-        closed |= due.closed
+        _, firing = core.take(step)
+        assert not firing.fired & fired
+        assert not firing.closed & closed
+        assert not (firing.fired | firing.refired) & closed
+        assert not firing.fired & firing.refired
+        fired |= (
+            firing.fired | firing.refired
+        )  # one that was empty when the watermark passed it is only ever due "again"
+        closed |= firing.closed
         assert closed <= fired
 
 
@@ -120,7 +124,7 @@ def test_a_window_with_counted_events_is_due_exactly_once_the_watermark_has_reac
     counted = Counter[int]()
     for step in stream:
         before = core.frontier.watermark
-        verdicts, due = core.take(step)
+        verdicts, firing = core.take(step)
         for record in [record for record in step.records if verdicts[record] is Verdict.COUNTED]:
             live = [
                 end
@@ -130,7 +134,7 @@ def test_a_window_with_counted_events_is_due_exactly_once_the_watermark_has_reac
             assert live
             universe |= set(live)
             counted.update(live)
-        shown.update({end: counted[end] for end in due.fired | due.again})
+        shown.update({end: counted[end] for end in firing.fired | firing.refired})
         watermark = core.frontier.watermark
         assert shown == {end: counted[end] for end in universe if watermark is not None and watermark >= end}
 
@@ -139,30 +143,30 @@ def test_a_window_with_counted_events_is_due_exactly_once_the_watermark_has_reac
 def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: Policy, stream: list[Step]) -> None:
     core, reached = Core(policy), list[tuple[int, int]]()
     for step in stream:
-        _, due = core.take(step)
+        _, firing = core.take(step)
         if core.frontier.watermark is not None:
             reached.append((core.frontier.watermark, core.progress.number))
-        for end in due.fired | due.again:
-            assert due.fired_by[end] == next(batch for watermark, batch in reached if watermark >= end)
+        for end in firing.fired | firing.refired:
+            assert firing.fired_by[end] == next(batch for watermark, batch in reached if watermark >= end)
 
 
 @given(policies, streams, st.data())
 def test_one_publication_for_several_batches_covers_what_theirs_would(
     policy: Policy, stream: list[Step], data: st.DataObject
 ) -> None:
-    core, dues = Core(policy), list[Due]()
+    core, firings = Core(policy), list[Firing]()
     for step in stream:
-        _, due = core.take(step)
-        dues += [due] if due else []  # the publisher is offered nothing else
-    assume(dues)
-    first = data.draw(st.integers(0, len(dues) - 1))
-    together = reduce(Due.then, dues[first:])
-    names = {end: batch for due in dues[first:] for end, batch in due.fired_by.items()}
+        _, firing = core.take(step)
+        firings += [firing] if firing else []  # the publisher is offered nothing else
+    assume(firings)
+    first = data.draw(st.integers(0, len(firings) - 1))
+    together = reduce(Firing.then, firings[first:])
+    names = {end: batch for firing in firings[first:] for end, batch in firing.fired_by.items()}
     assert together.fired_by == names
-    assert together.fired | together.again == names.keys()
+    assert together.fired | together.refired == names.keys()
     # Only what may have been published before must be replaced.
-    assert together.fired == {end for due in dues[first:] for end in due.fired}
-    assert not together.fired & together.again
+    assert together.fired == {end for firing in firings[first:] for end in firing.fired}
+    assert not together.fired & together.refired
 
 
 def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_since() -> None:
@@ -185,6 +189,6 @@ def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_s
 def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
     state = TotalsState(every_ms=10, stale=True)
     assert not state.at_start(rules.NO_WATERMARK, batch=1)[0]
-    due, state = state.at_start(25, batch=1)
-    assert due
+    firing, state = state.at_start(25, batch=1)
+    assert firing
     assert not state.after_batch(window_states.moved(1, set(), 25, 31))[0], "nothing came since"

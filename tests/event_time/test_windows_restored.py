@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.due import Due, Published
+from pipeline.event_time.firing import Firing, Published
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.grid import Grid
@@ -24,13 +24,13 @@ class Tables:
     watermarks: dict[int, int] = field(default_factory=dict)
     """Each watermark and the first batch that reached it."""
 
-    def take(self, core: Core, step: Step) -> Due:
+    def take(self, core: Core, step: Step) -> Firing:
         grid = grid_of(self.policy)
-        verdicts, due = core.take(step)
+        verdicts, firing = core.take(step)
         self.panes |= {grid.pane_start(record.event_time) for record in verdicts if verdicts[record] == "counted"}
         if core.frontier.watermark is not None:
             self.watermarks.setdefault(core.frontier.watermark, core.progress.number)
-        return due
+        return firing
 
     def restored(self, closed_until: int) -> PeriodicState:
         """As a start does it; windows up to `closed_until` are known to be published and final."""
@@ -56,26 +56,28 @@ def test_a_start_publishes_again_all_that_may_have_been_missed(
     policy: Policy, past: list[Step], data: st.DataObject
 ) -> None:
     core, tables = Core(policy), Tables(policy)
-    dues = [tables.take(core, step) for step in past]
-    closed_until = data.draw(st.sampled_from([rules.NO_WATERMARK, *sorted({due.closed_until for due in dues})]))
-    again, _ = tables.restored(closed_until).at_start(_number(core.frontier.watermark), batch=99)
-    for due in dues:
-        assert {end for end in due.fired | due.again if end > closed_until} <= again.again
-    assert all(end > closed_until for end in again.again)
-    assert again.closed == {end for end in again.again if end <= again.closed_until}
+    firings = [tables.take(core, step) for step in past]
+    closed_until = data.draw(
+        st.sampled_from([rules.NO_WATERMARK, *sorted({firing.closed_until for firing in firings})])
+    )
+    refired, _ = tables.restored(closed_until).at_start(_number(core.frontier.watermark), batch=99)
+    for firing in firings:
+        assert {end for end in firing.fired | firing.refired if end > closed_until} <= refired.refired
+    assert all(end > closed_until for end in refired.refired)
+    assert refired.closed == {end for end in refired.refired if end <= refired.closed_until}
 
 
 def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
-    due, _ = PeriodicState(Report(NAME, Grid(50, 50), 20), Grid(50, 50)).at_start(rules.NO_WATERMARK, batch=1)
-    assert not due
+    firing, _ = PeriodicState(Report(NAME, Grid(50, 50), 20), Grid(50, 50)).at_start(rules.NO_WATERMARK, batch=1)
+    assert not firing
 
 
 def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
     report, steps = Report(NAME, Grid(50, 50), 20), ((90, 3), (104, 5), (117, 8))
     state = PeriodicState.restored(report, Grid(50, 50), {50, 100}, Published(), steps)
-    due, _ = state.at_start(117, batch=10)
-    assert due.again == {100}
-    assert due.fired_by == {100: 5}
+    firing, _ = state.at_start(117, batch=10)
+    assert firing.refired == {100}
+    assert firing.fired_by == {100: 5}
 
 
 def _number(watermark: int | None) -> int:

@@ -8,7 +8,7 @@ from prometheus_client import generate_latest
 
 from pipeline.errors import TransientError
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.tallies import Tallies, Tally
 from pipeline.event_time.watermark import Frontier, PartitionState
@@ -17,7 +17,7 @@ from pipeline.settings.model import MetricsSettings, Settings
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()
-NOTHING_DUE = Due()
+NOTHING_DUE = Firing()
 
 
 @dataclass
@@ -49,12 +49,14 @@ def frontier(positions: Mapping[int, int], watermark: int | None = None, newest:
     return Frontier(states, watermark)
 
 
-def batch(before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], due: Due = NOTHING_DUE) -> Batch:
+def batch(
+    before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], firing: Firing = NOTHING_DUE
+) -> Batch:
     """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
     partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
     ages = Counter({1000: sum(tally.records for tally in partitions.values())})
     tallies = Tallies(partitions, set(), ages)
-    return Batch(1_000_000_001, "clicks", before, after, tallies, {"page_views": due}, START, POLICY)
+    return Batch(1_000_000_001, "clicks", before, after, tallies, {"page_views": firing}, START, POLICY)
 
 
 def samples(observer: Observer) -> dict[str, float]:

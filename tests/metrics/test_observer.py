@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from pipeline.event_time.watermark import Frontier
@@ -155,7 +155,7 @@ def test_records_that_claim_to_be_from_the_future_are_fresh_and_no_sum_goes_back
 
 def test_windows_fire_when_published_and_close_when_committed() -> None:
     observer = World().observer()
-    due = Due(fired=frozenset({10, 20}), again=frozenset({5}), closed=frozenset({1, 2, 3}))
+    due = Firing(fired=frozenset({10, 20}), refired=frozenset({5}), closed=frozenset({1, 2, 3}))
     observer.committed(batch(frontier({0: 0}), AFTER, COUNTED, due), START)
     events = [_windows(event) for event in ("fired", "refired", "closed")]
     page = samples(observer)
@@ -173,7 +173,7 @@ def test_offsets_that_nothing_accounts_for_show_up_and_never_cancel_out() -> Non
     class Broken:
         """A batch whose two ledger rows lose a record and invent one."""
 
-        after, dues, folded_at, tallies = good.after, good.dues, good.folded_at, good.tallies
+        after, dues, folded_at, tallies = good.after, good.firings, good.folded_at, good.tallies
 
         def ledger_rows(self, committed_at: int) -> list[object]:
             row = good.ledger_rows(committed_at)[0]
@@ -317,7 +317,7 @@ def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:
         for _ in range(200):
             observer.committed(told, START)
             observer.stepped("commit", 0.01)
-            observer.published({"page_views": Due(fired=frozenset({1}))})
+            observer.published({"page_views": Firing(fired=frozenset({1}))})
 
     threads = [Thread(target=tell) for _ in range(4)]
     for thread in threads:

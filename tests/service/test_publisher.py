@@ -8,8 +8,8 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from pipeline.errors import Replaced, TransientError
-from pipeline.event_time.due import Due
-from pipeline.event_time.window_states import Dues
+from pipeline.event_time.firing import Firing
+from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import Publisher
@@ -35,14 +35,14 @@ class Bench:
         self.observer: Observer = self.world.observer()
         self.publisher = Publisher(self._publish, self.observer, lambda: self.world.now, self._wait)
 
-    def _publish(self, dues: Dues, batch: int) -> None:
+    def _publish(self, firings: Firings, batch: int) -> None:
         self.entered.set()
         assert self.open.wait(PATIENCE_S)
         if self.refusing:
             raise DeltaError("no room")
         if self.failures:
             raise self.failures.pop(0)
-        self.done.append((set(dues["page_views"].fired), batch))
+        self.done.append((set(firings["page_views"].fired), batch))
         self.came.set()
 
     def _wait(self, changed: Condition, over: Callable[[], bool], seconds: float) -> bool:
@@ -66,8 +66,8 @@ def bench() -> Iterator[Bench]:
         bench.open.set()
 
 
-def fired(*ends: int) -> Dues:
-    return {"page_views": Due(fired=frozenset(ends))}
+def fired(*ends: int) -> Firings:
+    return {"page_views": Firing(fired=frozenset(ends))}
 
 
 def test_a_publication_that_failed_is_tried_again_with_growing_pauses_though_nothing_else_falls_due(

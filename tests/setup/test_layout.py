@@ -12,7 +12,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.layout import check_results, create_tables, made_as
+from pipeline.tables.layout import check_results, create_tables, stored_report
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
 from tests.support.policies import policy_of
@@ -43,7 +43,7 @@ def test_the_allowed_lateness_may_change(tmp_path: Path) -> None:
     later = replace(USERS, allowed_lateness_ms=99)
     check_results(str(tmp_path), policy_of(later))
     create_tables(str(tmp_path), policy_of(later))
-    assert made_as("users", str(tmp_path)) == later
+    assert stored_report("users", str(tmp_path)) == later
 
 
 def test_panes_from_before_a_measure_get_its_columns(tmp_path: Path) -> None:
@@ -57,4 +57,4 @@ def test_panes_from_before_a_measure_get_its_columns(tmp_path: Path) -> None:
 
 def test_a_table_tells_of_its_report(tmp_path: Path) -> None:
     create_tables(str(tmp_path), policy_of(USERS, DAYS))
-    assert [made_as(name, str(tmp_path)) for name in ("users", "days")] == [USERS, DAYS]
+    assert [stored_report(name, str(tmp_path)) for name in ("users", "days")] == [USERS, DAYS]

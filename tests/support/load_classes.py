@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame
 
-from pipeline.fold.fold import Fold, Known
+from pipeline.fold.fold import BatchContext, Fold
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from schemas import load_schemas
@@ -20,7 +20,7 @@ def main() -> None:
 
     def each(batch: DataFrame, _: int) -> None:
         records = batch.selectExpr(*_RECORD, "value AS offset", "timestamp")
-        folded = fold(records, Known(None, 0)).cache()
+        folded = fold(records, BatchContext(None, 0)).cache()
         fold.statistics(folded, 0).toArrow()
         folded.toArrow()
 

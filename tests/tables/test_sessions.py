@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.event_time import window_states
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import closed_until, cutoffs
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.report import Report
@@ -74,11 +74,11 @@ class Tables:
         self._publication = Publication(str(warehouse), kinds)
         self._compaction, self._compact_every = Compaction(str(warehouse), kinds), compact_every
 
-    def take(self, events: Sequence[Sent], before: int, model: Model, dues: Mapping[str, Due]) -> None:
+    def take(self, events: Sequence[Sent], before: int, model: Model, firings: Mapping[str, Firing]) -> None:
         """A batch, with the watermark from before it and the model after it."""
         for one in self._policy.consumers:
             self._panes.append(partial_sessions(one, events, model.batch, before), model.batch)
-        self._publication.publish(dues, model.batch)
+        self._publication.publish(firings, model.batch)
         if model.batch % self._compact_every == 0:
             self._compaction(model.batch, cutoffs(self._policy.reports, model.watermark)[0])
 
@@ -97,8 +97,8 @@ def test_sessions_are_those_of_the_model_after_every_batch(
     tables = Tables(tmp_path, policy_of(report), compact_every)
     state = SessionState(report)
     for model, before, events in played(lateness_ms):
-        due, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
-        tables.take(events, before, model, {"visits": due})
+        firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
+        tables.take(events, before, model, {"visits": firing})
         assert shown(tmp_path) == sorted(model._published(model.transcript.reports[0]).items())
     assert len(shown(tmp_path)) > USERS
 
@@ -121,7 +121,7 @@ def test_totals_are_those_of_all_counted_events(compact_every: int, tmp_path: Pa
     for model, before, events in played(visits.allowed_lateness_ms):
         for event in events:
             times[event.user].append(event.event_time)
-        tables.take(events, before, model, {totals.name: Due()} if model.batch % EPOCH == BATCHES else {})
+        tables.take(events, before, model, {totals.name: Firing()} if model.batch % EPOCH == BATCHES else {})
     assert user_totals(tmp_path) == {
         user: (min(all_of), max(all_of), sessions(all_of), len(all_of), 0) for user, all_of in times.items()
     }

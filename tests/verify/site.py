@@ -222,7 +222,7 @@ class Site:
         pane = event.time - event.time % report.pane_ms if report.pane_ms else event.time
         fixed = {"batch": self.number, "report": report.name, "watermark": frontier, "pane_start": pane}
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
-        told: dict[str, Any] = {key: keys[key] for key in report.kept_by}
+        told: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
         told["closed_until"] = closed_until(report, self.watermark)
         told |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(windows, Counts):
@@ -241,7 +241,7 @@ def _added(letter: dict[str, Any], report: Report, watermark: int) -> list[dict[
     place = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")}
     return [
         {"report": report.name, "closed_until": closed, **place, **kind, "window_start_ms": start, "window_end_ms": end}
-        | {key: keys[key] for key in report.grouped_by}
+        | {key: keys[key] for key in report.fold_keys}
         for start, end in _windows(time, report, letter["watermark"])
         if end <= closed
     ]

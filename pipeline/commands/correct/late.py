@@ -15,7 +15,7 @@ from pipeline.fold.late import BELONGS, late_events
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
-from pipeline.tables.layout import check_made_as
+from pipeline.tables.layout import check_stored_report
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row
 from pipeline.tables.results.registry import kind_of
@@ -48,7 +48,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     policy = settings.policy()
     require_warehouse(settings.warehouse)
     for consumer in policy.consumers:
-        check_made_as(consumer, settings.warehouse)
+        check_stored_report(consumer, settings.warehouse)
     corrections = Corrections(settings.warehouse)
     rows = _new(settings, corrections, chosen)
     while rows and not dry_run and not corrections.decide(rows):
@@ -102,7 +102,7 @@ def _added(event: Row, consumer: Consumer, final: int) -> list[Row]:
     if not all(lateness.is_closed(end, final) for _, end in missed):
         return []
     click = event[c.EVENT_TYPE] == "click"
-    keys = {key: event[key] for key in {*consumer.grouped_by}}
+    keys = {key: event[key] for key in {*consumer.fold_keys}}
     told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
     added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: final}
     fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}

@@ -9,9 +9,9 @@ from pipeline.commands.verify.tables import CORRECTIONS_APP, Tables, name_of
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.tables.policies import report_of
+from pipeline.tables.policies import report_from_json
 
-_MADE_AS: Final = "tidemark.report"
+_STORED_AS: Final = "tidemark.report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def shown_totals(tables: Tables) -> list[ShownTotals]:
     """The totals, if there are any and their table can be read."""
     if UserTotals.name not in tables.handles:
         return []
-    totals = UserTotals(**json.loads(tables.handles[UserTotals.name].metadata().configuration[_MADE_AS]))
+    totals = UserTotals(**json.loads(tables.handles[UserTotals.name].metadata().configuration[_STORED_AS]))
     return [ShownTotals(**_result(totals.name, tables), totals=totals)]
 
 
@@ -78,8 +78,8 @@ def _highest(tables: Tables, until: int) -> dict[int, int]:
 
 def definition(name: str, tables: Tables) -> Report:
     """What a result table was made for. Raises ValueError, KeyError or TypeError where it does not say so."""
-    told = tables.handles[name].metadata().configuration[_MADE_AS]
-    return report_of({**json.loads(told), "name": name})
+    told = tables.handles[name].metadata().configuration[_STORED_AS]
+    return report_from_json({**json.loads(told), "name": name})
 
 
 def _result(name: str, tables: Tables) -> dict[str, Any]:

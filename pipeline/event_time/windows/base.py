@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
-from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.firing import Firing, Moved, Published, Steps
 
 if TYPE_CHECKING:
     from pipeline.event_time.report import Report
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 class State(Protocol):
     """What the windows of a report have come to. It is immutable: a batch leads to what is due and the next state."""
 
-    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """What a batch makes due, and the state after it."""
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:
+    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:
         """What a start with this batch id publishes again, and the state after it."""
 
 

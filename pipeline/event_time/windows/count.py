@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.base import Windows
 
@@ -56,12 +56,12 @@ class CountState:
     published: int = 0
     """The batch up to which full windows are published."""
 
-    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what became full, if events were counted."""
         if not moved.panes:
-            return Due(), self
-        return Due(span=(self.published, moved.batch)), replace(self, published=moved.batch)
+            return Firing(), self
+        return Firing(span=(self.published, moved.batch)), replace(self, published=moved.batch)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """What a start publishes: windows that became full and were not."""
-        return Due(span=(self.published, batch)), replace(self, published=batch)
+        return Firing(span=(self.published, batch)), replace(self, published=batch)

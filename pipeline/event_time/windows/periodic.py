@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.base import Windows
 
@@ -61,7 +61,7 @@ class PeriodicState:
             state = replace(state, steps=state._noted(watermark, batch))
         return state
 
-    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Of windows that overlap some may be closed while others still take a late event.
 
         An event changes also those windows near it in which a session may no longer begin.
@@ -73,18 +73,18 @@ class PeriodicState:
         fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
         return state.making_due(fired, _fired(live, moved.before), moved.after)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """What a start publishes again: every window that has fired and is not known to be closed and published."""
         return self.making_due(frozenset(), _fired(self.open, watermark), watermark)
 
-    def making_due(self, fired: frozenset[int], again: frozenset[int], watermark: int) -> tuple[Due, Self]:
+    def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[Firing, Self]:
         """Some windows, and what the watermark closes."""
         closed_until = lateness.closed_until(self.report, watermark)
         closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
-        fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | again}
+        fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | refired}
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
-        due = Due(fired, again, closed, fired_by, closed_until=closed_until)
-        return due, replace(self, open=self.open - closed, steps=steps)
+        firing = Firing(fired, refired, closed, fired_by, closed_until=closed_until)
+        return firing, replace(self, open=self.open - closed, steps=steps)
 
     def _noted(self, watermark: int, batch: int) -> Steps:
         boundary = self.windows.pane_start(watermark)

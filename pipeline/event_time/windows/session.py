@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.due import Due, Moved, Published, Steps
+from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.base import Windows
 
@@ -62,20 +62,20 @@ class SessionState:
     """Sessions that end no later have been published as closed."""
     steps: Steps = ()
 
-    def after_batch(self, moved: Moved) -> tuple[Due, Self]:
+    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what ended since and what may have changed."""
         if moved.after == rules.NO_WATERMARK or (moved.after == moved.before and not moved.panes):
-            return Due(), self
+            return Firing(), self
         steps = self.steps if moved.after == moved.before else (*self.steps, (moved.after, moved.batch))
         return replace(self, steps=steps).making_due(moved.after)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Due, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """What a start publishes again: every session that has ended and is not known to be closed and published."""
-        return (Due(), self) if watermark == rules.NO_WATERMARK else self.making_due(watermark)
+        return (Firing(), self) if watermark == rules.NO_WATERMARK else self.making_due(watermark)
 
-    def making_due(self, watermark: int) -> tuple[Due, Self]:
+    def making_due(self, watermark: int) -> tuple[Firing, Self]:
         """What ends by a watermark and is not final."""
         closed_until = max(self.final_until, lateness.closed_until(self.report, watermark))
-        due = Due(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
+        firing = Firing(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
-        return due, replace(self, final_until=closed_until, steps=steps)
+        return firing, replace(self, final_until=closed_until, steps=steps)

@@ -6,7 +6,7 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.count import Counts
 from pipeline.tables.query import Row
@@ -49,11 +49,11 @@ class CountKind(WindowKind):
         super().__init__(report)
         self._size = windows.size
 
-    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
         """The windows that became full since the last publication; a full window never changes."""
-        assert due.span is not None  # noqa: S101 - what is due of count windows has a span
+        assert firing.span is not None  # noqa: S101 - what is due of count windows has a span
         # What the table says: where a publication failed on the way, more may be there than was due.
-        after, keys, measures = max(due.span[0], published), keys_of(self.report), of_window(self.report)
+        after, keys, measures = max(firing.span[0], published), keys_of(self.report), of_window(self.report)
         sql = _FULL.format(keys=keys, measures=measures, size=self._size, after=after, until=batch)
         yield self.told(self._ask(sql, batch, panes)), None
 

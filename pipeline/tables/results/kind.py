@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipeline.event_time import lateness
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
 from pipeline.tables.query import Row, query
@@ -29,7 +29,7 @@ class ResultKind(ABC):
         self.spec = spec
 
     @abstractmethod
-    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
         """Rows of the result, and which rows of the table they replace; None for none.
 
         Of panes those up to `batch` count, which is committed. `published` is the batch up to which the table is.

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.calendar import Calendar
@@ -81,16 +81,16 @@ class PeriodicKind(WindowKind):
         super().__init__(report)
         self._windows = windows
 
-    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
         found, ends = [self.spec.schema.empty_table()], list[int]()
-        for some in self._chunks(sorted(due.fired | due.again)):
+        for some in self._chunks(sorted(firing.fired | firing.refired)):
             if sum(map(len, found)) > _MANY_ROWS:
-                yield pa.concat_tables(found), _where(ends, due)
+                yield pa.concat_tables(found), _where(ends, firing)
                 found, ends = [], []
             ends += some
-            found.append(self._rows(some, due, batch, panes))
-        yield pa.concat_tables(found), _where(ends, due)
+            found.append(self._rows(some, firing, batch, panes))
+        yield pa.concat_tables(found), _where(ends, firing)
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
         """Runs of final windows go, and the newest others become one row for each pane and key."""
@@ -115,8 +115,8 @@ class PeriodicKind(WindowKind):
             cells[key] = joined(cells[key], new, self.report) if key in cells else new
         return list(cells.values())
 
-    def _rows(self, ends: Sequence[int], due: Due, batch: int, panes: DeltaTable) -> pa.Table:
-        return self.told(ask(panes, self._sql(ends, due, batch))).cast(self.spec.schema)
+    def _rows(self, ends: Sequence[int], firing: Firing, batch: int, panes: DeltaTable) -> pa.Table:
+        return self.told(ask(panes, self._sql(ends, firing, batch))).cast(self.spec.schema)
 
     def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
         """Ends of windows, as many at a time as one statement may name with all their panes."""
@@ -126,10 +126,10 @@ class PeriodicKind(WindowKind):
     def _panes_of(self, end: int) -> range:
         return range(self._windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
 
-    def _sql(self, ends: Sequence[int], due: Due, batch: int) -> str:
+    def _sql(self, ends: Sequence[int], firing: Firing, batch: int) -> str:
         report, keys = self.report, keys_of(self.report)
         panes = [
-            (pane, self._windows.begin(end), end, due.fired_by[end]) for end in ends for pane in self._panes_of(end)
+            (pane, self._windows.begin(end), end, firing.fired_by[end]) for end in ends for pane in self._panes_of(end)
         ]
         reached = _REACHED.format(keys=keys, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
         return _RESULT.format(
@@ -189,8 +189,8 @@ class CalendarKind(PeriodicKind):
         return _CALENDAR
 
 
-def _where(ends: Sequence[int], due: Due) -> str | None:
+def _where(ends: Sequence[int], firing: Firing) -> str | None:
     """Which rows these windows replace; none, where all of them fire for the first time."""
-    if not due.again.intersection(ends):
+    if not firing.refired.intersection(ends):
         return None
     return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in ends)})"

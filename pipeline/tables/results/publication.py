@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from deltalake import DeltaTable
 
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.tables.results.kind import ResultKind
 from pipeline.tables.results.result_table import Results
 from pipeline.tables.schemas import PANES
@@ -19,7 +19,7 @@ class Publication:
         self._results = {name: Results(warehouse, kind.spec) for name, kind in self._kinds.items()}
         self._failed = set[str]()
 
-    def publish(self, dues: Mapping[str, Due], batch: int) -> None:
+    def publish(self, firings: Mapping[str, Firing], batch: int) -> None:
         """Publishes what is due of each, a pure function of panes: doing it twice is harmless.
 
         In one commit, or in several where it is large: only the last one says that all of it is there. Windows that
@@ -27,23 +27,23 @@ class Publication:
         service has published.
         """
         self._panes.update_incremental()
-        for name, due in dues.items():
+        for name, firing in firings.items():
             # Of what failed on the way some may be there.
-            wanted = due.as_again() if name in self._failed else due
+            wanted = firing.as_refired() if name in self._failed else firing
             self._failed.add(name)
             self._put(name, wanted, batch)
             self._failed.remove(name)
 
-    def _put(self, name: str, due: Due, batch: int) -> None:
+    def _put(self, name: str, firing: Firing, batch: int) -> None:
         results = self._results[name]
         if results.published.batch >= batch:  # another's failure had all of this batch's tried again
             return
-        portions = self._kinds[name].portions(due, batch, self._panes, results.published.batch)
+        portions = self._kinds[name].portions(firing, batch, self._panes, results.published.batch)
         last = next(portions)
         for portion in portions:
             results.put(*last, batch)
             last = portion
-        results.finish(*last, batch, due.closed_until)
+        results.finish(*last, batch, firing.closed_until)
 
     def fence(self, names: Iterable[str], batch: int) -> None:
         """An empty publication of these, after which older processes can publish them no more."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
 from pipeline.event_time import rules
-from pipeline.event_time.due import Published
+from pipeline.event_time.firing import Published
 from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
 from pipeline.tables.write import refuse_if_fenced

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import rules
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.query import Row
@@ -66,13 +66,13 @@ class SessionKind(WindowKind):
         super().__init__(report)
         self._gap_ms = windows.gap_ms
 
-    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace."""
-        assert due.span is not None  # noqa: S101 - what is due of sessions has a span
-        after, until = due.span
+        assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
+        after, until = firing.span
         found = self.sessions(batch, panes, after, until)
         ends = pc.add(found[c.LAST_TIME], self._gap_ms)
-        fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(due.fired_by.items())))
+        fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
         windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
         windows = windows.append_column(c.WINDOW_END, moments(ends))
         windows = windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by))

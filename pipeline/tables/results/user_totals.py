@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from pipeline import columns as c
-from pipeline.event_time.due import Due
+from pipeline.event_time.firing import Firing
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.query import query
 from pipeline.tables.results.islands import Islands, panes_of
@@ -47,7 +47,7 @@ class UserTotalsKind(ResultKind):
         self._corrections = CORRECTIONS.uri(warehouse)
         self._gap_ms = totals.gap_ms
 
-    def portions(self, due: Due, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
         found = _of_users(pa.concat_tables([*self._sessions(batch, panes, settled=0), self._corrected()]))
         seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}

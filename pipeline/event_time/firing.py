@@ -28,7 +28,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class Firing:
     """Windows to publish, by their end in milliseconds.
 
     Those in `fired` fire for the first time, those in `again` fired before and have changed since. `fired_by` tells
@@ -39,7 +39,7 @@ class Due:
     """
 
     fired: frozenset[int] = frozenset()
-    again: frozenset[int] = frozenset()
+    refired: frozenset[int] = frozenset()
     closed: frozenset[int] = frozenset()
     fired_by: Mapping[int, int] = field(default_factory=dict)
     span: tuple[int, int] | None = None
@@ -47,17 +47,17 @@ class Due:
 
     def __bool__(self) -> bool:
         # Closing shows no row, but what is closed and published is final: that must be on record.
-        return bool(self.fired or self.again or self.closed or self.span)
+        return bool(self.fired or self.refired or self.closed or self.span)
 
-    def as_again(self) -> "Due":
+    def as_refired(self) -> "Firing":
         """The same where some of it may have been published before."""
-        return replace(self, fired=frozenset(), again=self.fired | self.again)
+        return replace(self, fired=frozenset(), refired=self.fired | self.refired)
 
-    def then(self, later: "Due") -> "Due":
+    def then(self, later: "Firing") -> "Firing":
         """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
-        return Due(
+        return Firing(
             fired=self.fired | later.fired,
-            again=self.again | (later.again - self.fired),
+            refired=self.refired | (later.refired - self.fired),
             closed=self.closed | later.closed,
             fired_by={**self.fired_by, **later.fired_by},
             span=(self.span[0], later.span[1]) if self.span and later.span else self.span or later.span,

@@ -4,7 +4,15 @@ import pytest
 
 from pipeline.errors import SetUpError
 from pipeline.settings.load import load_settings
-from pipeline.settings.start_position import At, Begin, Committed, Earliest, Latest, Offsets, parse_begin
+from pipeline.settings.start_position import (
+    At,
+    Committed,
+    Earliest,
+    Latest,
+    Offsets,
+    StartPosition,
+    parse_start_position,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,8 +27,8 @@ from pipeline.settings.start_position import At, Begin, Committed, Earliest, Lat
         ('offsets:{"0": 3, "12": 0}', Offsets({0: 3, 12: 0})),
     ],
 )
-def test_it_is_read_as_meant(text: str, meant: Begin) -> None:
-    assert parse_begin(text) == meant
+def test_it_is_read_as_meant(text: str, meant: StartPosition) -> None:
+    assert parse_start_position(text) == meant
 
 
 @pytest.mark.parametrize(
