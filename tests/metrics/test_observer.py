@@ -173,7 +173,7 @@ def test_offsets_that_nothing_accounts_for_show_up_and_never_cancel_out() -> Non
     class Broken:
         """A batch whose two ledger rows lose a record and invent one."""
 
-        after, dues, folded_at, tallies = good.after, good.firings, good.folded_at, good.tallies
+        after, firings, folded_at, tallies = good.after, good.firings, good.folded_at, good.tallies
 
         def ledger_rows(self, committed_at: int) -> list[object]:
             row = good.ledger_rows(committed_at)[0]
