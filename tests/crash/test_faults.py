@@ -135,7 +135,7 @@ def test_a_publication_that_fails_half_way_is_made_up_for_without_a_restart_and_
 def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
     broker: Cluster, tmp_path: Path, undisturbed: dict[str, list[Row]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "PIECE_BYTES", 400)
+    monkeypatch.setattr(outputs, "CHUNK_BYTES", 400)
     life = Life.new(broker, tmp_path)
     life.play(range(1, len(STEPS) + 1))
     assert outcome(life.warehouse) == undisturbed
