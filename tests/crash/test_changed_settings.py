@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
+from pipeline.errors import TransientError
 from pipeline.service import maintenance
 from pipeline.tables import layout
 from pipeline.tables.results import levels
@@ -107,7 +107,7 @@ def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
 
 def test_a_report_that_goes_shows_what_had_fired_and_was_not_published(life: Life) -> None:
     life.live([1])
-    with refusing(life.warehouse, [Refusal("page_views", "published_batch < 0")]), pytest.raises(DeltaError):
+    with refusing(life.warehouse, [Refusal("page_views", "published_batch < 0")]), pytest.raises(TransientError):
         life.live([11])
     assert page_views(life.warehouse) == {}
     life.live([], reports={"visits": BOTH["visits"]})
