@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.settings import Settings
+from tests.class_archive import BRIEF_DRIVER
 from tests.kafka_cluster import Cluster
 
 ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1}
@@ -33,7 +34,7 @@ class Clock:
 def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -> Settings:
     """Settings that read a topic from its beginning; `sections` replace the ones here, but `kafka` adds to them."""
     kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
-    spark = {"conf": {"spark.driver.memory": "1g"}}
+    spark = {"conf": BRIEF_DRIVER}
     # Tests tell stories of other days than their clocks show.
     time = {"max_ahead_of_clock": "off", **sections.pop("time", {})}
     told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
