@@ -20,7 +20,7 @@ from tests.chaos.site import SILENCE, WINDOW, Site
 from tests.chaos.verdict import assert_well
 from tests.cluster.standalone import HOST, standalone_cluster
 from tests.support.against_truth import ledger_version
-from tests.support.class_archive import BRIEF_JVM, brief_driver
+from tests.support.class_archive import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
@@ -37,10 +37,9 @@ RULES = (
     *("--batch.interval", "200ms", "--metrics.port", "0"),
 )
 ON_A_CLUSTER = {
-    "spark.driver.memory": "1g",
     "spark.driver.host": HOST,
     "spark.executor.memory": "600m",
-    "spark.driver.defaultJavaOptions": brief_driver(),
+    **BRIEF_DRIVER,
     "spark.executor.defaultJavaOptions": BRIEF_JVM,
 }
 

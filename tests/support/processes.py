@@ -12,13 +12,10 @@ from types import TracebackType
 from typing import Self
 
 from demo.tether import tethered
-from tests.support.class_archive import brief_driver
+from tests.support.class_archive import BRIEF_DRIVER
 
 STOP_S = 90
-# A test machine runs a broker, producers and other tests beside it.
-SMALL_DRIVER = {
-    "TIDEMARK_SPARK__CONF": json.dumps({"spark.driver.memory": "1g", "spark.driver.defaultJavaOptions": brief_driver()})
-}
+SMALL_DRIVER = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER)}
 
 
 class Process:

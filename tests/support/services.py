@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.service.runner import RunningService
 from pipeline.settings.model import Settings
+from tests.support.class_archive import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
 
@@ -36,7 +37,7 @@ class Clock:
 def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -> Settings:
     """Settings that read a topic from its beginning; `sections` replace the ones here, but `kafka` adds to them."""
     kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
-    spark = {"conf": {"spark.driver.memory": "1g"}}
+    spark = {"conf": BRIEF_DRIVER}
     # Tests tell stories of other days than their clocks show.
     time = {"max_ahead_of_clock": "off", **sections.pop("time", {})}
     told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
