@@ -32,9 +32,6 @@ class Sql:
     def __le__(self, other: "Sql") -> "Sql":
         return Sql(f"{self} <= {other}")
 
-    def __lt__(self, other: "Sql") -> "Sql":
-        return Sql(f"{self} < {other}")
-
     def __invert__(self) -> "Sql":
         return Sql(f"NOT ({self})")
 

@@ -195,6 +195,8 @@ def _show_the_last_of(names: Collection[str], resources: Resources, batch: Batch
     """Publishes what had fired of reports that go now and was not shown yet: after this they have no panes."""
     reports = [report for report in before.reports if report.name in names]
     made = {report.name for report in layout.stored_reports([one.name for one in reports], resources.warehouse)}
+    if not made:
+        return
     going = replace(before, reports=tuple(report for report in reports if report.name in made), totals=None)
     firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.number)
     publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going))

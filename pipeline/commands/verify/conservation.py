@@ -28,24 +28,12 @@ def check(tables: Tables, finding: Finding) -> None:
         if isinstance(shown.report.windows, Sessions) and any(one.reset for one in tables.openings.values()):
             finding.tell(f"{shown.name}: sessions cannot be told apart after a return to a lower watermark")
             continue
-        _check_one(tables, shown, finding)
+        _compare(tables, shown, _missed(tables, shown), _there(tables, shown), finding)
     for totals in shown_totals(tables):
         if not totals.epochs:
             finding.tell(f"{totals.name} does not tell of all events, each once: it is left out")
             continue
-        _check_totals(tables, totals, finding)
-
-
-def _check_totals(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
-    """A user's panes never go, and what they add up to is law 5."""
-    counted = _of_ledger(tables, shown, "counted")
-    finding.look(counted, f"events of {shown.name}")
-    there = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
-    if there != counted:
-        finding.breach(
-            f"{shown.name}: there are {there} events ({there} in panes), but the ledger has {counted} that were "
-            f"counted since epoch {shown.epochs[0]}, of which 0 came too late for this report"
-        )
+        _compare(tables, totals, (0, 0), _there_of_totals(tables, totals), finding)
 
 
 def _has_one_place(shown: Shown) -> bool:
@@ -53,22 +41,27 @@ def _has_one_place(shown: Shown) -> bool:
     return {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where and not report.windows.has_overlap
 
 
-def _check_one(tables: Tables, shown: Shown, finding: Finding) -> None:
-    counted = _of_ledger(tables, shown, "counted")
+def _compare(tables: Tables, shown: Result, missed: tuple[int, int], found: tuple[int, str], finding: Finding) -> None:
+    """`missed`: at least and at most how many came too late; `found`: how many are there, and where."""
+    (least, most), (there, parts), counted = missed, found, _of_ledger(tables, shown, "counted")
     finding.look(counted, f"events of {shown.name}")
-    least, most = _missed(tables, shown)
-    there, parts = _there(tables, shown)
     if counted - most <= there <= counted - least:
         return
-    missed = f"{least} " if least == most else f"{least} to {most} "
+    late = f"{least} " if least == most else f"{least} to {most} "
     finding.breach(
         f"{shown.name}: there are {there} events ({parts}), but the ledger has {counted} that were counted since epoch "
-        f"{shown.epochs[0]}, of which {missed}came too late for this report"
+        f"{shown.epochs[0]}, of which {late}came too late for this report"
     )
 
 
 def _of_ledger(tables: Tables, shown: Result, name: str) -> int:
     return tables.number(f"SELECT sum({name}) FROM ledger WHERE batch >= {shown.epochs[0] * EPOCH}")
+
+
+def _there_of_totals(tables: Tables, shown: ShownTotals) -> tuple[int, str]:
+    """A user's panes never go, and what they add up to is law 5."""
+    in_panes = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
+    return in_panes, f"{in_panes} in panes"
 
 
 def _there(tables: Tables, shown: Shown) -> tuple[int, str]:

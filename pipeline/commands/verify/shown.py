@@ -58,8 +58,11 @@ class ShownTotals(Result):
 
 def shown_reports(tables: Tables) -> list[Shown]:
     """Every report whose table can be read."""
+    now = _highest(tables, tables.newest)
     names = dict.fromkeys(report.name for one in tables.openings.values() for report in one.policy.reports)
-    return [Shown(**_result(name, tables), report=definition(name, tables)) for name in names if name in tables.handles]
+    return [
+        Shown(**_result(name, tables, now), report=definition(name, tables)) for name in names if name in tables.handles
+    ]
 
 
 def shown_totals(tables: Tables) -> list[ShownTotals]:
@@ -67,7 +70,7 @@ def shown_totals(tables: Tables) -> list[ShownTotals]:
     if UserTotals.name not in tables.handles:
         return []
     totals = UserTotals(**json.loads(tables.handles[UserTotals.name].metadata().configuration[_STORED_AS]))
-    return [ShownTotals(**_result(totals.name, tables), totals=totals)]
+    return [ShownTotals(**_result(totals.name, tables, _highest(tables, tables.newest)), totals=totals)]
 
 
 def _highest(tables: Tables, until: int) -> dict[int, int]:
@@ -82,8 +85,8 @@ def definition(name: str, tables: Tables) -> Report:
     return report_from_json({**json.loads(told), "name": name})
 
 
-def _result(name: str, tables: Tables) -> dict[str, Any]:
-    published, now = tables.published(name), _highest(tables, tables.newest)
+def _result(name: str, tables: Tables, now: Mapping[int, int]) -> dict[str, Any]:
+    published = tables.published(name)
     reached = tables.ask(
         f"SELECT max(watermark) AS highest, max(CASE WHEN batch = {published} THEN watermark END) AS watermark "
         f"FROM ledger WHERE batch <= {published}"

@@ -9,8 +9,8 @@ from deltalake import DeltaTable
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.count import Counts
-from pipeline.tables.query import Row
-from pipeline.tables.results.kind import Merge, WindowKind, as_panes, ask, keys_of, partition_by, settling
+from pipeline.tables.query import Row, query
+from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, settling
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
 from pipeline.tables.results.result_table import Portion, committed
@@ -87,4 +87,4 @@ class CountKind(WindowKind):
 
     def _ask(self, select: str, batch: int, panes: DeltaTable) -> pa.Table:
         by, parts = partition_by(*self.report.keys), committed(self.name, batch)
-        return ask(panes, _NUMBERED.format(by=by, size=self._size, parts=parts) + select)
+        return query(_NUMBERED.format(by=by, size=self._size, parts=parts) + select, panes=panes)

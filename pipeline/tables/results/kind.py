@@ -90,12 +90,7 @@ def settling(name: str, runs: Sequence[Run], panes: DeltaTable, settled: Callabl
     if worth_settling(runs):
         yield runs, settled(runs[-1].last)
     elif some := worth_merging(runs[1:]):
-        yield some, as_panes(ask(panes, committed(name, some[-1].last, f"batch >= {some[0].first}")))
-
-
-def ask(panes: DeltaTable, sql: str) -> pa.Table:
-    """What a statement over `panes` gives."""
-    return query(sql, panes=panes)
+        yield some, as_panes(query(committed(name, some[-1].last, f"batch >= {some[0].first}"), panes=panes))
 
 
 def as_panes(rows: pa.Table) -> pa.Table:

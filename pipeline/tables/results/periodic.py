@@ -15,12 +15,11 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
-from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.tables.query import Row
+from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
-from pipeline.tables.results.kind import Merge, WindowKind, as_panes, ask, keys_of
+from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of
 from pipeline.tables.results.levels import Run, worth_merging
 from pipeline.tables.results.measures import joined_parts, of_window, sketches_joined
 from pipeline.tables.results.result_table import Portion, committed, utc, values
@@ -103,7 +102,7 @@ class PeriodicKind(WindowKind):
 
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:
         """The windows with these ends."""
-        return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in sorted({end for _, end in spans}))})"
+        return _with_ends(sorted({end for _, end in spans}))
 
     def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
         """An event adds to the cell of its keys in each of its windows."""
@@ -116,7 +115,7 @@ class PeriodicKind(WindowKind):
         return list(cells.values())
 
     def _rows(self, ends: Sequence[int], firing: Firing, batch: int, panes: DeltaTable) -> pa.Table:
-        return self.told(ask(panes, self._sql(ends, firing, batch))).cast(self.spec.schema)
+        return self.told(query(self._sql(ends, firing, batch), panes=panes)).cast(self.spec.schema)
 
     def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
         """Ends of windows, as many at a time as one statement may name with all their panes."""
@@ -145,7 +144,8 @@ class PeriodicKind(WindowKind):
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
         windows = self._windows
-        starts = ask(panes, f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts")[c.PANE_START].to_pylist()  # noqa: S608 - our own
+        distinct = f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts"  # noqa: S608 - our own
+        starts = query(distinct, panes=panes)[c.PANE_START].to_pylist()
         if not starts:
             return PANES.schema.empty_table()
         sql = _MERGED.format(
@@ -155,7 +155,7 @@ class PeriodicKind(WindowKind):
             never=rules.NO_WATERMARK,
             joined=joined_parts(self.report),
         )
-        return as_panes(sketches_joined(ask(panes, sql), self.report))
+        return as_panes(sketches_joined(query(sql, panes=panes), self.report))
 
 
 class GridKind(PeriodicKind):
@@ -181,9 +181,6 @@ class GridKind(PeriodicKind):
 class CalendarKind(PeriodicKind):
     """Windows by the calendar of a time zone."""
 
-    def __init__(self, report: Report, windows: Calendar) -> None:
-        super().__init__(report, windows)
-
     def open_windows(self) -> str:
         """The window that each pane tells."""
         return _CALENDAR
@@ -191,6 +188,8 @@ class CalendarKind(PeriodicKind):
 
 def _where(ends: Sequence[int], firing: Firing) -> str | None:
     """Which rows these windows replace; none, where all of them fire for the first time."""
-    if not firing.refired.intersection(ends):
-        return None
+    return _with_ends(ends) if firing.refired.intersection(ends) else None
+
+
+def _with_ends(ends: Sequence[int]) -> str:
     return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in ends)})"

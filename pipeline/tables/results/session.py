@@ -18,10 +18,10 @@ from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.query import Row
+from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
 from pipeline.tables.results.islands import Islands, Numbers, panes_of
-from pipeline.tables.results.kind import Merge, WindowKind, ask, keys_of, partition_by, settling
+from pipeline.tables.results.kind import Merge, WindowKind, keys_of, partition_by, settling
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import Portion, committed, moments, utc
@@ -132,7 +132,7 @@ class SessionKind(WindowKind):
     def _parts(self, batch: int, panes: DeltaTable) -> pa.Table:
         keys, parts = keys_of(self.report), committed(self.name, batch)
         sql = _SQL.format(keys=keys, joined=joined_parts(self.report), parts=parts, never=rules.NO_WATERMARK)
-        found = ask(panes, sql)
+        found = query(sql, panes=panes)
         return found.cast(pa.schema([PANES.schema.field(name) for name in found.column_names]))
 
 

@@ -16,7 +16,7 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.query import query
 from pipeline.tables.results.islands import Islands, panes_of
-from pipeline.tables.results.kind import Merge, ResultKind, ask, settling
+from pipeline.tables.results.kind import Merge, ResultKind, settling
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import Portion, committed, moments
@@ -45,7 +45,6 @@ class UserTotalsKind(ResultKind):
         super().__init__(USER_TOTALS)
         self._totals = totals
         self._corrections = CORRECTIONS.uri(warehouse)
-        self._gap_ms = totals.gap_ms
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
@@ -68,11 +67,12 @@ class UserTotalsKind(ResultKind):
 
     def _sessions(self, batch: int, panes: DeltaTable, settled: int) -> tuple[pa.Table, pa.Table]:
         """The sessions that ended before `settled`, of which some are counted already, and the others."""
-        rows = _typed(ask(panes, _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch))))
+        sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch))
+        rows = _typed(query(sql, panes=panes))
         counted, parts = rows.filter(pc.is_valid(rows[c.SESSIONS])), rows.filter(pc.is_null(rows[c.SESSIONS]))
-        found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._gap_ms).joined()
+        found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
         found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
-        done = pc.less(pc.add(found[c.LAST_TIME], self._gap_ms), settled)
+        done = pc.less(pc.add(found[c.LAST_TIME], self._totals.gap_ms), settled)
         return pa.concat_tables([counted, found.filter(done)]), found.filter(pc.invert(done))
 
     def _corrected(self) -> pa.Table:
