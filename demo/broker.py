@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,10 +38,13 @@ class Broker:
     SetUpError when Java or the jars are missing, the port is taken, or the broker does not come up.
     """
 
-    def __init__(self, data_dir: Path, port: int | None = None, heap: str = "768m") -> None:
-        """Choose ports, without starting anything yet."""
+    def __init__(
+        self, data_dir: Path, port: int | None = None, heap: str = "768m", properties: Mapping[str, str] | None = None
+    ) -> None:
+        """Choose ports, without starting anything yet; `properties` are over and above its own."""
         self.data_dir = data_dir.absolute()
         self.heap = heap
+        self._properties = properties or {}
         free, self._controller_port = _free_ports()
         self.port = port or free
         self._process: subprocess.Popen[bytes] | None = None
@@ -117,7 +120,7 @@ class Broker:
         """Write the properties, and give an empty directory the identity that Kafka wants to find there."""
         logs, properties = self.data_dir / "log", self.data_dir / "server.properties"
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        write_properties(properties, logs, self.port, self._controller_port)
+        write_properties(properties, logs, self.port, self._controller_port, self._properties)
         if not (logs / "meta.properties").exists():
             identity = f"--cluster-id={secrets.token_urlsafe(16)}"
             # One short run: compiling it well costs more than it gives.

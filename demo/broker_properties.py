@@ -1,6 +1,8 @@
 """What the embedded broker is told: one node, broker and controller in one, sized for a small machine."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 PROPERTIES = """\
 process.roles=broker,controller
@@ -40,6 +42,9 @@ log.cleaner.dedupe.buffer.size=16777216
 """
 
 
-def write_properties(path: Path, log_dir: Path, port: int, controller_port: int) -> None:
-    """Write the broker's properties file."""
-    path.write_text(PROPERTIES.format(log_dir=log_dir, port=port, controller_port=controller_port))
+def write_properties(
+    path: Path, log_dir: Path, port: int, controller_port: int, further: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write the broker's properties file; `further` ones win over those above."""
+    own = PROPERTIES.format(log_dir=log_dir, port=port, controller_port=controller_port)
+    path.write_text(own + "".join(f"{name}={value}\n" for name, value in further.items()))

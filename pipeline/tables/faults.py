@@ -7,6 +7,11 @@ from deltalake.exceptions import DeltaError
 _OF_THE_STORE = (DeltaError, OSError, pa.ArrowInvalid)
 
 
+def one_line(error: BaseException) -> str:
+    """What it says, without its line breaks."""
+    return " ".join(str(error).split())
+
+
 def is_of_store(error: BaseException) -> bool:
     """Whether a table or the store below it refused, so that the same may succeed later."""
     return isinstance(error, _OF_THE_STORE)

@@ -11,7 +11,7 @@ from pipeline import columns as c
 from pipeline.event_time.report import Report
 from pipeline.measures import Shows
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import result_of
+from pipeline.tables.schemas import is_table, result_of
 
 _WINDOWS: Final = 5
 
@@ -22,7 +22,7 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
     Delta's statistics keep older files closed. A report without a table has none.
     """
     uri = result_of(report).uri(warehouse)
-    if not DeltaTable.is_deltatable(uri):
+    if not is_table(uri):
         return []
     table = DeltaTable(uri)
     end = _latest_end(table)

@@ -13,7 +13,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.durable import mend
 from pipeline.tables.policies import report_from_json, report_to_json
-from pipeline.tables.schemas import DEAD_LETTERS, PANES, open_table, results_of
+from pipeline.tables.schemas import DEAD_LETTERS, PANES, is_table, open_table, results_of
 
 _STORED_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
@@ -47,7 +47,7 @@ def _add_columns(panes: DeltaTable) -> None:
 def check_results(warehouse: str, policy: Policy) -> None:
     """Raises SetUpError if something is no longer what its table was made for. Changes nothing."""
     for consumer in policy.consumers:
-        if DeltaTable.is_deltatable(_uri(consumer.name, warehouse)):
+        if is_table(_uri(consumer.name, warehouse)):
             check_stored_report(consumer, warehouse)
 
 
@@ -61,7 +61,7 @@ def stored_report(name: str, warehouse: str) -> Report:
 
 def stored_reports(names: Iterable[str], warehouse: str) -> list[Report]:
     """Those reports of which there is a table: a start that was cut off may not have come to make it."""
-    return [stored_report(name, warehouse) for name in names if DeltaTable.is_deltatable(_uri(name, warehouse))]
+    return [stored_report(name, warehouse) for name in names if is_table(_uri(name, warehouse))]
 
 
 def check_stored_report(report: Consumer, warehouse: str) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def _definition(consumer: Consumer) -> dict[str, Any]:
 
 def _told(name: str, warehouse: str) -> dict[str, Any]:
     uri = _uri(name, warehouse)
-    if not DeltaTable.is_deltatable(uri):
+    if not is_table(uri):
         raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
     found: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_STORED_AS])
     return found

@@ -15,6 +15,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import PARTS, Shows
+from pipeline.tables.faults import one_line
 
 WRITER_APP: Final = "tidemark"
 """Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""
@@ -178,6 +179,16 @@ def results_of(policy: Policy) -> list[TableSpec]:
     return [*map(result_of, policy.reports), *([USER_TOTALS] if policy.totals else [])]
 
 
+def is_table(uri: str) -> bool:
+    """Whether there is a Delta table. Raises Unreachable where the store does not say."""
+    try:
+        return DeltaTable.is_deltatable(uri)
+    except (DeltaError, OSError) as error:
+        raise Unreachable(
+            f"the store of {uri} does not answer: {one_line(error)}. See to it, or correct warehouse"
+        ) from error
+
+
 def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:
     """The table, made empty if it does not exist yet; `properties` are of our own and hold from then on.
 
@@ -195,9 +206,5 @@ def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | 
         )
     except (DeltaError, OSError) as error:
         raise Unreachable(
-            f"the warehouse {warehouse} cannot be written: {_one_line(error)}. Correct the path, or its permissions"
+            f"the warehouse {warehouse} cannot be written: {one_line(error)}. Correct the path, or its permissions"
         ) from error
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

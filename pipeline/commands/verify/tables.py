@@ -11,7 +11,16 @@ from pipeline.commands.verify.openings import Opening, opening_of
 from pipeline.commands.verify.verification import Row
 from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
-from pipeline.tables.schemas import CLOSED_APP, COMPACTION_APP, CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, WRITER_APP
+from pipeline.tables.schemas import (
+    CLOSED_APP,
+    COMPACTION_APP,
+    CORRECTIONS,
+    DEAD_LETTERS,
+    LEDGER,
+    PANES,
+    WRITER_APP,
+    is_table,
+)
 
 CORRECTIONS_APP: Final = "tidemark-corrections"
 NEVER_PUBLISHED: Final = -1
@@ -90,7 +99,7 @@ def _read(warehouse: str) -> Tables:
     # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
     names = [PANES.name, DEAD_LETTERS.name, *results, CORRECTIONS.name]
     optional = {CORRECTIONS.name, *_retired(openings)}
-    wanted = [name for name in names if name not in optional or DeltaTable.is_deltatable(empty.uri(name))]
+    wanted = [name for name in names if name not in optional or is_table(empty.uri(name))]
     others, further = _open(empty, wanted)
     handles |= others
     return Tables(warehouse, handles, unreadable | further, openings, unclear, newest, _engine(handles))

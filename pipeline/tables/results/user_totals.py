@@ -20,7 +20,7 @@ from pipeline.tables.results.kind import Merge, ResultKind, settling
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import Portion, committed, moments
-from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS
+from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, is_table
 
 # What a pane has of a user is one session, or settled ones, with which nothing meets any more.
 _SQL: Final = """
@@ -77,7 +77,7 @@ class UserTotalsKind(ResultKind):
 
     def _corrected(self) -> pa.Table:
         """What was corrected, as parts of sessions that are counted."""
-        if not DeltaTable.is_deltatable(self._corrections):
+        if not is_table(self._corrections):
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
         added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)
         sql = _CORRECTED.format(added=added, report=self.name)

@@ -1,0 +1,58 @@
+"""A store that cannot be reached is told in one sentence by every verb that looks into it."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+
+VERBS = {
+    "status": [],
+    "verify": [],
+    "live": [],
+    "advise": [],
+    "reset-watermark": [],
+    "correct": ["--bootstrap-servers=b:9092", "--topic=t"],
+}
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("TIDEMARK_", "AWS_"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_no_folder(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("no folder")
+    refused(verb, f"{tmp_path}/file/warehouse", capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["status", "verify", "correct"])
+def test_an_object_store_that_nobody_serves(
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    for name, value in {
+        "ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "ALLOW_HTTP": "true",
+        "REGION": "nowhere",
+        "ACCESS_KEY_ID": "a",
+        "SECRET_ACCESS_KEY": "b",
+    }.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    assert "does not answer" in refused(verb, "s3://bucket/warehouse", capsys)
+
+
+def refused(verb: str, warehouse: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The sentence, of which there is one."""
+    assert main([verb, f"--warehouse={warehouse}", *VERBS[verb]]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("tidemark: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    return said.err
