@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 
-from deltalake import DeltaTable
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
@@ -24,9 +23,10 @@ from pipeline.service.recovery import LastEpoch, open_epoch
 from pipeline.service.resources import Clock, Resources
 from pipeline.service.runner import RunningService
 from pipeline.settings.durations import milliseconds
+from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.schemas import LEDGER
+from pipeline.tables.schemas import LEDGER, is_table
 from schemas import load_schemas
 
 
@@ -37,7 +37,7 @@ def wall_clock() -> int:
 
 def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
     """The HTTP endpoint of a process, which may outlive many services; the caller closes it. Raises SetUpError."""
-    _require(settings)
+    require_all(settings)
     return Exporter(Observer(settings.metrics, settings.policy(), now), settings.metrics)
 
 
@@ -55,7 +55,7 @@ def open_service(
     warehouse again and again, `wait` is how it lets time pass. Raises SetUpError where something must be put right
     first, Unreachable where broker or store did not answer, Replaced if a newer service took over.
     """
-    _require(settings)
+    require_all(settings)
     last_epoch = last_epoch or LastEpoch()
     with ExitStack() as stack:
         page = exporter or stack.enter_context(closing(serve(settings, now)))
@@ -77,31 +77,25 @@ def open_service(
 
 def _require_ledger(warehouse: str, last_epoch: LastEpoch) -> None:
     """A store that is not mounted looks like a new warehouse, and must not become one."""
-    if last_epoch.epoch is not None and not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
+    if last_epoch.epoch is not None and not is_table(LEDGER.uri(warehouse)):
         raise Unreachable(f"the warehouse {warehouse} is gone, in which this service opened epoch {last_epoch.epoch}")
 
 
-def _require(settings: Settings) -> None:
-    needed = {
-        "kafka.bootstrap_servers": settings.kafka.bootstrap_servers,
-        "kafka.topic": settings.kafka.topic,
-        "warehouse": settings.warehouse,
-    }
-    missing = [name for name, value in needed.items() if not value]
-    if missing:
-        raise SetUpError(f"{', '.join(missing)} must be set: by flag, TIDEMARK_ environment variable or --config file")
+def require_all(settings: Settings) -> None:
+    """Raises SetUpError where something that a service needs is not set."""
+    require(settings, "kafka.bootstrap_servers", "kafka.topic", "warehouse")
 
 
 def _resources(
     settings: Settings, now: Clock, stack: ExitStack, observer: Observer, wait: Callable[[float], None]
 ) -> Resources:
     """Cheap checks first, so that a mistake is told before Spark starts."""
-    schemas = _schemas(settings)
+    schemas = schemas_of(settings)
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
     observer.follow(topic.log_ends)
     spark = spark_session(settings.spark)
-    _check_sql(spark, schemas, policy)
+    check_sql(spark, schemas, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Resources(
@@ -118,7 +112,7 @@ def _resources(
     )
 
 
-def _check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
+def check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
     """Plans a fold of nothing, in which a mistake in the settings' SQL shows."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     sql |= {"time.marker": policy.strategy.marker}
@@ -135,7 +129,8 @@ def _check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) 
         raise SetUpError(f"{names} is no condition on an event: {str(error).splitlines()[0]}") from error
 
 
-def _schemas(settings: Settings) -> dict[int, str]:
+def schemas_of(settings: Settings) -> dict[int, str]:
+    """The schemas that the settings name. Raises SetUpError where they are not as they must be."""
     try:
         return load_schemas(settings.schemas)
     except ValueError as error:

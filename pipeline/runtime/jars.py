@@ -59,10 +59,10 @@ def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[floa
 
     `waits_s` are the pauses between attempts. Raises SetUpError when one cannot be had.
     """
-    if _missing(jars, into):
+    if missing(jars, into):
         with _only_one(into):
             # Another process may have fetched them while this one waited.
-            _fetch_all(_missing(jars, into), into, mirror, waits_s)
+            _fetch_all(missing(jars, into), into, mirror, waits_s)
     return [into / jar.name for jar in jars]
 
 
@@ -92,7 +92,8 @@ def mirror(environment: Mapping[str, str] = os.environ) -> str:
     return chosen.rstrip("/")
 
 
-def _missing(jars: Sequence[Jar], into: Path) -> list[Jar]:
+def missing(jars: Sequence[Jar], into: Path) -> list[Jar]:
+    """Those that are not there, or not as they must be."""
     # The full hash of all of Spark's jars takes 20 ms: cheaper than reasoning about markers.
     return [jar for jar in jars if not (into / jar.name).is_file() or digest(into / jar.name) != jar.sha256]
 

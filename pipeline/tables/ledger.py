@@ -18,7 +18,7 @@ from pipeline.event_time.batch import EPOCH, LedgerRow
 from pipeline.tables.durable import mend
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, open_table
+from pipeline.tables.schemas import LEDGER, is_table, open_table
 from pipeline.tables.swap import attempt, swap
 
 _MANY_FILES: Final = 200
@@ -28,7 +28,7 @@ _FILE_BYTES: Final = 16 * 1024 * 1024
 
 def require_warehouse(warehouse: str) -> None:
     """Raises SetUpError where no service has made a ledger."""
-    if not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
+    if not is_table(LEDGER.uri(warehouse)):
         raise SetUpError(f"there is no Tidemark warehouse at {warehouse!r}: name the one that a service writes to")
 
 
@@ -47,8 +47,10 @@ class Ledger:
     that a start costs the same however old the warehouse is.
     """
 
-    def __init__(self, warehouse: str) -> None:
+    def __init__(self, warehouse: str, *, mends: bool = True) -> None:
+        """With `mends` a commit that a power cut left unfinished is taken back when the ledger is opened."""
         self._warehouse = warehouse
+        self._mends = mends
         self._table: DeltaTable | None = None
         self._last: Sequence[LedgerRow] = ()
         self._files = 0
@@ -120,8 +122,9 @@ class Ledger:
 
     def _open(self) -> None:
         uri = LEDGER.uri(self._warehouse)
-        if self._table is None and DeltaTable.is_deltatable(uri):
-            mend(uri)
+        if self._table is None and is_table(uri):
+            if self._mends:
+                mend(uri)
             self._table = DeltaTable(uri)
         if self._table is not None:
             self._table.update_incremental()

@@ -1,0 +1,69 @@
+"""All checks, each as soon as it can be made. What a start would say, it says in the same words."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from pipeline.app import check_sql, require_all, schemas_of
+from pipeline.commands.check import machine, warehouse
+from pipeline.commands.check.broker import Cluster
+from pipeline.commands.check.finding import Finding, tried, well, wrong
+from pipeline.errors import SetUpError
+from pipeline.kafka.topic import Topic, connect
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import KafkaSettings, Settings
+
+_PATIENCE: Final = timedelta(seconds=10)
+"""How long a broker is waited for: long enough to answer, and no start that could wait for it."""
+
+
+def findings(settings: Settings, now: Callable[[], int]) -> Iterator[Finding]:
+    """One after the other. Raises SetUpError where settings are missing without which nothing can be looked at."""
+    require_all(settings)
+    yield well("settings", "they are right; `tidemark config show` tells where each comes from")
+    yield from machine.versions()
+    yield from tried("java", machine.java)
+    yield from tried("jars", machine.jars)
+    yield from machine.scratch()
+    yield from machine.master(settings)
+    yield from tried("metrics", lambda: machine.metrics(settings))
+    yield from tried("schemas", lambda: _schemas(settings))
+    yield from tried("conditions", lambda: _conditions(settings))
+    yield from tried("warehouse", lambda: warehouse.store(settings.warehouse))
+    yield from tried("reports", lambda: warehouse.reports(settings))
+    yield from _of_the_topic(settings, now)
+
+
+def _schemas(settings: Settings) -> Iterator[Finding]:
+    yield well("schemas", f"versions {', '.join(map(str, schemas_of(settings)))}")
+
+
+def _conditions(settings: Settings) -> Iterator[Finding]:
+    """The conditions on fields of an event: only Spark can judge them, so it starts where there are any."""
+    policy = settings.policy()
+    if policy.strategy.marker or any(report.where for report in policy.reports):
+        check_sql(spark_session(settings.spark), schemas_of(settings), policy)
+        yield well("conditions", "Spark understands them")
+
+
+def _of_the_topic(settings: Settings, now: Callable[[], int]) -> Iterator[Finding]:
+    policy = settings.policy()
+    try:
+        topic = _connect(settings.kafka)
+    except SetUpError as error:
+        yield wrong("brokers", str(error))
+        return
+    cluster = Cluster(topic, now)
+    yield from tried("brokers", cluster.brokers)
+    yield from tried("retention", lambda: cluster.keeping(policy))
+    yield from tried("timestamps", lambda: cluster.timestamps(policy))
+    yield from tried("clocks", cluster.clocks)
+    yield from tried("group", lambda: cluster.group(settings.kafka))
+    yield from tried("start", lambda: warehouse.start(settings, topic, now))
+
+
+def _connect(kafka: KafkaSettings) -> Topic:
+    patience = min(_PATIENCE, kafka.connect_timeout)
+    topic = connect(kafka.model_copy(update={"connect_timeout": patience}))
+    return replace(topic, patience_s=patience.total_seconds())

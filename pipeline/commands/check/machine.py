@@ -1,0 +1,109 @@
+"""What this machine must have: Java, jars, versions that go together, room, and a free port."""
+
+import shutil
+import socket
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from pipeline.app import serve
+from pipeline.commands.check.finding import Finding, doubtful, well, wrong
+from pipeline.errors import SetUpError
+from pipeline.runtime.jars import cache, locked, mirror, missing
+from pipeline.runtime.java import ask, find_java
+from pipeline.settings.model import MetricsSettings, Settings
+
+_LITTLE_BYTES: Final = 1 << 30
+_TOO_LITTLE_BYTES: Final = 100 << 20
+_ANSWER_S: Final = 5.0
+_PACKAGES: Final = ("tidemark", "pyspark", "delta-spark", "deltalake", "confluent-kafka")
+_SOURCE: Final = ":spark-sql-kafka-0-10_"
+
+
+def java() -> Iterator[Finding]:
+    """The Java that Spark would run on. Raises SetUpError where there is none."""
+    home = find_java()
+    found = ask(home / "bin" / "java")
+    yield well("java", f"Java {found.version if found else ''} in {home}")
+
+
+def jars() -> Iterator[Finding]:
+    """Whether the locked jars are there, and of the version of Spark."""
+    wanted, into = locked("spark"), cache()
+    source = next(jar.coordinate for jar in wanted if _SOURCE in jar.coordinate)
+    if source.rpartition(":")[2] != version("pyspark"):
+        yield wrong("jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark again")
+    absent = missing(wanted, into)
+    if not absent:
+        yield well("jars", f"all {len(wanted)} in {into}")
+        return
+    lack, url = f"{len(absent)} of {len(wanted)} are not in {into}", absent[0].url(mirror())
+    try:
+        request = urllib.request.Request(url, headers={"Range": "bytes=0-0"})  # noqa: S310 - `mirror` lets http and https through only
+        with urllib.request.urlopen(request, timeout=_ANSWER_S):  # noqa: S310 - likewise
+            yield doubtful("jars", f"{lack}: the first start fetches them from {mirror()}")
+    except OSError as error:
+        yield wrong("jars", f"{lack}, and {mirror()} does not give them ({error}): set TIDEMARK_MAVEN_MIRROR")
+
+
+def versions() -> Iterator[Finding]:
+    """What would run."""
+    yield well("versions", ", ".join(f"{name} {version(name)}" for name in _PACKAGES))
+
+
+def master(settings: Settings) -> Iterator[Finding]:
+    """Whether a standalone master listens; of other clusters spark-submit knows more."""
+    address = settings.spark.master or ""
+    if not address.startswith("spark://"):
+        return
+    place = urlsplit(address.split(",")[0])
+    try:
+        socket.create_connection((place.hostname or "", place.port or 7077), _ANSWER_S).close()
+        yield well("spark", f"a master listens at {address}")
+    except OSError as error:
+        yield wrong("spark", f"no master listens at {address} ({error}): start it, or correct spark.master")
+
+
+def metrics(settings: Settings) -> Iterator[Finding]:
+    """Whether the endpoint could be served. Raises SetUpError where not."""
+    try:
+        serve(settings).close()
+        yield well("metrics", f"{settings.metrics.host} port {settings.metrics.port} is free")
+    except SetUpError:
+        if not _is_served_by_tidemark(settings.metrics):
+            raise
+        yield doubtful(
+            "metrics",
+            f"a Tidemark service listens on {settings.metrics.host} port {settings.metrics.port}: "
+            "beside it a start needs another metrics.port",
+        )
+
+
+def _is_served_by_tidemark(settings: MetricsSettings) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{settings.host}:{settings.port}/metrics", timeout=_ANSWER_S) as page:
+            return b"tidemark_" in page.read()
+    except (OSError, ValueError):
+        return False
+
+
+def room(about: str, folder: Path, setting: str) -> Finding:
+    """How much a disk has left."""
+    free = shutil.disk_usage(folder).free
+    said = f"{free / 1e9:.1f} GB are free in {folder}"
+    if free < _TOO_LITTLE_BYTES:
+        return wrong(about, f"{said}: make room, or set {setting} to another place")
+    return doubtful(about, f"{said}: that will not last") if free < _LITTLE_BYTES else well(about, said)
+
+
+def scratch() -> Iterator[Finding]:
+    """Where Spark keeps what it does not need for long."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="tidemark-check-") as folder:
+            yield room("scratch", Path(folder).parent, "TMPDIR")
+    except OSError as error:
+        yield wrong("scratch", f"temporary files cannot be written ({error}): set TMPDIR to another folder")

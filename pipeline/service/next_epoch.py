@@ -1,0 +1,134 @@
+"""What the next epoch would begin with, from the ledger and the topic. It is read only: nothing is made or changed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pipeline.errors import SetUpError
+from pipeline.event_time import opening
+from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.tallies import Tallies
+from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.kafka.topic import Identity, Topic
+from pipeline.settings.model import KafkaSettings
+from pipeline.settings.start_position import parse_start_position
+from pipeline.tables import layout
+from pipeline.tables.ledger import Ledger
+from pipeline.tables.opening import Opening, with_closed
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What is looked at. `now` gives milliseconds since the epoch."""
+
+    warehouse: str
+    policy: Policy
+    topic: Topic
+    ledger: Ledger
+    now: Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True)
+class NextEpoch:
+    """The batch that opens it, what it goes by, and what the epoch before went by; none in a new warehouse."""
+
+    batch: Batch
+    how: Opening
+    before: Opening | None
+
+
+def next_epoch(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> NextEpoch:
+    """The next epoch after the ledger's newest `rows`.
+
+    Raises SetUpError where ledger, topic and settings do not fit together, TransientError if the broker does not
+    answer.
+    """
+    layout.check_results(ground.warehouse, ground.policy)
+    identity = ground.topic.identity()
+    before = ground.ledger.opening(rows[0].epoch) if rows else None
+    if before is not None:
+        _check_identity(ground, kafka, rows[0].topic, before, identity)
+    stood = _stood(rows, before, ground, kafka)
+    stands, lost = _with_lost(stood, ground, kafka)
+    how = _how(ground, rows, before, identity)
+    number = (rows[0].epoch + 1 if rows else 1) * EPOCH
+    batch = Batch(number, kafka.topic, stood, stands, Tallies(), {}, ground.now(), how.policy, lost, how.to_text())
+    return NextEpoch(batch, how, before)
+
+
+def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
+    """What a person should know of it."""
+    said = [
+        f"{offsets} offsets of partition {number} were deleted before they were read"
+        for number, offsets in found.batch.lost.items()
+    ]
+    if found.before is not None and kafka.start != "earliest":
+        said.append(f"kafka.start = {kafka.start} is for a new warehouse: this one goes on from its ledger")
+    return said
+
+
+def _check_identity(ground: Ground, kafka: KafkaSettings, topic: str, before: Opening, now: Identity) -> None:
+    """Raises SetUpError where the ledger's offsets are not those of the topic that the settings name."""
+    if topic != kafka.topic:
+        raise SetUpError(
+            f"the warehouse {ground.warehouse} holds topic {topic}, not {kafka.topic}. "
+            "Name that topic, or another warehouse"
+        )
+    if before.cluster_id != now.cluster_id:
+        raise SetUpError(
+            f"the warehouse {ground.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
+            f"{kafka.bootstrap_servers} is the cluster {now.cluster_id}. Name that cluster, or another warehouse"
+        )
+    if before.topic_id != now.topic_id:
+        raise SetUpError(
+            f"topic {topic} was deleted and made anew since the warehouse {ground.warehouse} was written (its id "
+            f"was {before.topic_id} and is {now.topic_id}): the ledger's offsets mean nothing in it. "
+            "Use a new warehouse"
+        )
+
+
+def _stood(rows: Sequence[LedgerRow], before: Opening | None, ground: Ground, kafka: KafkaSettings) -> Frontier:
+    """Positions, event times and watermark from the ledger's newest batch, or from the topic in a new warehouse."""
+    now = ground.now()
+    if before is None:
+        begin = ground.topic.positions(parse_start_position(kafka.start))
+        return Frontier({number: PartitionState(offset, now) for number, offset in begin.items()})
+    trusted = opening.measures_alike(before.policy, ground.policy)
+    known = {row.partition: PartitionState(row.to_offset, now, row.max_event_time if trusted else None) for row in rows}
+    added = {
+        number: PartitionState(offset, now) for number, offset in ground.topic.earliest().items() if number not in known
+    }
+    return Frontier({**known, **added}, rows[0].watermark)
+
+
+def _with_lost(stood: Frontier, ground: Ground, kafka: KafkaSettings) -> tuple[Frontier, dict[int, int]]:
+    """The frontier behind what retention removed before it was read, and how many offsets that are per partition.
+
+    Raises SetUpError where that is not wanted, or where the topic ends before the ledger does.
+    """
+    earliest, log_ends, lost = ground.topic.earliest(), ground.topic.log_ends(), dict[int, int]()
+    for number, position in stood.positions.items():
+        first, end = earliest.get(number, 0), log_ends.get(number, 0)
+        if position > end or (position < first and kafka.on_data_loss == "stop"):
+            raise SetUpError(
+                f"the ledger goes on at offset {position} of partition {number}, but the topic holds [{first}, {end}): "
+                "records were deleted before they were read, or the topic was made anew. Restore the topic, or use a "
+                "new warehouse, or set kafka.on_data_loss to record, which writes down what is lost and goes on"
+            )
+        if position < first:
+            lost[number] = first - position
+    moved = {
+        number: replace(state, position=state.position + lost.get(number, 0))
+        for number, state in stood.partitions.items()
+    }
+    return replace(stood, partitions=moved), lost
+
+
+def _how(ground: Ground, rows: Sequence[LedgerRow], before: Opening | None, identity: Identity) -> Opening:
+    """What the new epoch goes by: the settings, and what was closed before."""
+    if before is None:
+        return Opening(ground.policy, {}, identity.cluster_id, identity.topic_id)
+    names = [report.name for report in ground.policy.reports]
+    closed = opening.closed(before.policy, before.closed, rows[0].watermark, names)
+    last = rows[0].batch if rows[0].batch % EPOCH else before.last_batch
+    return Opening(with_closed(ground.policy, closed), closed, identity.cluster_id, identity.topic_id, last)

@@ -1,0 +1,349 @@
+"""`tidemark check`: each line passes, warns or fails in the words of a start, and nothing is left behind."""
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from threading import Event, Thread
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient
+
+from pipeline.app import open_service, serve, wall_clock
+from pipeline.cli import main
+from pipeline.commands.check import machine
+from pipeline.commands.check.broker import Cluster
+from pipeline.commands.check.check import findings
+from pipeline.commands.check.finding import Finding, Level, tried
+from pipeline.commands.check.warehouse import reports, start, store
+from pipeline.kafka.topic import connect
+from pipeline.runtime.jars import locked
+from pipeline.settings.model import KafkaSettings, Settings, SparkSettings
+from pipeline.settings.reports import WindowSettings
+from pipeline.tables.layout import create_tables
+from tests.setup.mirror import serving
+from tests.support.kafka_cluster import Cluster as Kafka
+from tests.support.services import settings_of
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
+
+MakeTopic = Callable[..., str]
+NOON_MS = 1_714_564_800_000
+PATIENCE_S = 60
+USUAL = {"bound": "10s", "allowed_lateness": "1m", "max_ahead_of_clock": "5m"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' own variables are no settings."""
+    for name in [name for name in os.environ if name.startswith("TIDEMARK_")]:
+        if name != "TIDEMARK_JARS_CACHE":
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="module")
+def topic(broker: Kafka) -> str:
+    """A topic with a record, of which nothing is wrong; shared by those who only look."""
+    broker.create_topic("check-well", 2)
+    send(broker.bootstrap_servers, "check-well", [event("ann", wall_clock())])
+    return "check-well"
+
+
+def told(broker: Kafka, topic: str, warehouse: Path, *more: str) -> list[str]:
+    where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={warehouse}"]
+    return ["check", *where, "--metrics.port=0", *more]
+
+
+def worst(seen: Iterable[Finding]) -> dict[str, Finding]:
+    """What was found, by what it is about; of several the worst."""
+    kept: dict[str, Finding] = {}
+    for one in seen:
+        if one.about not in kept or [*Level].index(one.level) > [*Level].index(kept[one.about].level):
+            kept[one.about] = one
+    return kept
+
+
+def asked(settings: Settings, now: Callable[[], int] = wall_clock) -> Cluster:
+    """The brokers, to be asked about the topic."""
+    return Cluster(connect(settings.kafka), now)
+
+
+def snapshot(folder: Path) -> dict[str, int]:
+    """All that is in a folder, and when each was changed."""
+    return {str(path): path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+def kept(broker: Kafka) -> tuple[set[str], set[str]]:
+    """The topics and the groups of the brokers."""
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    groups = admin.list_consumer_groups().result(PATIENCE_S).valid
+    return set(admin.list_topics(timeout=PATIENCE_S).topics), {group.group_id for group in groups or ()}
+
+
+def test_where_all_is_well_it_says_so_and_leaves_nothing_behind(
+    broker: Kafka, topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, topics = snapshot(tmp_path), kept(broker)
+    assert main(told(broker, topic, tmp_path / "new" / "warehouse")) == 0
+    said = capsys.readouterr()
+    assert "\nfail" not in said.out
+    assert "0 failed" in said.out.splitlines()[-1]
+    for about in ("java", "jars", "warehouse", "space", "brokers", "topic", "retention", "clocks", "group", "schemas"):
+        assert f"pass  {about:<10}  " in said.out, about
+    assert "pass  start       a new warehouse would be made; there are 1 offsets to read" in said.out
+    assert (snapshot(tmp_path), kept(broker)) == (before, topics)
+
+
+def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic, tmp_path: Path) -> None:
+    settings = settings_of(broker, make_topic(partitions=2), tmp_path / "warehouse")
+    send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
+    with open_service(settings) as service:
+        service.drain()
+        before, topics = snapshot(tmp_path), kept(broker)
+        beside = worst(findings(settings, wall_clock))
+        assert {path for path in snapshot(tmp_path) if "_probe" in path} == set()
+        changed = {path for path, at in snapshot(tmp_path).items() if before.get(path) != at}
+        assert changed <= {str(tmp_path / "warehouse")}  # the probe has come and gone
+        assert kept(broker) == topics
+        service.drain()  # and it was not replaced
+    assert (beside["start"].level, beside["reports"].level) == (Level.PASS, Level.PASS)
+    assert "epoch 2 would go on from the ledger; there are 0 offsets to read" in beside["start"].said
+
+
+def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
+    broker: Kafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = told(broker, "no-such-topic", tmp_path / "warehouse")
+    assert main(["run", "--until-caught-up", *words[1:]]) == 2
+    sentence = capsys.readouterr().err.removeprefix("tidemark: ").strip()
+    assert main(words) == 1
+    assert f"fail  brokers     {sentence}\n" in capsys.readouterr().out
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        ('offsets:{"0": 99, "1": 0}', "kafka.start says offset 99 of partition 0, but topic check-well holds [0, 1)"),
+        ("group:nobody", "consumer group nobody has committed no offset of topic check-well: correct kafka.start"),
+    ],
+)
+def test_a_start_that_cannot_be_is_told(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
+    settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
+    seen = [*tried("start", lambda: start(settings, connect(settings.kafka), wall_clock))]
+    assert seen == [Finding(Level.FAIL, "start", said)]
+
+
+@pytest.mark.slow
+def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (seen,) = tried("warehouse", lambda: store(str(tmp_path / "file" / "warehouse")))
+    assert seen.level is Level.FAIL
+    assert f"the warehouse {tmp_path}/file/warehouse cannot be written: " in seen.said
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("existing", [True, False])
+def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool) -> None:
+    warehouse = tmp_path / "new" / "warehouse"
+    if existing:
+        warehouse.mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    seen = worst(store(str(warehouse)))
+    assert {about: one.level for about, one in seen.items()} == {"warehouse": Level.PASS, "space": Level.PASS}
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_store_that_lets_two_writers_have_a_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
+    (seen,) = tried("warehouse", lambda: store(str(tmp_path)))
+    assert seen.level is Level.FAIL
+    assert "let 2 of 8 writers have the same version" in seen.said
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_report_that_changed(tmp_path: Path) -> None:
+    settings = Settings(warehouse=str(tmp_path))
+    create_tables(str(tmp_path), settings.policy())
+    changed = settings.model_copy(update={"window": WindowSettings(size=timedelta(minutes=7))})
+    (seen,) = tried("reports", lambda: reports(changed))
+    assert seen.level is Level.FAIL
+    assert "was made with windows" in seen.said
+
+
+def test_a_broker_that_is_away_is_one_failure_and_the_rest_is_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    words = told(Kafka(f"127.0.0.1:{port}"), "clicks", tmp_path / "warehouse", "--kafka.connect-timeout=300ms")
+    assert main(words) == 1
+    said = capsys.readouterr().out
+    assert f"fail  brokers     no Kafka broker at 127.0.0.1:{port} answered within 0.3 s" in said
+    assert "pass  warehouse" in said
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_settings_that_are_not_right_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 2
+    assert "kafka.bootstrap_servers, kafka.topic, warehouse must be set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("config", "about", "level", "said"),
+    [
+        ({"retention_ms": 60_000}, "retention", Level.FAIL, "keeps records for 1m, but events that are 70s late"),
+        ({"retention_ms": 3_600_000}, "retention", Level.WARN, "keeps records for 1h: a longer outage loses some"),
+        ({"retention_ms": 259_200_000}, "retention", Level.PASS, "keeps records for 3d"),
+        ({"retention_bytes": 1_000_000}, "retention", Level.WARN, "keeps 1000000 bytes a partition"),
+        ({"cleanup_policy": "compact"}, "retention", Level.FAIL, "is compacted"),
+        ({"message_timestamp_type": "LogAppendTime"}, "timestamps", Level.PASS, "of the brokers' clocks"),
+        ({}, "timestamps", Level.PASS, "more than 5m ahead of this one is `future`"),
+        ({}, "clocks", Level.PASS, "the topic is empty"),
+    ],
+)
+def test_the_topic_is_held_against_bound_and_lateness(
+    broker: Kafka,
+    make_topic: MakeTopic,
+    tmp_path: Path,
+    config: dict[str, object],
+    about: str,
+    level: Level,
+    said: str,
+) -> None:
+    settings = settings_of(broker, make_topic(**config), tmp_path, time=USUAL)
+    brokers, policy = asked(settings), settings.policy()
+    seen = worst([*brokers.keeping(policy), *brokers.timestamps(policy), *brokers.clocks()])
+    assert (seen[about].level, said in seen[about].said) == (level, True), seen[about]
+
+
+@pytest.mark.parametrize(
+    ("time_settings", "said"),
+    [
+        ({"max_ahead_of_clock": "off"}, "a producer whose clock is ahead takes the watermark along"),
+        ({"of": "ingestion"}, "with time.of = ingestion producers' clocks would count"),
+    ],
+)
+def test_producers_clocks_are_warned_of_where_they_would_count(
+    broker: Kafka, topic: str, tmp_path: Path, time_settings: dict[str, str], said: str
+) -> None:
+    settings = settings_of(broker, topic, tmp_path, time=time_settings)
+    (seen,) = asked(settings).timestamps(settings.policy())
+    assert (seen.level, said in seen.said) == (Level.WARN, True), seen
+
+
+@contextmanager
+def coming_in(broker: Kafka, topic: str) -> Iterator[None]:
+    """Records come all the time."""
+    stopping = Event()
+
+    def write() -> None:
+        while not stopping.is_set():
+            send(broker.bootstrap_servers, topic, [event("ann", NOON_MS)])
+
+    thread = Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("here_ms", "level", "said"),
+    [
+        (0, Level.PASS, "a record that came just now is "),
+        (-60_000, Level.WARN, "the brokers' clock is 60."),
+        (60_000, Level.WARN, "the brokers' clock is 59."),
+    ],
+)
+def test_a_clock_that_is_wrong_is_told(
+    broker: Kafka, make_topic: MakeTopic, tmp_path: Path, here_ms: int, level: Level, said: str
+) -> None:
+    settings = settings_of(broker, make_topic(message_timestamp_type="LogAppendTime"), tmp_path)
+    send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
+    with coming_in(broker, settings.kafka.topic):
+        (seen,) = asked(settings, lambda: wall_clock() + here_ms).clocks()
+    assert (seen.level, said in seen.said) == (level, True), seen
+
+
+def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
+    settings = settings_of(broker, topic, tmp_path)
+    group = settings.kafka.group_id
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": group})
+    consumer.subscribe([topic])
+    with closing(consumer):
+        wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), PATIENCE_S, "a member of the group")
+        (seen,) = asked(settings).group(settings.kafka)
+    assert (seen.level, "has 1 members" in seen.said) == (Level.WARN, True), seen
+
+
+def test_a_condition_that_spark_does_not_understand_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
+    clicks = {"clicks": {"keys": ("user_id",), "where": "event_typ = 'click'"}}
+    seen = worst(findings(settings_of(broker, topic, tmp_path, reports=clicks), wall_clock))["conditions"]
+    assert seen.level is Level.FAIL
+    assert "reports.clicks.where is no condition on an event" in seen.said
+
+
+@pytest.mark.parametrize("serves", [True, False])
+def test_a_port_that_is_taken_is_told_with_by_whom(*, serves: bool) -> None:
+    settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
+    with closing(serve(settings)) if serves else socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port
+        metrics = settings.metrics.model_copy(update={"port": port})
+        (seen,) = tried("metrics", lambda: machine.metrics(settings.model_copy(update={"metrics": metrics})))
+    expected = (Level.WARN, "a Tidemark service listens") if serves else (Level.FAIL, "cannot serve metrics on")
+    assert (seen.level, seen.said[: len(expected[1])]) == expected
+
+
+def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path / "jars"))
+    wanted = locked("spark")
+    lack = f"{len(wanted)} of {len(wanted)} are not in {tmp_path / 'jars'}"
+    with serving() as maven:
+        monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", maven.address)
+        (seen,) = machine.jars()
+        assert seen.level is Level.FAIL
+        assert seen.said.startswith(f"{lack}, and {maven.address} does not give them")
+        maven.files[wanted[0].url("")] = b"the first"
+        (seen,) = machine.jars()
+        assert seen == Finding(Level.WARN, "jars", f"{lack}: the first start fetches them from {maven.address}")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.commands.check.machine.version", lambda _: "3.5.0")
+    monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
+    monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
+    assert "but PySpark is 3.5.0: install tidemark again" in next(machine.jars()).said
+
+
+def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    (seen,) = tried("java", machine.java)
+    assert seen.level is Level.FAIL
+    assert seen.said.startswith("Tidemark needs Java 17 or 21: no Java was found")
+
+
+def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, level in ((50 << 20, Level.FAIL), (500 << 20, Level.WARN), (2 << 30, Level.PASS)):
+        monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        assert machine.room("space", tmp_path, "warehouse").level is level
+
+
+def test_a_master_that_does_not_listen_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        master = SparkSettings(master=f"spark://127.0.0.1:{server.getsockname()[1]}")
+        (seen,) = machine.master(Settings(spark=master))
+        assert seen.level is Level.PASS
+    (seen,) = machine.master(Settings(spark=master))
+    assert seen.level is Level.FAIL
+    assert "start it, or correct spark.master" in seen.said
