@@ -1,13 +1,14 @@
 """The command line of the benchmarks."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from benchmarks.contestants import TEXTBOOK_BATCHES, Job
-from producers.units import length_ms, typed, whole
+from producers.units import length_ms, whole
 
+_T = TypeVar("_T")
 PARTS: Final = ("drain", "freshness", "growth", "bad", "age", "day", "sessions")
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
@@ -23,6 +24,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         prog="python -m benchmarks",
         description="The same work done by peers, side by side. See benchmarks/README.md.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--only", type=typed(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
     parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
@@ -66,7 +68,11 @@ def _bad(parser: argparse.ArgumentParser) -> None:
 def _age(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("age").add_argument
     add(
-        "--ages", type=typed(_sizes), default=(3_000, 300_000, 2_600_000), metavar="N,...", help="batches in the ledger"
+        "--ages",
+        type=typed(_sizes),
+        default=(3_000, 300_000, 2_600_000),
+        metavar="N,...",
+        help="batches in the ledger",
     )
 
 
@@ -94,3 +100,15 @@ def _jobs(text: str) -> tuple[Job, ...]:
 
 def _sizes(text: str) -> tuple[int, ...]:
     return tuple(whole(size) for size in text.split(","))
+
+
+def typed(read: Callable[[str], _T]) -> Callable[[str], _T]:
+    """A reader as the type of an option: argparse drops the text of a ValueError and names the function instead."""
+
+    def read_option(text: str) -> _T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return read_option

@@ -1,151 +1,67 @@
-"""`tidemark`: one thin command per verb."""
+"""`tidemark`: the verbs, and how they end."""
 
-import argparse
 import sys
-from collections.abc import Callable, Sequence
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Final
 
-from pipeline.commands.options import add_warehouse
+import click
+
+from command_line.completion import completion_of
+from command_line.main import SET_UP, run
+from command_line.verbs import Verbs
 from pipeline.errors import SetUpError, TidemarkError
 
-_SET_UP: Final = 2
 _FAILED: Final = 1
+_VERBS: Final = {
+    "run": ("pipeline.commands.run.command:run", "Read the topic and keep the tables, until told to stop."),
+    "check": ("pipeline.commands.check.command:check", "Look whether a start would succeed. Changes nothing."),
+    "config": ("pipeline.commands.config:config", "Show the settings and where each comes from."),
+    "status": ("pipeline.commands.status.command:status", "Show what the tables say."),
+    "verify": ("pipeline.commands.verify.command:verify", "Hold a warehouse against its laws."),
+    "live": ("pipeline.commands.live.command:live", "Print the SQL of a view that has the open windows, too."),
+    "advise": ("pipeline.commands.advise.command:advise", "Tell what other bounds would have made of the events."),
+    "correct": ("pipeline.commands.correct.command:correct", "Add too-late events to closed windows."),
+    "reset-watermark": ("pipeline.commands.reset.command:reset_watermark", "Put back a watermark that ran ahead."),
+}
+
+
+class _InOrder(Verbs):
+    """Listed as a person comes to need them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is Click's
+        return list(self.commands)
+
+
+tidemark: Final = _InOrder(
+    "tidemark",
+    _VERBS,
+    help="Windowed user behaviour from Kafka to Delta Lake.\n\nExit codes: 0 done, 1 failed, 2 to be put right first.",
+)
+tidemark.add_command(completion_of("tidemark"))
+click.version_option(version("tidemark"), message="%(prog)s %(version)s")(tidemark)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a verb; returns the exit code: 0 done, 1 failed, 2 something must be put right first."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="tidemark", description="Windowed user behaviour from Kafka to Delta Lake.")
-    parser.add_argument("verb", choices=sorted(_VERBS), help="what to do; `tidemark VERB --help` tells more")
-    verb = parser.parse_args(arguments[:1]).verb
     try:
-        return _VERBS[verb](arguments[1:])
+        return run(tidemark, argv)
     except SetUpError as error:
-        return _say(error, _SET_UP)
+        return _say(error, SET_UP)
     except TidemarkError as error:
         return _say(error, _FAILED)
+    except Exception as error:
+        from pipeline.tables.faults import is_of_store, one_line
+
+        if not is_of_store(error):
+            raise
+        return _say(f"the store failed: {one_line(error)}", _FAILED)
 
 
-def _run(arguments: Sequence[str]) -> int:
-    parser = _run_parser()
-    own, settings = parser.parse_known_args(arguments)
-    if {"-h", "--help"} & {*settings}:
-        print(parser.format_help())  # and then, from where they are, the settings
-    from pipeline.commands.run.supervise import catch_up, supervise
-    from pipeline.settings.load import load_settings  # not at the top: `status` needs neither these nor Spark
-
-    loaded = load_settings(settings, own.config)
-    if own.until_caught_up:
-        catch_up(loaded)
-    else:
-        supervise(loaded, _duration("--give-up-after", own.give_up_after))
-    return 0
-
-
-def _run_parser() -> argparse.ArgumentParser:
-    """The options of `run` that are no settings; the rest of the command line is."""
-    parser = argparse.ArgumentParser(
-        prog="tidemark run", usage="%(prog)s [option ...] [setting ...]", add_help=False, allow_abbrev=False
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings as TOML (default: TIDEMARK_CONFIG)")
-    parser.add_argument(
-        "--until-caught-up", action="store_true", help="read to the end of the topic once, instead of on and on"
-    )
-    parser.add_argument(
-        "--give-up-after",
-        metavar="DURATION",
-        help="end with exit code 1 when attempts committed nothing for so long, such as 30m (default: try for ever)",
-    )
-    return parser
-
-
-def _duration(option: str, text: str | None) -> timedelta | None:
-    if text is None:
-        return None
-    from pydantic import TypeAdapter, ValidationError
-
-    from pipeline.settings.durations import PositiveDuration
-
-    try:
-        return TypeAdapter(PositiveDuration).validate_python(text)
-    except ValidationError as error:
-        raise SetUpError(f"{option}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from error
-
-
-def _status(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tidemark status", description="A warehouse at rest, without Spark.")
-    add_warehouse(parser)
-    parser.add_argument("--report", help="whose latest windows to show (default: page_views, or the first)")
-    own = parser.parse_args(arguments)
-    from pipeline.commands.status.status import print_status
-
-    print_status(own.warehouse, own.report)
-    return 0
-
-
-def _correct(arguments: Sequence[str]) -> int:
-    from pipeline.commands.correct.correct import correct
-
-    return correct(arguments)
-
-
-def _live(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="tidemark live",
-        description="SQL of a view that adds a report's open windows so far to the published ones, with their state.",
-    )
-    add_warehouse(parser)
-    parser.add_argument("--report", default="page_views")
-    parser.add_argument("--engine", choices=["spark", "duckdb", "delta-rs"], default="spark")
-    own = parser.parse_args(arguments)
-    from pipeline.commands.live import print_view
-
-    print_view(own.warehouse, own.report, own.engine)
-    return 0
-
-
-def _advise(arguments: Sequence[str]) -> int:
-    from pipeline.commands.advise.advise import advise
-
-    return advise(arguments)
-
-
-def _reset_watermark(arguments: Sequence[str]) -> int:
-    from pipeline.commands.reset import reset_watermark
-
-    return reset_watermark(arguments)
-
-
-def _verify(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="tidemark verify", description="Holds a warehouse against its laws, at rest or in use. Needs no Spark."
-    )
-    add_warehouse(parser)
-    own = parser.parse_args(arguments)
-    from pipeline.commands.verify.laws import verify
-    from pipeline.commands.verify.render import show
-
-    verification = verify(own.warehouse)
-    show(verification)
-    return 0 if verification.is_sound else _FAILED
-
-
-def _say(error: Exception, code: int) -> int:
-    print(f"tidemark: {error}", file=sys.stderr)
+def _say(what: object, code: int) -> int:
+    click.echo(f"tidemark: {what}", err=True)
     return code
 
-
-_VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
-    "advise": _advise,
-    "correct": _correct,
-    "live": _live,
-    "reset-watermark": _reset_watermark,
-    "run": _run,
-    "status": _status,
-    "verify": _verify,
-}
 
 if __name__ == "__main__":
     sys.exit(main())

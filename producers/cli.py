@@ -1,22 +1,52 @@
 """The `producers` command: parse, call, print. Exit 0 done, 1 not delivered, 2 set up wrongly."""
 
-import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any, Final
 
+import click
+
+from command_line.completion import completion_of
+from command_line.main import run
+from command_line.verbs import Verb
 from producers import command_simulate
 from producers.errors import ProducerError
-from producers.options import parse
-
-_COMMANDS: dict[str, Callable[[Namespace], str]] = {"simulate": command_simulate.execute}
+from producers.options import simulate_options
 
 
-def main(argv: list[str] | None = None) -> int:
+def _simulate(**options: Any) -> int:
+    click.echo(command_simulate.execute(Namespace(**options)))
+    return 0
+
+
+producers: Final = click.Group(
+    "producers",
+    help="Send user events to Kafka.\n\nExit codes: 0 done, 1 not all was delivered, 2 to be put right first.",
+)
+producers.add_command(
+    Verb(
+        "simulate",
+        callback=_simulate,
+        params=simulate_options(),
+        short_help="Be a seeded, disorderly site.",
+        help="Simulates a site's users and sends what they do, with known disorder, until the end or Ctrl-C.",
+        context_settings={"show_default": True},
+        examples=[
+            "producers simulate --bootstrap-servers kafka:9092 --topic events --rate 2000 --late-share 0.01",
+            "producers simulate --topic events --rate 0 --events 1_000_000 --event-rate 500 --truth truth.json",
+            "producers simulate --rate 0 --event-rate 500 --start-time 2024-05-01T00:00:00Z --name backfill",
+        ],
+    )
+)
+producers.add_command(completion_of("producers"))
+click.version_option(version("tidemark"), message="%(prog)s %(version)s")(producers)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code, having said in one sentence why it is not 0."""
     try:
-        options = parse(argv)
-        sys.stdout.write(f"{_COMMANDS[options.command](options)}\n")
+        return run(producers, argv)
     except ProducerError as error:
-        sys.stderr.write(f"producers: {error}\n")
+        click.echo(f"producers: {error}", err=True)
         return error.exit_code
-    return 0

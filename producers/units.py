@@ -1,28 +1,12 @@
 """Durations, instants and numbers as people type them; times in integer milliseconds."""
 
-import argparse
 import math
 import re
-from collections.abc import Callable
 from datetime import datetime
-from typing import TypeVar
 
-T = TypeVar("T")
 _MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _INSTANTS = "write epoch milliseconds or ISO 8601 like 2024-05-01T00:00:00Z"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-
-
-def typed(read: Callable[[str], T]) -> Callable[[str], T]:
-    """A reader as the type of an option: argparse drops the text of a ValueError and names the function instead."""
-
-    def read_option(text: str) -> T:
-        try:
-            return read(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return read_option
 
 
 def duration_ms(text: str) -> int:

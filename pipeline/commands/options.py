@@ -1,10 +1,151 @@
-"""What commands that read a warehouse have in common."""
+"""What verbs have in common: the settings as options, the warehouse, and how times are written."""
 
-import argparse
-import os
+import functools
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+from pydantic import TypeAdapter, ValidationError
+
+from command_line.types import Read
+from command_line.verbs import SectionOption
+from pipeline.errors import SetUpError
+from pipeline.settings.catalogue import Setting, catalogue
+from pipeline.settings.durations import PositiveDuration, parse_duration
+from pipeline.settings.load import CONFIG, Flags, read_file, read_sources
+from pipeline.settings.start_position import iso_milliseconds
+
+_SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
+_FLAGS: Final = "tidemark.flags"
+"""Where a context keeps what was said of settings."""
+Run = Callable[..., int]
 
 
-def add_warehouse(parser: argparse.ArgumentParser) -> None:
-    """The option `--warehouse`, which must be given here or as TIDEMARK_WAREHOUSE."""
-    told = os.environ.get("TIDEMARK_WAREHOUSE")
-    parser.add_argument("--warehouse", default=told, required=not told, help="the folder or URI of the Delta tables")
+def _positive(text: str) -> timedelta:
+    try:
+        return TypeAdapter(PositiveDuration).validate_python(text)
+    except ValidationError as error:
+        raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+
+
+def _durations(text: str) -> list[timedelta]:
+    return [parse_duration(one) for one in text.split(",") if one]
+
+
+POSITIVE_DURATION: Final = Read("DURATION", _positive)
+DURATIONS: Final = Read("DURATION,...", _durations)
+TIME: Final = Read("TIME", iso_milliseconds)
+"""An ISO time, as milliseconds since the epoch."""
+_FILE: Final = click.Path(path_type=Path)
+_FOLDER: Final = click.Path()
+
+_config = click.option(
+    "--config",
+    type=_FILE,
+    envvar=CONFIG,
+    show_envvar=True,
+    metavar="FILE",
+    help="Settings in TOML. A flag wins over the environment, and that over the file.",
+)
+
+
+def settings_options(run: Run) -> Run:
+    """Gives a verb every setting as an option, and where they were told, strongest first, as its argument `sources`."""
+
+    @functools.wraps(run)
+    def told(*arguments: Any, config: Path | None, **own: Any) -> int:
+        return run(*arguments, sources=read_sources(flags_of(click.get_current_context()), config), **own)
+
+    decorated: Run = told
+    for setting in reversed(catalogue()):
+        decorated = _option(setting)(decorated)
+    return _config(decorated)
+
+
+def flags_of(context: click.Context) -> Flags:
+    """What was said of settings, where a verb has them as options."""
+    said: Flags = context.meta.get(_FLAGS, {})
+    return said
+
+
+def warehouse_option(run: Run) -> Run:
+    """Gives a verb its argument `warehouse`, from where settings come from."""
+    named = click.option(
+        "--warehouse",
+        type=_FOLDER,
+        envvar="TIDEMARK_WAREHOUSE",
+        show_envvar=True,
+        required=True,
+        metavar="FOLDER",
+        help=_setting("warehouse").meaning,
+    )
+
+    @functools.wraps(run)
+    def told(*arguments: Any, config: Path | None, **own: Any) -> int:  # noqa: ARG001 - `_from_file` has read it
+        return run(*arguments, **own)
+
+    # Eager: it gives `--warehouse` what it is by default.
+    in_file = click.option(
+        "--config",
+        type=_FILE,
+        envvar=CONFIG,
+        show_envvar=True,
+        is_eager=True,
+        callback=_from_file,
+        metavar="FILE",
+        help="Settings in TOML, of which the warehouse is read.",
+    )
+    return named(in_file(told))
+
+
+def _from_file(context: click.Context, _: click.Parameter, config: Path | None) -> Path | None:
+    found = {} if context.resilient_parsing else read_file(config)
+    context.default_map = {name: found[name] for name in ("warehouse",) if name in found}
+    return config
+
+
+def _setting(name: str) -> Setting:
+    return next(setting for setting in catalogue() if setting.name == name)
+
+
+def _option(setting: Setting) -> Callable[[Run], Run]:
+    """The flag of a setting. What it means, and whether it is right, is the business of the tree.
+
+    That of a secret is there to be refused: other users of a machine see the arguments of a process.
+    """
+    default = "" if setting.default is None or setting.is_map else f"  [default: {setting.default}]"
+    return click.option(
+        *([_SHORT[setting.name]] if setting.name in _SHORT else []),
+        setting.flag,
+        "__".join(setting.path),
+        cls=SectionOption,
+        section=setting.section,
+        type=_FOLDER if setting.form == "FOLDER" else str,
+        multiple=setting.is_map,
+        metavar=setting.form,
+        help=setting.meaning + default,
+        expose_value=False,
+        hidden=setting.is_secret,
+        callback=functools.partial(_keep, setting),
+        shell_complete=functools.partial(_complete, setting),
+    )
+
+
+def _keep(setting: Setting, context: click.Context, _: click.Parameter, value: Any) -> None:
+    if value in (None, ()):
+        return
+    if setting.is_secret:
+        raise SetUpError(
+            f"{setting.name} is a secret, and other users of this machine see the arguments of a process: "
+            f"set {setting.variable}, or write it in the settings file"
+        )
+    context.meta.setdefault(_FLAGS, {})[setting.name] = value
+
+
+def _complete(setting: Setting, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    if setting.form == "FOLDER" or setting.name == "warehouse":
+        return [CompletionItem(incomplete, type="dir")]
+    return [CompletionItem(choice) for choice in setting.choices if choice.startswith(incomplete)]

@@ -4,7 +4,9 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer
+
+from pipeline.settings.written import Written
 
 _UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -36,6 +38,18 @@ def milliseconds(value: timedelta) -> int:
     return value // timedelta(milliseconds=1)
 
 
+def write_duration(value: timedelta) -> str:
+    """A duration as `parse_duration` reads it, in the largest unit of which it is a whole number."""
+    return write_milliseconds(milliseconds(value))
+
+
+def write_milliseconds(left: int) -> str:
+    """Milliseconds as a duration is written."""
+    sizes = {unit: milliseconds(timedelta(**{name: 1})) for unit, name in _UNITS.items()}
+    largest = max((unit for unit in sizes if left % sizes[unit] == 0), key=sizes.__getitem__) if left else "s"
+    return f"{left // sizes[largest]}{largest}"
+
+
 def _or_off(value: Any) -> Any:
     if value == "off":
         return None
@@ -43,7 +57,19 @@ def _or_off(value: Any) -> Any:
     return _not_negative(parsed) if isinstance(parsed, timedelta) else parsed
 
 
-Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative)]
-DurationOrOff = Annotated[timedelta | None, BeforeValidator(_or_off)]
+def _written_or_off(value: timedelta | None) -> str:
+    return "off" if value is None else write_duration(value)
+
+
+_AS_TEXT: Final = PlainSerializer(write_duration, when_used="json")
+_FORM: Final = Written("DURATION")
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative), _AS_TEXT, _FORM]
+DurationOrOff = Annotated[
+    timedelta | None,
+    BeforeValidator(_or_off),
+    PlainSerializer(_written_or_off, when_used="json"),
+    Written("DURATION|off"),
+]
 """None where it says `off`."""
-PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive)]
+PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive), _AS_TEXT, _FORM]

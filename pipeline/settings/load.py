@@ -3,70 +3,60 @@
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
-from pydantic_settings import BaseSettings, CliSettingsSource, PydanticBaseSettingsSource, SettingsError
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsError
 
 from pipeline.errors import SetUpError
+from pipeline.settings.catalogue import PREFIX, catalogue
+from pipeline.settings.flags import values_of_flags
+from pipeline.settings.misspelt import check_variables, sentence
 from pipeline.settings.model import Settings
+from pipeline.settings.sources import Source, merged
 
-_PREFIX: Final = "TIDEMARK_"
-_OTHER_VARIABLES: Final = {"TIDEMARK_CONFIG", "TIDEMARK_MAVEN_MIRROR", "TIDEMARK_JARS_CACHE"}
-_SHORT_FLAGS: Final = {
-    "kafka.bootstrap-servers": "bootstrap-servers",
-    "kafka.topic": "topic",
-    "kafka.start": "start",
-}
+Flags = Mapping[str, str | Sequence[str]]
+"""What was said on the command line, by the names of settings; of a setting with many entries all that was said."""
+CONFIG = "TIDEMARK_CONFIG"
+"""The variable that names the file."""
 
 
-def load_settings(argv: Sequence[str], config: Path | None = None) -> Settings:
-    """The settings tree from flags, environment and a TOML file (`config`, else TIDEMARK_CONFIG).
+def load_settings(flags: Flags, config: Path | None = None) -> Settings:
+    """The settings tree. Raises SetUpError for anything misspelt or invalid in any source."""
+    return settings_of(read_sources(flags, config))
 
-    Raises SetUpError for anything misspelt or invalid in any of them.
+
+def read_sources(flags: Flags, config: Path | None = None) -> list[Source]:
+    """Flags, environment and the TOML file `config` (else the one that TIDEMARK_CONFIG names), strongest first.
+
+    Raises SetUpError for what cannot be read.
     """
-    _check_names(os.environ)
-    named = os.environ.get("TIDEMARK_CONFIG")
-    file = config or (Path(named) if named else None)
-    values = _read(file) if file else {}
+    check_variables(os.environ)
+    return [_from_flags(flags), _from_environment(), _from_file(config)]
+
+
+def settings_of(sources: Sequence[Source]) -> Settings:
+    """What the sources come to. Raises SetUpError for anything misspelt or invalid."""
     try:
-        return _from_sources(argv)(**values)
-    except (ValidationError, SettingsError) as error:
-        raise SetUpError(_one_sentence(error)) from error
+        return _Told(**merged(sources))
+    except ValidationError as error:
+        raise SetUpError(sentence(error, sources)) from error
 
 
-def _from_sources(argv: Sequence[str]) -> type[Settings]:
-    """Settings whose arguments are the file's values, the weakest source."""
-
-    class Loaded(Settings):
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
-            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return _flags(settings_cls, argv), env_settings, init_settings
-
-    return Loaded
+def require(settings: Settings, *names: str) -> None:
+    """Raises SetUpError where some of the settings with these names are not set."""
+    missing = [name for name in names if not attrgetter(name)(settings)]
+    if missing:
+        raise SetUpError(f"{', '.join(missing)} must be set: by flag, TIDEMARK_ environment variable or --config file")
 
 
-def _flags(settings_cls: type[BaseSettings], argv: Sequence[str]) -> CliSettingsSource[Any]:
-    return CliSettingsSource(
-        settings_cls,
-        cli_prog_name="tidemark run",
-        cli_parse_args=list(argv),
-        cli_shortcuts=_SHORT_FLAGS,
-        cli_kebab_case=True,
-        cli_exit_on_error=False,
-        cli_hide_none_type=True,
-    )
-
-
-def _read(file: Path) -> dict[str, Any]:
+def read_file(config: Path | None) -> dict[str, Any]:
+    """What a settings file says, nothing where there is none. Raises SetUpError if it cannot be read."""
+    file = config or (Path(os.environ[CONFIG]) if os.environ.get(CONFIG) else None)
+    if file is None:
+        return {}
     try:
         return tomllib.loads(file.read_text())
     except OSError as error:
@@ -75,25 +65,37 @@ def _read(file: Path) -> dict[str, Any]:
         raise SetUpError(f"the settings file {file} is not TOML: {error}") from error
 
 
-def _check_names(environment: Mapping[str, str]) -> None:
-    """A variable that names no section or setting at the top of the tree would be passed over in silence."""
-    sections = {name.upper() for name in Settings.model_fields}
-    for variable in environment:
-        name = variable.upper()  # pydantic does not tell upper from lower case either
-        top = name.removeprefix(_PREFIX).split("__")[0]
-        if name.startswith(_PREFIX) and name not in _OTHER_VARIABLES and top not in sections:
-            raise SetUpError(f"{variable} names no setting: after {_PREFIX} comes one of {', '.join(sorted(sections))}")
+class _Told(Settings):
+    """Settings from what was read, and from nothing else."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - it has been read
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - there is none
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - there is none
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
 
 
-def _one_sentence(error: ValidationError | SettingsError) -> str:
-    if isinstance(error, SettingsError):
-        said = str(error).removeprefix("error parsing CLI: ")
-        return f"the settings are not right: {said}. `tidemark run --help` lists them all"
-    found = [f"{'.'.join(map(str, problem['loc']))}: {_reason(problem)}" for problem in error.errors()]
-    return f"the settings are not right: {'; '.join(found)}"
+def _from_flags(flags: Flags) -> Source:
+    spelt = {setting.path: setting.flag for setting in catalogue() if setting.name in flags}
+    return Source("flag", values_of_flags(flags), spelt)
 
 
-def _reason(problem: Mapping[str, Any]) -> str:
-    if problem["type"] == "extra_forbidden":
-        return "there is no such setting"
-    return f"{problem['msg'].removeprefix('Value error, ')} (found {problem['input']!r})"
+def _from_environment() -> Source:
+    spelt = {
+        tuple(name.lower().removeprefix(PREFIX.lower()).split("__")): name
+        for name in os.environ
+        if name.upper().startswith(PREFIX)
+    }
+    try:
+        return Source("environment", EnvSettingsSource(Settings)(), spelt)
+    except SettingsError as error:
+        raise SetUpError(f"the environment is not right: {error}: it must be JSON") from error
+
+
+def _from_file(config: Path | None) -> Source:
+    return Source("file", read_file(config), {(): str(config or os.environ.get(CONFIG, ""))})

@@ -26,6 +26,7 @@ from pipeline.settings.reports import (
     report_names,
 )
 from pipeline.settings.start_position import parse_start_position
+from pipeline.settings.written import Written
 
 
 def _start(value: str) -> str:
@@ -36,11 +37,11 @@ def _start(value: str) -> str:
 class KafkaSettings(Section):
     """Where the events come from."""
 
-    bootstrap_servers: str = ""
+    bootstrap_servers: Annotated[str, Written("HOST:PORT,...")] = ""
     """Brokers to ask first, `host:port,host:port`."""
     topic: str = ""
     """The topic of click and visit events."""
-    start: Annotated[str, AfterValidator(_start)] = "earliest"
+    start: Annotated[str, AfterValidator(_start), Written("POSITION")] = "earliest"
     """Where a new warehouse begins: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (a consumer group's
     offsets) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
     group_id: str = "tidemark"
@@ -156,7 +157,7 @@ class Settings(BaseSettings):
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()
     """The windows of every report that does not name its own."""
-    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names)] = OUT_OF_THE_BOX
+    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), Written("NAME=JSON")] = OUT_OF_THE_BOX
     """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
     totals: TotalsSettings | None = None
     """With it `user_totals` is kept, for all time."""

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.app import open_service
 from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.commands.live import live_view
+from pipeline.commands.live.view import live_view
 from pipeline.errors import SetUpError
 from pipeline.settings.model import Settings
 from pipeline.tables.engines import Engine

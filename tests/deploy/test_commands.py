@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import _run_parser
-from pipeline.settings.load import load_settings
-from producers.options import parse
+from producers.cli import producers
 from tests.deploy.files import ROOT, SERVICE, SUBMIT, instructions, services, shell_commands
 from tests.support.against_truth import ledger_version
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.told import settings_told
 from tests.support.waiting import wait_for
 
 PATIENCE_S = 180
@@ -47,16 +46,17 @@ def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.
     for name, value in variables("tidemark").items():
         monkeypatch.setenv(name, value)
     verb, *arguments = words_of("tidemark")
-    own, rest = _run_parser().parse_known_args(arguments)
-    settings = load_settings(rest)
-    assert (verb, own.until_caught_up) == ("run", False)
+    settings = settings_told(*arguments)
+    assert verb == "run"
+    assert "--until-caught-up" not in arguments
     assert (settings.kafka.bootstrap_servers, settings.kafka.topic) == (INSIDE, TOPIC)
     assert settings.warehouse.startswith("/var/lib/tidemark/")
 
 
 def test_the_producer_of_compose_is_told_options_that_exist() -> None:
-    options = parse(words_of("producer"))
-    assert (options.bootstrap_servers, options.topic) == (INSIDE, TOPIC)
+    verb, *arguments = words_of("producer")
+    options = producers.commands[verb].make_context(verb, arguments).params
+    assert (options["bootstrap_servers"], options["topic"]) == (INSIDE, TOPIC)
 
 
 def test_topic_and_brokers_are_the_same_for_all() -> None:
@@ -71,7 +71,7 @@ def test_the_image_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) 
     for name, value in told.items():
         if name.startswith("TIDEMARK_"):
             monkeypatch.setenv(name, value)
-    settings = load_settings(["--bootstrap-servers", "b:9092", "--topic", "t"])
+    settings = settings_told("--bootstrap-servers", "b:9092", "--topic", "t")
     assert settings.warehouse == told["TIDEMARK_WAREHOUSE"]
     assert settings.metrics.host == told["TIDEMARK_METRICS__HOST"]
 
@@ -89,8 +89,7 @@ def test_options_on_the_spark_submit_page_exist() -> None:
     runs = list(documented_runs())
     assert len(runs) >= 3
     for arguments in runs:
-        _, rest = _run_parser().parse_known_args(arguments)
-        load_settings(rest)
+        settings_told(*arguments)
 
 
 def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:

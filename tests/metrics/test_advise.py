@@ -12,8 +12,8 @@ from deltalake import write_deltalake
 from rich.console import Console
 
 from pipeline.cli import main
-from pipeline.commands.advise.advise import advise, outcomes_of
-from pipeline.commands.advise.table import duration
+from pipeline.commands.advise.advise import outcomes_of
+from pipeline.commands.advise.table import duration, render
 from pipeline.event_time.batch import EPOCH
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
@@ -114,7 +114,7 @@ def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
 
 def test_the_table_marks_the_bound_of_now(warehouse: Path) -> None:
     console = Console(file=StringIO(), width=140)
-    assert advise([f"--warehouse={warehouse}", "--bounds=0s,1m"], console) == 0
+    console.print(render(*outcomes_of(str(warehouse), [0, 60_000])))
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
     for line in (

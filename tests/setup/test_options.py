@@ -1,16 +1,61 @@
-"""What a command line must have."""
+"""What the options of the verbs have in common."""
+
+from pathlib import Path
 
 import pytest
 
 from pipeline.cli import main
 
+WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "status", "verify"]
 
-@pytest.mark.parametrize("verb", ["advise", "live", "status", "verify"])
-def test_a_command_without_a_warehouse_says_that_it_needs_one(
-    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+@pytest.fixture(autouse=True)
+def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TIDEMARK_WAREHOUSE", raising=False)
-    with pytest.raises(SystemExit) as ended:
-        main([verb])
-    assert ended.value.code == 2
-    assert "required: --warehouse" in capsys.readouterr().err
+    monkeypatch.delenv("TIDEMARK_CONFIG", raising=False)
+
+
+@pytest.mark.parametrize("verb", WITH_A_WAREHOUSE)
+def test_a_command_without_a_warehouse_says_that_it_needs_one(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb]) == 2
+    assert "Missing option '--warehouse' (env var: 'TIDEMARK_WAREHOUSE')" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", WITH_A_WAREHOUSE)
+@pytest.mark.parametrize("way", ["flag", "environment", "file", "file by the environment"])
+def test_the_warehouse_comes_from_where_settings_come_from(
+    verb: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere, config = str(tmp_path / "nowhere"), tmp_path / "tidemark.toml"
+    config.write_text(f'warehouse = "{nowhere}"')
+    told = {"flag": ["--warehouse", nowhere], "file": ["--config", str(config)]}.get(way, [])
+    if way == "environment":
+        monkeypatch.setenv("TIDEMARK_WAREHOUSE", nowhere)
+    if way == "file by the environment":
+        monkeypatch.setenv("TIDEMARK_CONFIG", str(config))
+    assert main([verb, *told]) == 2
+    assert f"there is no Tidemark warehouse at {nowhere!r}" in capsys.readouterr().err
+    assert not Path(nowhere).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["reset-watermark", "--to", "noon"], "--to: 'noon' is not an ISO time: write it as 2024-05-01T12:00:00Z"),
+        (["advise", "--bounds", "0s,5"], "--bounds: '5' is not a duration: write a whole number and ms, s, m, h or d"),
+        (["correct", "--from", "noon"], "--from: 'noon' is not an ISO time"),
+        (["correct", "--reason", "late"], "--reason: 'late' is not one of"),
+        (["live", "--engine", "flink"], "--engine: 'flink' is not one of 'spark', 'duckdb', 'delta-rs'"),
+        (["verify", "--warehose", "x"], "No such option '--warehose'. Did you mean '--warehouse'?"),
+        (["verfy"], "No such command 'verfy'. Did you mean 'verify'?"),
+        (["config", "shwo"], "No such command 'shwo'. Did you mean 'show'?"),
+    ],
+)
+def test_what_is_typed_wrongly_is_told_in_one_sentence(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"tidemark: {told}")
+    assert said.err.count("\n") == 1
+    assert said.out == ""

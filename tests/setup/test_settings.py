@@ -10,13 +10,14 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.app import open_service
+from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid
-from pipeline.settings.load import load_settings
 from pipeline.settings.model import Settings
+from tests.support.told import settings_told
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +54,13 @@ def test_anything_else_is_no_duration_and_the_message_says_how_to_write_one(writ
     with pytest.raises(
         SetUpError, match=r"time\.bound: .*is not a duration: write a whole number and ms, s, m, h or d"
     ):
-        load_settings([f"--time.bound={written}"])
+        settings_told(f"--time.bound={written}")
 
 
 @pytest.mark.parametrize("name", ["--window.size", "--time.idle-timeout", "--kafka.connect-timeout"])
 def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
     with pytest.raises(SetUpError, match="must be at least 1ms"):
-        load_settings([name, "0s"])
+        settings_told(name, "0s")
 
 
 def test_the_policy_is_in_milliseconds() -> None:
@@ -80,70 +81,113 @@ def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path, monkeyp
     config = file(tmp_path, '[kafka]\ntopic = "file"\nbootstrap_servers = "file"\ngroup_id = "file"')
     monkeypatch.setenv("TIDEMARK_KAFKA__TOPIC", "environment")
     monkeypatch.setenv("TIDEMARK_KAFKA__BOOTSTRAP_SERVERS", "environment")
-    kafka = load_settings(["--kafka.topic", "flag"], config).kafka
+    kafka = settings_told("--kafka.topic", "flag", "--config", str(config)).kafka
     assert (kafka.topic, kafka.bootstrap_servers, kafka.group_id) == ("flag", "environment", "file")
     assert kafka.start == "earliest"
 
 
 def test_the_file_may_be_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_CONFIG", str(file(tmp_path, '[window]\nsize = "5m"')))
-    assert load_settings([]).window.size == timedelta(minutes=5)
+    assert settings_told().window.size == timedelta(minutes=5)
 
 
 @pytest.mark.parametrize("flags", [["--topic", "t"], ["--kafka.topic", "t"], ["--kafka.topic=t"]])
 def test_what_is_needed_every_time_has_a_short_flag_too(flags: list[str]) -> None:
-    assert load_settings(flags).kafka.topic == "t"
+    assert settings_told(*flags).kafka.topic == "t"
 
 
-@pytest.mark.parametrize("flag", ["--topick", "--kafka.topik", "--time.bond"])
-def test_a_misspelt_flag_is_named_in_one_sentence(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SetUpError, match=flag) as caught:
-        load_settings([flag, "x"])
-    assert "\n" not in str(caught.value)
-    assert capsys.readouterr().err == ""
+@pytest.mark.parametrize(
+    ("flag", "meant"),
+    [("--topick", "--topic"), ("--kafka.topik", "--kafka.topic"), ("--time.bond", "--time.bound")],
+)
+def test_a_misspelt_flag_is_told_with_what_was_meant(flag: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", flag, "x"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"tidemark: No such option '{flag}'.")
+    assert f"'{meant}'" in said
+    assert said.endswith("see `tidemark run --help`\n")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("flag", ["--kafka.topi", "--time.allowed", "--until"])
+def test_no_flag_is_taken_for_what_it_begins_like(flag: str) -> None:
+    assert main(["run", flag, "x"]) == 2
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("TIDEMARK_KAFKA__TOPIK", "kafka.topik: there is no such setting"),
-        ("TIDEMARK_KAFAK__TOPIC", "TIDEMARK_KAFAK__TOPIC names no setting"),
-        ("tidemark_kafak__topic", "tidemark_kafak__topic names no setting"),
+        ("TIDEMARK_KAFKA__TOPIK", "kafka.topik: there is no such setting (in TIDEMARK_KAFKA__TOPIK); "),
+        ("TIDEMARK_KAFAK__TOPIC", "TIDEMARK_KAFAK__TOPIC names no setting; "),
+        ("tidemark_kafak__topic", "tidemark_kafak__topic names no setting; "),
+        ("TIDEMARK_TOPIC", "TIDEMARK_TOPIC names no setting; "),
     ],
 )
-def test_a_misspelt_variable_is_named(name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_variable_is_told_with_what_was_meant(name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "x")
-    with pytest.raises(SetUpError, match=re.escape(told)):
-        load_settings([])
+    with pytest.raises(SetUpError, match=re.escape(f"{told}did you mean TIDEMARK_KAFKA__TOPIC?")):
+        settings_told()
 
 
-@pytest.mark.parametrize(("text", "named"), [('[kafka]\ntopik = "x"', "kafka.topik"), ("[kafak]", "kafak")])
-def test_a_misspelt_setting_in_the_file_is_named(tmp_path: Path, text: str, named: str) -> None:
-    with pytest.raises(SetUpError, match=f"{named}: there is no such setting"):
-        load_settings([], file(tmp_path, text))
+def test_a_variable_like_no_setting_is_told_with_the_names_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_QQQ", "x")
+    with pytest.raises(SetUpError, match=r"TIDEMARK_QQQ names no setting: after TIDEMARK_ comes one of BATCH, "):
+        settings_told()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('[kafka]\ntopik = "x"', "kafka.topik: there is no such setting (in {file}); did you mean kafka.topic?"),
+        ('topic = "x"', "topic: there is no such setting (in {file}); did you mean kafka.topic?"),
+        ("[kafak]", "kafak: there is no such setting (in {file}); did you mean kafka?"),
+        (
+            "[reports.users]\nkey = []",
+            "reports.users.key: there is no such setting (in {file}); did you mean reports.users.keys?",
+        ),
+        ("qqq = 1", "qqq: there is no such setting (in {file})"),
+    ],
+)
+def test_a_misspelt_setting_in_the_file_is_told_with_what_was_meant(tmp_path: Path, text: str, told: str) -> None:
+    config = file(tmp_path, text)
+    with pytest.raises(SetUpError, match=re.escape(told.format(file=config)) + "$"):
+        settings_told("--config", str(config))
+
+
+def test_a_wrong_value_is_told_with_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_METRICS__PORT", "many")
+    config = file(tmp_path, '[window]\nsize = "long"')
+    with pytest.raises(SetUpError) as caught:
+        settings_told("--time.bound", "soon", "--config", str(config))
+    for found in (
+        "(found 'soon' in --time.bound)",
+        "(found 'many' in TIDEMARK_METRICS__PORT)",
+        f"(found 'long' in {config})",
+    ):
+        assert found in str(caught.value)
 
 
 def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"kafka\.topik: .*; time\.bound: ") as caught:
-        load_settings(["--time.bound", "soon"], file(tmp_path, '[kafka]\ntopik = "x"'))
+        settings_told("--time.bound", "soon", "--config", str(file(tmp_path, '[kafka]\ntopik = "x"')))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["[kafka\n", "= 1"])
 def test_a_file_that_is_not_toml_is_told_with_its_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(SetUpError, match=r"is not TOML: .*line 1"):
-        load_settings([], file(tmp_path, text))
+        settings_told("--config", str(file(tmp_path, text)))
 
 
 def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "tidemark.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SetUpError, match="is not TOML"):
-        load_settings([], tmp_path / "tidemark.toml")
+        settings_told("--config", str(tmp_path / "tidemark.toml"))
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"nowhere\.toml cannot be read: No such file"):
-        load_settings([], tmp_path / "nowhere.toml")
+        settings_told("--config", str(tmp_path / "nowhere.toml"))
 
 
 @pytest.mark.parametrize(

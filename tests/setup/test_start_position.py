@@ -3,7 +3,6 @@
 import pytest
 
 from pipeline.errors import SetUpError
-from pipeline.settings.load import load_settings
 from pipeline.settings.start_position import (
     At,
     Committed,
@@ -13,6 +12,7 @@ from pipeline.settings.start_position import (
     StartPosition,
     parse_start_position,
 )
+from tests.support.told import settings_told
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_it_is_read_as_meant(text: str, meant: StartPosition) -> None:
 )
 def test_anything_else_is_told_in_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(SetUpError, match=f"kafka.start: .*{sentence}"):
-        load_settings(["--kafka.start", text])
+        settings_told("--kafka.start", text)

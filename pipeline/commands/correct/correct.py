@@ -3,29 +3,23 @@
 It may run while the service goes on: it touches closed windows only, of which the service has published the end.
 """
 
-import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from pipeline import columns as c
-from pipeline.commands.correct.late import REASONS, Chosen, apply_corrections
-from pipeline.settings.load import load_settings
-from pipeline.settings.start_position import iso_milliseconds
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.settings.model import Settings
 from pipeline.tables.query import Row
 
 
-def correct(arguments: Sequence[str]) -> int:
-    """Runs the command; what is no option of its own is a setting, as for `run`."""
-    own, settings = _parser().parse_known_args(arguments)
-    chosen = Chosen(own.since, own.until, tuple(own.user), tuple(own.page), tuple(own.reason or REASONS))
-    rows = apply_corrections(load_settings(settings, own.config), chosen, dry_run=own.dry_run)
-    Console().print(_as_table(rows, dry_run=own.dry_run))
-    return 0
+def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
+    """Runs the command and prints what it did, or would do."""
+    rows = apply_corrections(settings, chosen, dry_run=dry_run)
+    Console().print(_as_table(rows, dry_run=dry_run))
 
 
 def _as_table(rows: Iterable[Row], *, dry_run: bool) -> Table:
@@ -46,20 +40,3 @@ def _as_table(rows: Iterable[Row], *, dry_run: bool) -> Table:
 
 def _shown(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tidemark correct",
-        description="Adds too-late events to the closed windows they belong to, each once. Settings as for `run`.",
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("--config", type=Path)
-    add("--from", dest="since", type=iso_milliseconds, metavar="ISO TIME", help="events from this time on")
-    add("--to", dest="until", type=iso_milliseconds, metavar="ISO TIME", help="events before this time")
-    add("--user", action="append", default=[], help="of this user; may be given again")
-    add("--page", action="append", default=[], help="of this page; may be given again")
-    add("--reason", action="append", choices=[*REASONS, "future"], help="by default too_late and partly_late")
-    add("--dry-run", action="store_true", help="show what would change, and change nothing")
-    return parser

@@ -13,6 +13,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.fold.late import BELONGS, late_events
 from pipeline.runtime.session import spark_session
+from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
 from pipeline.tables.layout import check_stored_report
@@ -45,6 +46,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     nothing; a run that was killed is finished by the next. Raises SetUpError where the warehouse is not what the
     settings say.
     """
+    require(settings, "warehouse")
     policy = settings.policy()
     require_warehouse(settings.warehouse)
     for consumer in policy.consumers:

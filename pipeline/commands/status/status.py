@@ -16,7 +16,7 @@ from pipeline.tables.latest import latest_windows
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER
+from pipeline.tables.schemas import LEDGER, is_table
 
 _BATCHES_IN_RATE: Final = 10
 _USUAL: Final = "page_views"
@@ -33,7 +33,7 @@ def read_status(warehouse: str, report: str | None = None) -> Status:
 
     Raises SetUpError where the newest epoch has no such report.
     """
-    if not DeltaTable.is_deltatable(LEDGER.uri(warehouse)):
+    if not is_table(LEDGER.uri(warehouse)):
         return Status(warehouse)
     ledger = DeltaTable(LEDGER.uri(warehouse))
     totals = _totals(ledger)

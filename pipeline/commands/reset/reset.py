@@ -4,7 +4,6 @@ It opens an epoch of its own, so a service that still runs is replaced, and the 
 shown stays as it is: no window that ends by the new watermark opens again.
 """
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,22 +11,19 @@ from datetime import datetime
 from typing import Final
 
 from deltalake import DeltaTable
-from rich.console import Console
 
-from pipeline.commands.options import add_warehouse
 from pipeline.errors import SetUpError
 from pipeline.event_time import opening
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
 from pipeline.event_time.report import Report
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.settings.start_position import iso_milliseconds
 from pipeline.tables import layout
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
 from pipeline.tables.results.result_table import Results, moment, utc
-from pipeline.tables.schemas import result_of
+from pipeline.tables.schemas import is_table, result_of
 
 _LATEST: Final = "SELECT max(window_end) AS latest FROM it WHERE window_end <= '{now}'"
 
@@ -42,18 +38,16 @@ class Plan:
     reason: str
 
 
-def reset_watermark(arguments: Sequence[str]) -> int:
-    """Runs the command: says what it would do, and does it only with `--yes`."""
-    own = _parser().parse_args(arguments)
-    plan = plan_reset(own.warehouse, own.to, own.reason)
+def reset(warehouse: str, to_ms: int | None, reason: str, *, does_it: bool) -> str:
+    """Puts it back, or does not; returns what was done, or would be."""
+    plan = plan_reset(warehouse, to_ms, reason)
     stood = plan.rows[0].watermark
     assert stood is not None  # noqa: S101 - else there would be no plan
     was, will = moment(stood).isoformat(), moment(plan.watermark).isoformat()
-    if own.yes:
-        apply_reset(own.warehouse, plan)
-    done = "is put back" if own.yes else "would be put back; say --yes to do it"
-    Console().print(f"The watermark of {own.warehouse} {done}: from {was} to {will}.", soft_wrap=True)
-    return 0
+    if does_it:
+        apply_reset(warehouse, plan)
+    done = "is put back" if does_it else "would be put back; say --yes to do it"
+    return f"The watermark of {warehouse} {done}: from {was} to {will}."
 
 
 def plan_reset(warehouse: str, to_ms: int | None, reason: str) -> Plan:
@@ -126,20 +120,7 @@ def _batch(plan: Plan, number: int, how: Opening) -> Batch:
 def _latest_shown(warehouse: str, report: Report, now: int) -> int:
     """The latest end of a window that a report shows and the clock has come to; 0 if there is none."""
     uri = result_of(report).uri(warehouse)
-    if not report.windows.by_time or not DeltaTable.is_deltatable(uri):
+    if not report.windows.by_time or not is_table(uri):
         return 0
     latest: datetime | None = rows_of(_LATEST.format(now=utc(now)), it=DeltaTable(uri))[0]["latest"]
     return round(latest.timestamp() * 1000) if latest else 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tidemark reset-watermark",
-        description="Puts back a watermark that one wrong clock took into the future. Stop the service first.",
-        allow_abbrev=False,
-    )
-    add_warehouse(parser)
-    parser.add_argument("--to", type=iso_milliseconds, metavar="ISO TIME", help="by default the clock less the bound")
-    parser.add_argument("--reason", default="", help="what happened, for whoever reads the ledger")
-    parser.add_argument("--yes", action="store_true", help="do it; without it nothing is changed")
-    return parser

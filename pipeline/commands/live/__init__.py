@@ -1,0 +1,1 @@
+"""`tidemark live`: the SQL of a view that has the open windows, too."""

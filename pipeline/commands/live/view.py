@@ -1,0 +1,20 @@
+"""`tidemark live`: the SQL of a report's live view, for the engine of whoever reads it."""
+
+from pipeline.tables.engines import Engine
+from pipeline.tables.ledger import require_warehouse
+from pipeline.tables.live import live_sql, view_name
+from pipeline.tables.schemas import CORRECTIONS, is_table
+
+
+def statement(warehouse: str, report: str, engine: str) -> str:
+    """The statement that makes the view; for delta-rs, which has none, the query."""
+    require_warehouse(warehouse)
+    query = live_view(warehouse, report, Engine(engine)).strip()
+    # Spark keeps a view on paths for its session only.
+    return query if engine == Engine.DELTA_RS else f"CREATE OR REPLACE TEMPORARY VIEW {view_name(report)} AS\n{query}"
+
+
+def live_view(warehouse: str, report: str, engine: Engine) -> str:
+    """The query of the view, as of what the warehouse has. Raises SetUpError where it cannot have one."""
+    corrected = is_table(CORRECTIONS.uri(warehouse))
+    return live_sql(warehouse, report, engine, corrected=corrected)

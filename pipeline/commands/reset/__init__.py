@@ -1,0 +1,1 @@
+"""`tidemark reset-watermark`: puts back a watermark that ran ahead."""

@@ -1,0 +1,122 @@
+"""Every setting as a person meets it: flag, variable, form, default. All of it is told by the tree of `model.py`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from pipeline.settings.model import Settings
+from pipeline.settings.written import Written
+
+PREFIX: Final = "TIDEMARK_"
+_FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "NUMBER", Path: "FOLDER"}
+_GENERAL: Final = "Settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A leaf of the tree. `default` is as it would be written in a file, None where there is none."""
+
+    path: tuple[str, ...]
+    section: str
+    meaning: str
+    form: str
+    choices: tuple[str, ...]
+    default: Any
+    is_map: bool
+    is_secret: bool
+
+    @property
+    def name(self) -> str:
+        """As documentation writes it: `time.allowed_lateness`."""
+        return ".".join(self.path)
+
+    @property
+    def flag(self) -> str:
+        """On the command line: `--time.allowed-lateness`."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def variable(self) -> str:
+        """In the environment: `TIDEMARK_TIME__ALLOWED_LATENESS`."""
+        return PREFIX + "__".join(self.path).upper()
+
+
+@cache
+def catalogue() -> tuple[Setting, ...]:
+    """All settings: first those of no section, then in the order of the tree."""
+    # Not `Settings()`, which would read the environment.
+    defaults = Settings.model_construct().model_dump(mode="json")
+    return tuple(sorted(_leaves(Settings, (), defaults), key=lambda setting: len(setting.path) > 1))
+
+
+def names_at(path: Sequence[str]) -> list[str]:
+    """What may stand at a place of the tree; nothing where any name may, or the place does not exist."""
+    kind: Any = Settings
+    for name in path:
+        if get_origin(kind) is dict:
+            kind = _shape(get_args(kind)[1])[0]
+        elif _is_section(kind) and name in kind.model_fields:
+            kind = _shape(kind.model_fields[name].annotation)[0]
+        else:
+            return []
+    return list(kind.model_fields) if _is_section(kind) else []
+
+
+def _leaves(section: type[BaseModel], path: tuple[str, ...], defaults: Any) -> Iterator[Setting]:
+    heading = f"{'.'.join(path)}: {_first_line(section)}" if path else _GENERAL
+    for name, field in section.model_fields.items():
+        default = defaults.get(name) if isinstance(defaults, Mapping) else None
+        kind, form = _shape(field.annotation, field.metadata)
+        if _is_section(kind):
+            yield from _leaves(kind, (*path, name), default)
+        else:
+            yield _setting((*path, name), heading, field, (kind, form), default)
+
+
+def _setting(
+    path: tuple[str, ...], section: str, field: FieldInfo, shape: tuple[Any, str | None], default: Any
+) -> Setting:
+    kind, form = shape
+    choices, is_map = _choices(kind), get_origin(kind) is dict
+    told = "|".join(choices) or ("NAME=VALUE" if is_map else _FORMS.get(kind, "TEXT"))
+    # What is empty stands for nothing, or for what the meaning says.
+    meaning, known = " ".join((field.description or "").split()), default if default not in ("", {}) else None
+    return Setting(path, section, meaning, form or told, choices, known, is_map, _has_secret(kind))
+
+
+def _shape(annotation: Any, metadata: Sequence[Any] = ()) -> tuple[Any, str | None]:
+    """The type within Annotated and Optional, and the form that was told beside it."""
+    form = next((one.form for one in metadata if isinstance(one, Written)), None)
+    kind, within = annotation, get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        kind, inner = _shape(within[0], within[1:])
+        form = form or inner
+    elif get_origin(annotation) in (Union, UnionType):
+        kind, inner = _shape(next(one for one in within if one is not type(None)))
+        form = form or inner
+    return kind, form
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    if get_origin(kind) is Literal:
+        return tuple(map(str, get_args(kind)))
+    return tuple(str(one) for one in kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
+
+
+def _has_secret(kind: Any) -> bool:
+    return kind is SecretStr or any(map(_has_secret, get_args(kind)))
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _first_line(section: type[BaseModel]) -> str:
+    return (section.__doc__ or "").splitlines()[0].removesuffix(".")
