@@ -1,7 +1,9 @@
 """`tidemark check`: each line passes, warns or fails in the words of a start, and nothing is left behind."""
 
 import os
+import re
 import socket
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -48,9 +50,10 @@ def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def topic(broker: Kafka) -> str:
     """A topic with a record, of which nothing is wrong; shared by those who only look."""
-    broker.create_topic("check-well", 2)
-    send(broker.bootstrap_servers, "check-well", [event("ann", wall_clock())])
-    return "check-well"
+    name = f"check-{uuid.uuid4().hex[:8]}"
+    broker.create_topic(name, 2)
+    send(broker.bootstrap_servers, name, [event("ann", wall_clock())])
+    return name
 
 
 def told(broker: Kafka, topic: str, warehouse: Path, *more: str) -> list[str]:
@@ -128,14 +131,14 @@ def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
 @pytest.mark.parametrize(
     ("begin", "said"),
     [
-        ('offsets:{"0": 99, "1": 0}', "kafka.start says offset 99 of partition 0, but topic check-well holds [0, 1)"),
-        ("group:nobody", "consumer group nobody has committed no offset of topic check-well: correct kafka.start"),
+        ('offsets:{"0": 99, "1": 0}', "kafka.start says offset 99 of partition 0, but topic {topic} holds [0, 1)"),
+        ("group:nobody", "consumer group nobody has committed no offset of topic {topic}: correct kafka.start"),
     ],
 )
 def test_a_start_that_cannot_be_is_told(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
     settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
     seen = [*tried("start", lambda: start(settings, connect(settings.kafka), wall_clock))]
-    assert seen == [Finding(Level.FAIL, "start", said)]
+    assert seen == [Finding(Level.FAIL, "start", said.format(topic=topic))]
 
 
 @pytest.mark.slow
@@ -143,7 +146,7 @@ def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     (seen,) = tried("warehouse", lambda: store(str(tmp_path / "file" / "warehouse")))
     assert seen.level is Level.FAIL
-    assert f"the warehouse {tmp_path}/file/warehouse cannot be written: " in seen.said
+    assert seen.said.startswith(f"the warehouse {tmp_path}/file cannot be written: ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -259,8 +262,8 @@ def coming_in(broker: Kafka, topic: str) -> Iterator[None]:
     ("here_ms", "level", "said"),
     [
         (0, Level.PASS, "a record that came just now is "),
-        (-60_000, Level.WARN, "the brokers' clock is 60."),
-        (60_000, Level.WARN, "the brokers' clock is 59."),
+        (-60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s ahead of this one"),
+        (60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s behind this one"),
     ],
 )
 def test_a_clock_that_is_wrong_is_told(
@@ -270,7 +273,8 @@ def test_a_clock_that_is_wrong_is_told(
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
     with coming_in(broker, settings.kafka.topic):
         (seen,) = asked(settings, lambda: wall_clock() + here_ms).clocks()
-    assert (seen.level, said in seen.said) == (level, True), seen
+    assert seen.level is level
+    assert re.match(said, seen.said), seen
 
 
 def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_metrics_port_in_use(
 
 
 def test_a_misspelt_flag(refused: Refused) -> None:
-    assert "unrecognized arguments: --topick=clicks" in refused("--topick=clicks")
+    assert "No such option '--topick'" in refused("--topick=clicks")
 
 
 def test_a_misspelt_variable(monkeypatch: pytest.MonkeyPatch, refused: Refused) -> None:

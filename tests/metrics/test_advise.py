@@ -13,8 +13,9 @@ from rich.console import Console
 
 from pipeline.cli import main
 from pipeline.commands.advise.advise import outcomes_of
-from pipeline.commands.advise.table import duration, render
+from pipeline.commands.advise.table import render
 from pipeline.event_time.batch import EPOCH
+from pipeline.settings.durations import write_milliseconds
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, open_table
@@ -155,4 +156,4 @@ def test_a_warehouse_with_nothing_to_go_by_is_one_sentence(tmp_path: Path, capsy
 
 @pytest.mark.parametrize(("milliseconds", "text"), [(0, "0s"), (2_500, "2500ms"), (90_000, "90s"), (7_200_000, "2h")])
 def test_a_bound_is_shown_as_settings_are_written(milliseconds: int, text: str) -> None:
-    assert duration(milliseconds) == text
+    assert write_milliseconds(milliseconds) == text

@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from pipeline.commands.advise.tradeoff import Outcome
+from pipeline.settings.durations import write_milliseconds
 
-_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 _NOTE: Final = (
     "Too late: for every report. Later: by the clock, against the bound of now, over the newest window that each batch "
     "fired.\nLeft aside: idle partitions, and that the watermark waits where a larger bound was set."
@@ -23,16 +23,9 @@ def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:
         table.add_column(name, justify="right")
     for one in outcomes:
         is_now = one.bound_ms == now_ms
-        bound = duration(one.bound_ms) + (" (now)" if is_now else "")
+        bound = write_milliseconds(one.bound_ms) + (" (now)" if is_now else "")
         table.add_row(bound, f"{one.too_late:,}", f"{one.share:.3%}", *_later(one), style="bold" if is_now else None)
     return Group(table, _NOTE)
-
-
-def duration(milliseconds: int) -> str:
-    """A duration as settings are written: 90s, 2m."""
-    fitting = (unit for unit in _UNITS if milliseconds % unit[1] == 0)
-    name, length = next(fitting) if milliseconds else ("s", 1)
-    return f"{milliseconds // length}{name}"
 
 
 def _later(one: Outcome) -> tuple[str, str]:

@@ -35,7 +35,7 @@ def jars() -> Iterator[Finding]:
     """Whether the locked jars are there, and of the version of Spark."""
     wanted, into = locked("spark"), cache()
     source = next(jar.coordinate for jar in wanted if _SOURCE in jar.coordinate)
-    if source.rpartition(":")[2] != version("pyspark"):
+    if _line(source.rpartition(":")[2]) != _line(version("pyspark")):
         yield wrong("jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark again")
     absent = missing(wanted, into)
     if not absent:
@@ -48,6 +48,11 @@ def jars() -> Iterator[Finding]:
             yield doubtful("jars", f"{lack}: the first start fetches them from {mirror()}")
     except OSError as error:
         yield wrong("jars", f"{lack}, and {mirror()} does not give them ({error}): set TIDEMARK_MAVEN_MIRROR")
+
+
+def _line(release: str) -> list[str]:
+    """The releases that go together: of 4.0.5 it is 4.0."""
+    return release.split(".")[:2]
 
 
 def versions() -> Iterator[Finding]:

@@ -51,5 +51,5 @@ def _where(found: NextEpoch, topic: Topic) -> str:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest above it that is there: a start would make those between."""
-    return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.is_dir())
+    """The folder, or what is there above it: a start would make the folders between."""
+    return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
