@@ -5,7 +5,7 @@ import time
 import traceback
 import uuid
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -77,6 +77,14 @@ class Outcome:
     lives: int = 0
     error: str | None = None
     seconds: float = 0
+
+    @property
+    def cells(self) -> list["Outcome"]:
+        """An outcome for each strike of a play that went well; the lives are those of the whole play."""
+        return [
+            replace(self, play=replace(self.play, strikes=(strike,)), recoveries_s=[recovery])
+            for strike, recovery in zip(self.play.strikes, self.recoveries_s, strict=True)
+        ]
 
 
 def perform(play: Play, broker: Cluster, folder: Path) -> Outcome:
