@@ -12,14 +12,14 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.results.count import CountKind
 from pipeline.tables.results.kind import ResultKind, WindowKind
-from pipeline.tables.results.periodic import CalendarKind, GridKind
+from pipeline.tables.results.periodic import AlignedKind, CalendarKind
 from pipeline.tables.results.session import SessionKind
 from pipeline.tables.results.user_totals import UserTotalsKind
 
 _KINDS: Final[Mapping[type[Windows], Callable[[Report, Any], WindowKind]]] = {
     Calendar: CalendarKind,
     Counts: CountKind,
-    Grid: GridKind,
+    Grid: AlignedKind,
     Sessions: SessionKind,
 }
 
