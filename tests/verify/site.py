@@ -18,6 +18,7 @@ from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.window_states import States
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.sketches import sketch_of
@@ -64,6 +65,7 @@ TIMED: Final = (
     Report("visits", Sessions(5 * MINUTE), 5 * MINUTE, measures=_TIMES),
 )
 """Reports that tell of times, which not every site needs."""
+GROWING: Final = Report("so_far", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, keys=())
 POLICY: Final = Policy(
     strategy=Bounded(0),
     idle_timeout_ms=30_000,

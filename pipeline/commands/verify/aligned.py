@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 
 # Which windows each pane is looked at for: those it is part of, and where sessions are counted those after it, too.
@@ -58,4 +59,7 @@ def aligned(windows: Windows) -> Aligned | None:
     """Where windows of a kind lie; None of those that do not lie so."""
     if isinstance(windows, Grid):
         return Aligned(windows.slide_ms, windows.offset_ms, range(windows.size_ms, windows.size_ms + 1))
+    if isinstance(windows, Cumulate):
+        step_ms, size_ms = windows.step_ms, windows.size_ms
+        return Aligned(size_ms, windows.offset_ms, range(step_ms, size_ms + 1, step_ms))
     return None
