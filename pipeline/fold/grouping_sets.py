@@ -59,7 +59,7 @@ def groupings(consumers: Sequence[Consumer]) -> Groupings:
 
 def _single(consumer: Consumer) -> tuple[str, ...]:
     """Every event by itself."""
-    return (*consumer.fold_keys, c.PLACE)
+    return (*consumer.fold_keys, c.RECORD_POSITION)
 
 
 def conditions(consumer: Consumer) -> tuple[set[str], set[str]]:

@@ -21,7 +21,7 @@ from pipeline.sketches import sketch_of
 _PASSED: Final = int(Check.PASSED)
 _KEPT_BY_SOME: Final = {
     **dict.fromkeys(KEYS, pa.string()),
-    **dict.fromkeys((c.PLACE, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
+    **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
 }
 """Columns of `panes` that are null where a consumer does not need them."""
@@ -66,13 +66,13 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
 
 
 def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
-    """A consumer's groups: pane, keys and parts, and of single events their place."""
+    """A consumer's groups: pane, keys and parts, and of single events their record position."""
     late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
-    place = [c.PLACE] if consumer.by_event else []
+    position = [c.RECORD_POSITION] if consumer.by_event else []
     return pa.table(
         {
             c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
-            **{name: rows[name] for name in (*consumer.fold_keys, *place)},
+            **{name: rows[name] for name in (*consumer.fold_keys, *position)},
             **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
         }

@@ -32,7 +32,7 @@ class Windows(ABC):
     is_timed: ClassVar[bool] = False
     """Whether its panes keep the first and the last time of their events."""
     by_event: ClassVar[bool] = False
-    """Whether every event is a row of `panes` by itself, with its place on the topic."""
+    """Whether every event is a row of `panes` by itself, with its record position."""
     panes_tell_windows: ClassVar[bool] = False
     """Whether a pane is told the bounds of its window, because a reader could not compute them."""
 

@@ -18,7 +18,7 @@ from pipeline.tables.schemas import PANES
 
 _NUMBERED: Final = """
 WITH numbered AS (
-  SELECT panes.*, (CAST(row_number() OVER ({by} ORDER BY batch, place) AS BIGINT) - 1) / {size} AS number
+  SELECT panes.*, (CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1) / {size} AS number
   FROM ({parts}) AS panes
 )
 """
@@ -34,7 +34,7 @@ SELECT {columns} FROM (SELECT *, count(*) OVER ({window}) AS have FROM numbered)
 """
 # The number of a window is that of its first event, for engines divide in different ways.
 _WINDOWED: Final = """numbered AS (
-  SELECT parts.*, row_number() OVER ({by} ORDER BY batch, place) - 1 AS place_of_key FROM parts
+  SELECT parts.*, row_number() OVER ({by} ORDER BY batch, record_position) - 1 AS number_of_key FROM parts
 ), windowed AS (
   SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
     count(*) OVER ({window}) AS events
@@ -73,8 +73,8 @@ class CountKind(WindowKind):
         return "true"
 
     def open_windows(self) -> str:
-        """Every window, by the place of its events."""
-        first = f"place_of_key - place_of_key % {self._size}"
+        """Every window, by the record positions of its events."""
+        first = f"number_of_key - number_of_key % {self._size}"
         return _WINDOWED.format(by=partition_by(*self.report.keys), window=partition_by(*self.report.keys, first))
 
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:  # noqa: ARG002 - as other kinds are asked
