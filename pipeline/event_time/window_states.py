@@ -33,7 +33,7 @@ def restored(
 
 def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> Moved:
     """What a batch did, with watermarks that may not be there."""
-    return Moved(batch, panes, *(rules.NO_WATERMARK if time is None else time for time in (before, after)))
+    return Moved(batch, panes, rules.as_number(before), rules.as_number(after))
 
 
 def after_batch(states: States, step: Moved) -> tuple[Firings, States]:
@@ -43,8 +43,8 @@ def after_batch(states: States, step: Moved) -> tuple[Firings, States]:
 
 def at_start(states: States, watermark: int | None, batch: int) -> tuple[Firings, States]:
     """What a start with this batch id publishes again: all that has fired and is not known to be final."""
-    frontier = rules.NO_WATERMARK if watermark is None else watermark
-    return _split({name: state.at_start(frontier, batch) for name, state in states.items()})
+    reached = rules.as_number(watermark)
+    return _split({name: state.at_start(reached, batch) for name, state in states.items()})
 
 
 def then(first: Firings, later: Firings) -> Firings:

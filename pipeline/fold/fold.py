@@ -83,7 +83,7 @@ class Fold:
         """
         too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
         told = {
-            c.WATERMARK: rules.NO_WATERMARK if known.watermark is None else known.watermark,
+            c.WATERMARK: rules.as_number(known.watermark),
             _TOO_LATE: too_late,
             _PARTLY_LATE: partly_late,
             _NOW: known.now,

@@ -53,11 +53,10 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
     rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
     if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.pane_keys}:
         rows = _added_up(rows, consumer)
-    frontier = rules.NO_WATERMARK if watermark is None else watermark
     fixed = {
         c.BATCH: _same(batch, rows),
         c.REPORT: _same(consumer.name, rows),
-        c.WATERMARK: _same(frontier, rows),
+        c.WATERMARK: _same(rules.as_number(watermark), rows),
         c.CLOSED_UNTIL: _same(lateness.closed_until(consumer, watermark), rows),
     }
     nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}

@@ -20,7 +20,7 @@ _SQL: Final = """
 WITH now AS (
   SELECT coalesce(max(watermark), {no_watermark}) AS watermark FROM {ledger}
 ), parts AS (
-  SELECT panes.*, now.watermark AS frontier FROM {panes} AS panes CROSS JOIN now
+  SELECT panes.*, now.watermark AS reached FROM {panes} AS panes CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 ), {windowed}
 SELECT window_start, window_end, {keys}{measures}late_events, published_batch, {state} AS state

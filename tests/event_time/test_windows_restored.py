@@ -60,7 +60,7 @@ def test_a_start_publishes_again_all_that_may_have_been_missed(
     closed_until = data.draw(
         st.sampled_from([rules.NO_WATERMARK, *sorted({firing.closed_until for firing in firings})])
     )
-    refired, _ = tables.restored(closed_until).at_start(_number(core.frontier.watermark), batch=99)
+    refired, _ = tables.restored(closed_until).at_start(rules.as_number(core.frontier.watermark), batch=99)
     for firing in firings:
         assert {end for end in firing.fired | firing.refired if end > closed_until} <= refired.refired
     assert all(end > closed_until for end in refired.refired)
@@ -78,7 +78,3 @@ def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> No
     firing, _ = state.at_start(117, batch=10)
     assert firing.refired == {100}
     assert firing.fired_by == {100: 5}
-
-
-def _number(watermark: int | None) -> int:
-    return rules.NO_WATERMARK if watermark is None else watermark

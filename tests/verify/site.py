@@ -214,15 +214,15 @@ class Site:
         return [row for one in self.policy.consumers for row in self._row(event, offset, one)]
 
     def _row(self, event: Event, offset: int, report: Consumer) -> list[dict[str, Any]]:
-        frontier = rules.NO_WATERMARK if self.watermark is None else self.watermark
+        reached = rules.as_number(self.watermark)
         windows = report.windows if isinstance(report, Report) else None
         if is_too_late(event.time, in_time_from(report, self.watermark)):
             return []
         counts = {"page_views": int(not event.click), "clicks": int(event.click), "late_events": 0}
         if isinstance(windows, Sessions):
-            counts["late_events"] = int(event.time + windows.gap_ms <= frontier)
+            counts["late_events"] = int(event.time + windows.gap_ms <= reached)
         pane = event.time - event.time % report.pane_ms if report.pane_ms else event.time
-        fixed = {"batch": self.number, "report": report.name, "watermark": frontier, "pane_start": pane}
+        fixed = {"batch": self.number, "report": report.name, "watermark": reached, "pane_start": pane}
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
         told: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
         told["closed_until"] = closed_until(report, self.watermark)

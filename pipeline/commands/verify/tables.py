@@ -53,8 +53,7 @@ class Tables:
         compacted = self.handles[PANES.name].transaction_version(COMPACTION_APP) if PANES.name in self.handles else None
         if compacted == EPOCH:  # the first start has been there, and nobody since
             return rules.NO_WATERMARK
-        version = self.handles[name].transaction_version(CLOSED_APP)
-        return rules.NO_WATERMARK if version is None else version
+        return rules.as_number(self.handles[name].transaction_version(CLOSED_APP))
 
     def without(self, names: Iterable[str]) -> "Tables":
         """The same, less tables in which a query could fail."""

@@ -57,8 +57,8 @@ class WindowKind(ResultKind):
 
     @property
     def is_open(self) -> str:
-        """The condition for one of `open_windows` to be open, in SQL where `frontier` is the watermark."""
-        return str(~lateness.has_fired(Sql("end_ms"), Sql("frontier")))
+        """The condition for one of `open_windows` to be open, in SQL where `reached` is the watermark."""
+        return str(~lateness.has_fired(Sql("end_ms"), Sql("reached")))
 
     @abstractmethod
     def open_windows(self) -> str:
