@@ -92,11 +92,11 @@ class Observer:
             self._totals.commit(batch, committed_at)
             self._look_whether_caught_up()
 
-    def settled(self, frontier: Frontier) -> None:
+    def advanced(self, frontier: Frontier) -> None:
         """Idleness was looked at again, and nothing came of it that needs a commit."""
         with self._lock:
             self._loop.round(self._now())
-            self._totals.settle(frontier)
+            self._totals.advance(frontier)
 
     def published(self, firings: Firings) -> None:
         """Windows are visible in the result tables."""

@@ -50,8 +50,8 @@ class Totals:
         self.watermark = frontier.watermark
         self.partitions = dict(frontier.partitions)
 
-    def settle(self, frontier: Frontier) -> None:
-        """Which partitions are idle; the offsets of an uncommitted frontier are nobody's business yet."""
+    def advance(self, frontier: Frontier) -> None:
+        """Takes idleness from an uncommitted frontier, whose offsets do not count yet."""
         for number in self.partitions.keys() & frontier.partitions.keys():
             idle = frontier.partitions[number].idle
             self.partitions[number] = replace(self.partitions[number], idle=idle)

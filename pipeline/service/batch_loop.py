@@ -75,7 +75,7 @@ class Service:
                 batch, after = self._progress.after((), {}, self._log_ends(), self._resources.now())
                 if batch.is_empty:
                     self._progress = after
-                    self._resources.observer.settled(batch.after)
+                    self._resources.observer.advanced(batch.after)
                     return
                 committed_at = self._commit(batch, after)
                 self._publish(batch)

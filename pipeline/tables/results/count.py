@@ -10,7 +10,7 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.count import Counts
 from pipeline.tables.query import Row, query
-from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, settling
+from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
 from pipeline.tables.results.result_table import Portion, committed
@@ -61,7 +61,7 @@ class CountKind(WindowKind):
         """The events of windows that are not full."""
         window, columns = partition_by(*self.report.keys, "number"), ", ".join(PANES.schema.names)
         sql = _WAITING.format(columns=columns, window=window, size=self._size)
-        yield from settling(self.name, runs, panes, lambda batch: as_panes(self._ask(sql, batch, panes)))
+        yield from rewrites(self.name, runs, panes, lambda batch: as_panes(self._ask(sql, batch, panes)))
 
     @property
     def is_open(self) -> str:

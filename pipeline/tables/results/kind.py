@@ -12,7 +12,7 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
 from pipeline.tables.query import Row, query
-from pipeline.tables.results.levels import Run, worth_merging, worth_settling
+from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import shown
 from pipeline.tables.results.result_table import Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec, result_of
@@ -85,10 +85,10 @@ class WindowKind(ResultKind):
         return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
 
 
-def settling(name: str, runs: Sequence[Run], panes: DeltaTable, settled: Callable[[int], pa.Table]) -> Iterator[Merge]:
-    """Where only all that there is tells what can still change: rarely that, and small runs in between."""
-    if worth_settling(runs):
-        yield runs, settled(runs[-1].last)
+def rewrites(name: str, runs: Sequence[Run], panes: DeltaTable, kept: Callable[[int], pa.Table]) -> Iterator[Merge]:
+    """Merges where only all rows tell which are kept: rarely all by `kept`, in between small runs as they are."""
+    if worth_rewriting(runs):
+        yield runs, kept(runs[-1].last)
     elif some := worth_merging(runs[1:]):
         yield some, as_panes(query(committed(name, some[-1].last, f"batch >= {some[0].first}"), panes=panes))
 

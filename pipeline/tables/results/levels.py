@@ -75,8 +75,8 @@ def worth_merging(runs: Sequence[Run]) -> Sequence[Run]:
     return ()
 
 
-def worth_settling(runs: Sequence[Run]) -> bool:
-    """Whether as much came since the oldest run as it holds: then all of it may be looked at once more."""
+def worth_rewriting(runs: Sequence[Run]) -> bool:
+    """Whether as much came since the oldest run as it holds: then all of it may be rewritten."""
     rest = sum(run.rows for run in runs[1:])
     return len(runs) >= _MANY and rest + _BASE_ROWS >= runs[0].rows
 
