@@ -39,7 +39,7 @@ class LedgerRow:
     slack: list[dict[str, int]] = field(default_factory=list)
     """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
     opening: str | None = None
-    """What the epoch goes by, as JSON; in the rows that open it."""
+    """The opening of the epoch, as JSON; in the rows that open it."""
 
 
 @dataclass(frozen=True, slots=True)

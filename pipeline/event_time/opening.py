@@ -1,4 +1,4 @@
-"""What settings that changed between two starts may not change: what was closed, and what a watermark means."""
+"""Two things that changed settings may not change at a start: which windows are closed, and what a watermark means."""
 
 from collections.abc import Iterable, Mapping
 

@@ -39,7 +39,7 @@ _ROW_BYTES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class BatchContext:
-    """What is known when a batch begins: the watermark and the clock, both in milliseconds."""
+    """The watermark and the clock when a batch begins, both in milliseconds."""
 
     watermark: int | None
     now: int
@@ -162,7 +162,7 @@ def _is_counted() -> Column:
 
 
 def _summed(policy: Policy) -> list[Column]:
-    """What goes into the sums."""
+    """The columns that the sums read."""
     moves = F.col(c.CHECK) <= int(Check.TOO_LATE)
     if policy.strategy.marker:
         moves &= F.expr(policy.strategy.marker)

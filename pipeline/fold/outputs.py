@@ -1,4 +1,4 @@
-"""What the small result of a fold becomes on the driver: panes and dead letters."""
+"""Panes and dead letters, made on the driver of the small result of a fold."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What the observer needs of a committed batch: the shape of `pipeline.event_time.batch.Batch` and its ledger rows."""
+"""The shape of a committed batch that the observer needs; `pipeline.event_time.batch.Batch` has it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -55,10 +55,10 @@ class CommittedBatch(Protocol):
 
     @property
     def tallies(self) -> Ages:
-        """What it brought."""
+        """The records of the batch, added up."""
 
     def ledger_rows(self, committed_at: int) -> Sequence[CommittedRow]:
-        """What was committed, one row per partition."""
+        """The committed rows, one per partition."""
 
 
 def imbalance(row: CommittedRow) -> int:

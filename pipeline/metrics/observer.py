@@ -1,4 +1,4 @@
-"""What the service tells of itself, kept for whoever asks."""
+"""The numbers of a running service, kept for metrics and health."""
 
 from collections.abc import Callable, Mapping
 from threading import Lock

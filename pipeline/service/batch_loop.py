@@ -69,7 +69,7 @@ class Service:
                 self._observe(batch, committed_at)
 
     def tick(self) -> None:
-        """A batch of nothing, for what time alone does to idleness and watermark. Raises likewise."""
+        """A batch without records, in which time alone moves idleness and watermark. Raises what `take` raises."""
         with self._turn() as is_open:
             if is_open:
                 batch, after = self._progress.after((), {}, self._log_ends(), self._resources.now())

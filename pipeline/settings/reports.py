@@ -73,7 +73,7 @@ class WindowSettings(Section):
         return self
 
     def windows(self) -> Windows:
-        """What the pure core makes of it."""
+        """The windows as the pure core knows them."""
         size_ms = milliseconds(self.size)
         if self.gap is not None:
             return Sessions(milliseconds(self.gap))

@@ -88,5 +88,5 @@ def _corrections(report: Report, kind: WindowKind, warehouse: str, engine: Engin
 
 
 def view_name(name: str) -> str:
-    """What the view of a report is called."""
+    """The name of a report's view."""
     return f"{name}_live"

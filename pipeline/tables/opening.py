@@ -1,4 +1,4 @@
-"""What an epoch goes by, as text in the ledger rows that open it: what a reader needs who has no settings."""
+"""The opening of an epoch, as text in the ledger rows that open it: all that a reader needs who has no settings."""
 
 import json
 from collections.abc import Mapping

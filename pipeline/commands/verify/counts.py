@@ -34,7 +34,7 @@ def windows(shown: Shown, kind: Counts, *, published: bool = True) -> str:
 
 
 def check(tables: Tables, shown: Shown, kind: Counts, finding: Finding) -> None:
-    """What panes tell to be full is shown. Windows of the same events' times are told apart by nothing but number."""
+    """Windows that panes tell to be full are shown. Those of the same times are told apart by nothing but number."""
     keys = shown.report.keys
     sums = shown.report.sums
     same = ("start_ms", "end_ms", *keys, *sums, "published_batch")

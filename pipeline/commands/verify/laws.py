@@ -16,7 +16,7 @@ Check = Callable[[Tables, Finding], None]
 
 @dataclass(frozen=True, slots=True)
 class OneLaw:
-    """What must hold, and the tables without which it cannot be told."""
+    """A law that must hold, and the tables without which it cannot be told."""
 
     name: str
     check: Check

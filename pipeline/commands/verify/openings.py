@@ -1,4 +1,4 @@
-"""What the rows say that open an epoch: by which rules it goes, what was closed already, and from where it counts."""
+"""The rows that open an epoch: by which rules it goes, what was closed already, and from where it counts."""
 
 import json
 from collections.abc import Mapping

@@ -53,7 +53,7 @@ class Periodic:
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """What tells rows apart."""
+        """The columns that tell rows apart."""
         return ("start_ms", "end_ms", *self.shown.report.keys)
 
     @property
@@ -143,7 +143,7 @@ def difference(name: str, row: Row, keys: tuple[str, ...], numbers: list[str]) -
 
 
 def _look_for_windows_without_panes(it: Periodic, finding: Finding) -> None:
-    """What has not closed may still change, so its panes must be there."""
+    """Windows that have not closed may still change, so their panes must be there."""
     gone = (
         f"{it.placed()} SELECT start_ms, end_ms, count(*) AS rows FROM ({sql.rows(it.shown)}) AS result "
         "WHERE end_ms NOT IN (SELECT end_ms FROM placed WHERE pane_start >= start_ms) "

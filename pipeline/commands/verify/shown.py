@@ -80,7 +80,7 @@ def _highest(tables: Tables, until: int) -> dict[int, int]:
 
 
 def definition(name: str, tables: Tables) -> Report:
-    """What a result table was made for. Raises ValueError, KeyError or TypeError where it does not say so."""
+    """The report of a result table. Raises ValueError, KeyError or TypeError where it does not say so."""
     told = tables.handles[name].metadata().configuration[_STORED_AS]
     return report_from_json({**json.loads(told), "name": name})
 

@@ -36,7 +36,7 @@ class Tables:
     """Knows the tables by their names."""
 
     def ask(self, sql: str) -> pa.Table:
-        """What a query gives, with the tables by their names."""
+        """The rows of a query, with the tables by their names."""
         return pa.table(self.engine.execute(sql))
 
     def number(self, sql: str) -> int:
@@ -103,7 +103,7 @@ def _engine(handles: Mapping[str, DeltaTable]) -> QueryBuilder:
 
 
 def name_of(table: str) -> str:
-    """What SQL calls a table: a report may have any name, also one that a query has for a part of its own."""
+    """The name of a table in SQL: a report may have any name, also one that a query has for a part of its own."""
     return table if table in _FIXED else f"_{table}"
 
 
@@ -148,5 +148,5 @@ def _retired(openings: Mapping[int, Opening]) -> set[str]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, without the trace that some carry."""
+    """The first line of an error, without the trace that some carry."""
     return str(error).strip().split("\n")[0][:300]

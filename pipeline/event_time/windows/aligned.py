@@ -6,7 +6,7 @@ from pipeline.event_time.windows.periodic import Periodic
 
 
 class Aligned(Periodic):
-    """What windows have in common whose bounds are plain arithmetic. All times are milliseconds since the epoch."""
+    """Windows whose bounds are plain arithmetic. All times are milliseconds since the epoch."""
 
     __slots__ = ()
 
@@ -22,7 +22,7 @@ class Aligned(Periodic):
 
     @property
     def shift_ms(self) -> int:
-        """What is added to a time so that panes begin at multiples of their length."""
+        """Milliseconds added to a time so that panes begin at multiples of their length."""
         return -self.offset_ms % self.pane_ms
 
     def pane_start(self, time: int) -> int:

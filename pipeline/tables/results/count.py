@@ -81,7 +81,7 @@ class CountKind(WindowKind):
         """None: no event is ever too late."""
         return "false"
 
-    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:  # noqa: ARG002 - likewise
+    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:  # noqa: ARG002 - as other kinds are asked
         """As they are."""
         return list(shown)
 

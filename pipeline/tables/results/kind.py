@@ -1,4 +1,4 @@
-"""What the tables ask of a consumer of panes, and of a kind of windows."""
+"""The questions that the tables ask of a consumer of panes, and of a kind of windows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ class ResultKind(ABC):
 
     @abstractmethod
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
-        """What compaction makes of the runs, oldest first.
+        """The merges that compaction makes of the runs, oldest first.
 
         What ends no later than `final` is published for the last time; events before `cutoff` are too late everywhere.
         """

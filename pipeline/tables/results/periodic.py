@@ -74,7 +74,7 @@ _CALENDAR: Final = """windowed AS (
 
 
 class PeriodicKind(WindowKind):
-    """What grids and calendars have in common."""
+    """Grids, calendars and all other windows whose ends the clock tells."""
 
     def __init__(self, report: Report, windows: Periodic) -> None:
         super().__init__(report)

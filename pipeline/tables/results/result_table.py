@@ -43,7 +43,7 @@ class Results:
         self._swap(rows, where, batch, [Transaction(WRITER_APP, batch), *closed])
 
     def fence(self, batch: int) -> None:
-        """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
+        """An empty publication, after which older processes can publish no more. Raises Replaced as `put` does."""
         self.close(batch, rules.NO_WATERMARK)
 
     def close(self, batch: int, closed_until: int) -> None:

@@ -76,7 +76,7 @@ class UserTotalsKind(ResultKind):
         return pa.concat_tables([counted, found.filter(done)]), found.filter(pc.invert(done))
 
     def _corrected(self) -> pa.Table:
-        """What was corrected, as parts of sessions that are counted."""
+        """The corrected events, as parts of sessions that are counted."""
         if not DeltaTable.is_deltatable(self._corrections):
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
         added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)
