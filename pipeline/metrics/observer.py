@@ -5,11 +5,11 @@ from threading import Lock
 
 from prometheus_client import CollectorRegistry
 
+from pipeline.event_time.batch import Batch
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import FailureKind, Step
-from pipeline.metrics.facts import CommittedBatch
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
 from pipeline.metrics.log_ends import Ask, LogEnds
 from pipeline.metrics.page import Page
@@ -85,7 +85,7 @@ class Observer:
             self._totals.unpublished, self._totals.unpublished_since = 0, None
             self._look_whether_caught_up()
 
-    def committed(self, batch: CommittedBatch, committed_at: int) -> None:
+    def committed(self, batch: Batch, committed_at: int) -> None:
         """The ledger has a batch."""
         with self._lock:
             self._loop.round(self._now())

@@ -92,7 +92,7 @@ def _result(name: str, tables: Tables, now: Mapping[int, int]) -> dict[str, Any]
         f"FROM ledger WHERE batch <= {published}"
     ).to_pylist()[0]
     epochs = sorted(tables.openings)
-    having = [epoch for epoch in epochs if tables.openings[epoch].has(name)]
+    having = [epoch for epoch in epochs if name in {one.name for one in tables.openings[epoch].policy.consumers}]
     return {
         "name": name,
         "published": published,

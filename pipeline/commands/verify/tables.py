@@ -7,10 +7,10 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.commands.verify.openings import Opening, opening_of
 from pipeline.commands.verify.verification import Row
 from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
+from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import CLOSED_APP, COMPACTION_APP, CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, WRITER_APP
 
 CORRECTIONS_APP: Final = "tidemark-corrections"
@@ -121,7 +121,7 @@ def _openings(ledger: Tables) -> tuple[dict[int, Opening], dict[int, str]]:
     openings, unclear = dict[int, Opening](), dict[int, str]()
     for row in _safe(ledger, _OPENINGS):
         try:
-            openings[row["batch"] // EPOCH] = opening_of(row["opening"])
+            openings[row["batch"] // EPOCH] = Opening.from_text(row["opening"])
         except (ValueError, KeyError, TypeError) as error:
             unclear[row["batch"]] = f"{type(error).__name__}: {error}"
     return openings, unclear
