@@ -11,7 +11,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.report import Report
 from pipeline.tables.engines import Engine
 from pipeline.tables.layout import stored_report
-from pipeline.tables.results.kind import WindowKind
+from pipeline.tables.results.kind import WindowKind, keys_of
 from pipeline.tables.results.measures import so_far
 from pipeline.tables.results.registry import kind_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
@@ -53,7 +53,7 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
         report=name,
         windowed=kind.open_windows(),
         is_open=kind.is_open,
-        keys="".join(f"{key}, " for key in report.keys),
+        keys=keys_of(report),
         measures="".join(f"{measure}, " for measure in report.measures),
         so_far="".join(f"{so_far(measure, report, engine)}, " for measure in report.tells),
         start=engine.time("start_ms"),
