@@ -62,11 +62,11 @@ class Loop:
         more = {"time": {"interval": "50ms"}, "batch": self._cut}
         settings = settings_for(self.model.transcript, self._broker, self._topic, self._warehouse, **more)
         with open_service(settings, now=self._clock) as service, running(service) as is_alive:
-            self._settle(service, is_alive)
+            self._read_on(service, is_alive)
             for number, step in enumerate(steps, 1):
                 self._do(step, service)
                 if number < len(steps) or not in_haste:
-                    self._settle(service, is_alive)
+                    self._read_on(service, is_alive)
         self._follow()
         self._check()
 
@@ -87,7 +87,7 @@ class Loop:
         for event in step.send:
             self._sent[event.partition] += 1
 
-    def _settle(self, service: RunningService, is_alive: Callable[[], bool]) -> None:
+    def _read_on(self, service: RunningService, is_alive: Callable[[], bool]) -> None:
         """Waits until all is read, and lets time alone have its effect."""
         wait_for(lambda: self._is_read() or not is_alive(), PATIENCE_S, "reading on")
         service.tick()
