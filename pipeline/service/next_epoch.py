@@ -125,7 +125,7 @@ def _with_lost(stood: Frontier, ground: Ground, kafka: KafkaSettings) -> tuple[F
 
 
 def _how(ground: Ground, rows: Sequence[LedgerRow], before: Opening | None, identity: Identity) -> Opening:
-    """What the new epoch goes by: the settings, and what was closed before."""
+    """The opening of the new epoch: the settings, and which windows were closed before."""
     if before is None:
         return Opening(ground.policy, {}, identity.cluster_id, identity.topic_id)
     names = [report.name for report in ground.policy.reports]

@@ -129,7 +129,7 @@ def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
 
 
 def _states(resources: Resources, policy: Policy) -> States:
-    """What the windows have come to, by panes, results and ledger."""
+    """The states of the windows, by panes, results and ledger."""
     done = {report.name: published(resources.warehouse, result_of(report)) for report in policy.reports}
     by_time = (done[report.name].closed_until for report in policy.reports if report.windows.by_time)
     steps = resources.ledger.watermarks(min(by_time, default=rules.NEVER))

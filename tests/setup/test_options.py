@@ -59,3 +59,21 @@ def test_what_is_typed_wrongly_is_told_in_one_sentence(
     assert said.err.startswith(f"tidemark: {told}")
     assert said.err.count("\n") == 1
     assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["advise", "--warehous"],
+        ["correct", "--dry"],
+        ["live", "--rep"],
+        ["reset-watermark", "--reas"],
+        ["run", "--until"],
+        ["status", "--rep"],
+        ["verify", "--ware"],
+    ],
+)
+def test_an_option_is_written_out(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """An abbreviation would mean something else once there is another option that begins like it."""
+    assert main([*arguments, "x", "--warehouse", "/nowhere"]) == 2
+    assert f"No such option '{arguments[1]}'" in capsys.readouterr().err
