@@ -33,9 +33,6 @@ def _run(arguments: Sequence[str]) -> int:
     own, settings = parser.parse_known_args(arguments)
     if {"-h", "--help"} & {*settings}:
         print(parser.format_help())  # and then, from where they are, the settings
-    from pipeline.logs import configure_logs
-
-    configure_logs()
     from pipeline.commands.run.supervise import catch_up, supervise
     from pipeline.settings.load import load_settings  # not at the top: `status` needs neither these nor Spark
 
