@@ -9,25 +9,25 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient, TopicDescription
 
 from kafka_access.errors import AccessError, Refused
-from kafka_access.reasons import forbidden, refused
+from kafka_access.reasons import forbidden, is_final, is_refusal, refused, unusable
 from kafka_access.settings import Access
 
 _LISTEN_S: Final = 0.1
-_KEPT_OUT: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})  # noqa: SLF001 - so they are named
 _FORBIDDEN: Final = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
 
 
 class Admin(AdminClient):
     """An admin client that says why it is kept out. librdkafka by itself would ask on until the time is up."""
 
-    def __init__(self, options: Mapping[str, Any], access: Access) -> None:
+    def __init__(self, options: Mapping[str, str | int | float | bool], access: Access) -> None:
         """`options` are those of librdkafka. Raises AccessError where it does not take them."""
         self._access = access
         self._heard: list[KafkaError] = []
         try:
-            super().__init__({**options, "error_cb": self._heard.append})
+            told: dict[str, Any] = {**options, "error_cb": self._heard.append}
+            super().__init__(told)
         except KafkaException as error:
-            raise AccessError(f"the settings of kafka make no client: {error.args[0].str()}") from error
+            raise AccessError(unusable(error.args[0].str())) from error
 
     def describe(self, topic: str, operation: AclOperation, seconds: float) -> TopicDescription:
         """What the broker says of a topic on which the client may do an operation.
@@ -44,10 +44,10 @@ class Admin(AdminClient):
             if error.args[0].code() in _FORBIDDEN:
                 raise Refused(error.args[0], forbidden(self._access, operation, topic)) from error
             raise
-        allowed = found.authorized_operations
-        if allowed is not None and operation not in allowed:
-            error = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-            raise Refused(error, forbidden(self._access, operation, topic))
+        allowed = found.authorized_operations  # none where an old broker does not tell
+        if allowed and operation not in allowed:
+            missing = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+            raise Refused(missing, forbidden(self._access, operation, topic))
         return found
 
     def _answer(self, asked: "Future[TopicDescription]", seconds: float) -> TopicDescription:
@@ -67,7 +67,7 @@ class Admin(AdminClient):
     def _raise_if_refused(self, *, at_last: bool) -> None:
         """While one of several brokers may still answer, that another refuses is not the end."""
         self.poll(0)
-        why = next((error for error in self._heard if error.code() in _KEPT_OUT), None)
-        all_down = any(error.code() == KafkaError._ALL_BROKERS_DOWN for error in self._heard)  # noqa: SLF001
-        if why and (all_down or at_last):
-            raise Refused(why, refused(self._access, why))
+        why = next((error for error in self._heard if is_refusal(error.str())), None)
+        all_down = any(error.code() == KafkaError._ALL_BROKERS_DOWN for error in self._heard)  # noqa: SLF001 - its name
+        if why and (all_down or at_last or is_final(why.str())):
+            raise Refused(why, refused(self._access, why.str()))

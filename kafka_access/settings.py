@@ -1,16 +1,23 @@
 """The vocabulary, each word once. `kafka.` stands before every name, in the pipeline and in the producers."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-Raw = Annotated[dict[str, SecretStr], Field(default_factory=dict)]
+Raw = dict[str, SecretStr]
 """A client's own properties. Any of them may be a secret, so none is shown."""
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
+
+
+def _not_both(secret: SecretStr | None, file: Path | None, name: str) -> bool:
+    """Whether there is one. Raises ValueError where there are two."""
+    if secret is not None and file is not None:
+        raise ValueError(f"set {name} or {name}_file, not both")
+    return secret is not None or file is not None
 
 
 class SecuritySettings(_Section):
@@ -95,7 +102,7 @@ class Access(_Section):
     security: SecuritySettings = SecuritySettings()
     sasl: SaslSettings = SaslSettings()
     tls: TlsSettings = TlsSettings()
-    librdkafka: Raw
+    librdkafka: Raw = Field(default_factory=dict)
     """Further properties of librdkafka, by its names. They win."""
 
     @model_validator(mode="after")
@@ -113,12 +120,5 @@ class Access(_Section):
 class JavaAccess(Access):
     """How both clients get in: librdkafka and the Java one."""
 
-    java: Raw
+    java: Raw = Field(default_factory=dict)
     """Further properties of the Java client, which reads the topic, by its names. They win."""
-
-
-def _not_both(secret: SecretStr | None, file: Path | None, name: str) -> bool:
-    """Whether there is one. Raises ValueError where there are two."""
-    if secret is not None and file is not None:
-        raise ValueError(f"set {name} or {name}_file, not both")
-    return secret is not None or file is not None

@@ -1,6 +1,6 @@
 """The broker and the topic before anything is sent: reach them, or say what to do."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AclOperation
@@ -12,6 +12,7 @@ from kafka_access.librdkafka import librdkafka_options
 from kafka_access.settings import Access
 from producers.errors import SetupError
 
+_OPEN = Access()
 _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION)
 
 
@@ -22,7 +23,7 @@ class Target:
     bootstrap_servers: str
     topic: str
     timeout_ms: int = 30_000
-    access: Access = field(default_factory=Access)
+    access: Access = _OPEN
 
     def client(self) -> dict[str, str | int | float | bool]:
         """What each client is told. Raises SetupError if a file of the settings cannot be read."""
@@ -48,7 +49,8 @@ def partitions_of(target: Target) -> int | None:
         cause = _cause(error) if isinstance(error, KafkaException) else "the request timed out"
         raise SetupError(
             f"no Kafka broker answered at {target.bootstrap_servers} within "
-            f"{target.timeout_ms / 1000:g} s ({cause}); start it or correct --bootstrap-servers"
+            f"{target.timeout_ms / 1000:g} s ({cause}); start it, or correct --bootstrap-servers or "
+            "--kafka.security.protocol"
         ) from error
 
 

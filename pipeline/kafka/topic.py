@@ -149,7 +149,7 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
             if time.monotonic() - began >= left:
                 raise Unreachable(
                     f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
-                    "Start it, or correct kafka.bootstrap_servers"
+                    "Start it, or correct kafka.bootstrap_servers or kafka.security.protocol"
                 ) from error
             _log.warning("waiting for the broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
             wait(_PAUSE_SECONDS)

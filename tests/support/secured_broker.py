@@ -16,6 +16,7 @@ from confluent_kafka.admin import (
     ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialAlteration,
     UserScramCredentialUpsertion,
 )
 
@@ -53,7 +54,8 @@ class SecuredBroker:
         rule = AclBinding(
             kind, name, ResourcePatternType.LITERAL, f"User:{principal}", "*", operation, AclPermissionType.ALLOW
         )
-        for done in AdminClient({"bootstrap.servers": self.broker.bootstrap_servers}).create_acls([rule]).values():
+        admin = AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})  # a name, lest it be closed
+        for done in admin.create_acls([rule]).values():
             done.result(30)
 
 
@@ -71,6 +73,7 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
                 authority.sign("ann-expired", valid=-timedelta(days=1)),
                 stranger.sign("ann-strange"),
             )
+            ports["PLAINTEXT"] = plain
             yield SecuredBroker(broker, ports, authority, stranger, *clients, tokens)
 
 
@@ -110,6 +113,9 @@ def _properties(
 
 def _add_users(bootstrap_servers: str) -> None:
     credentials = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
-    users = [UserScramCredentialUpsertion(name, credentials, PASSWORD.encode()) for name in ("ann", "bob")]
-    for done in AdminClient({"bootstrap.servers": bootstrap_servers}).alter_user_scram_credentials(users).values():
+    users: list[UserScramCredentialAlteration] = [
+        UserScramCredentialUpsertion(name, credentials, PASSWORD.encode()) for name in ("ann", "bob")
+    ]
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})  # a name, lest it be closed
+    for done in admin.alter_user_scram_credentials(users).values():
         done.result(30)
