@@ -17,12 +17,13 @@ from pipeline.runtime.jars import Jar, locked
 
 SBOM: Final = ROOT / "build" / "sbom.cdx.json"
 _VULNERABLE: Final = 1
+_UNKNOWN: Final = 2
 Component = dict[str, Any]
 
 
 def sbom() -> dict[str, Any]:
     """The bill of materials. Raises SetUpError where uv cannot tell what is locked."""
-    bill: dict[str, Any] = json.loads(_uv("export", "--locked", "--quiet", "--no-dev", "--format", "cyclonedx1.5"))
+    bill = _export()
     for component in bill["components"]:
         _add_licence(component, of_package(component["name"]))
     jars = {jar.coordinate: (jar, section) for section in ("broker", "spark") for jar in locked(section)}
@@ -63,12 +64,28 @@ def refused(bill: dict[str, Any]) -> list[str]:
     ]
 
 
-def _uv(*arguments: str) -> str:
-    uv = find_uv() or "uv"
-    done = subprocess.run([uv, *arguments], capture_output=True, text=True, cwd=ROOT, env=uv_environment(), check=False)
+def vulnerabilities() -> int:
+    """Has uv look the locked packages up at osv.dev, and tells what it says; returns the exit code."""
+    done = _uv("audit", "--locked", "--no-dev", "--preview-features", "audit-command")
+    sys.stdout.write(done.stdout)
+    if done.returncode not in {0, _VULNERABLE}:
+        sys.stderr.write(f"known vulnerabilities could not be looked up; nothing is known of them:\n{done.stderr}")
+        return _UNKNOWN
+    return done.returncode
+
+
+def _export() -> dict[str, Any]:
+    formats = ("--format", "cyclonedx1.5", "--preview-features", "sbom-export")
+    done = _uv("export", "--locked", "--quiet", "--no-dev", *formats)
     if done.returncode:
-        raise SetUpError(f"`uv {arguments[0]}` failed: {done.stderr.strip()}")
-    return done.stdout
+        raise SetUpError(f"uv could not tell what is locked: {done.stderr.strip()}")
+    exported: dict[str, Any] = json.loads(done.stdout)
+    return exported
+
+
+def _uv(*arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [find_uv() or "uv", *arguments]
+    return subprocess.run(line, capture_output=True, text=True, cwd=ROOT, env=uv_environment(), check=False)
 
 
 def main() -> int:
@@ -77,18 +94,14 @@ def main() -> int:
         bill = sbom()
     except SetUpError as error:
         sys.stderr.write(f"{error}\n")
-        return 2
+        return _UNKNOWN
     SBOM.parent.mkdir(exist_ok=True)
     SBOM.write_text(json.dumps(bill, indent=2))
     sys.stdout.write(f"{SBOM.relative_to(ROOT)}: {len(bill['components'])} components\n")
     wrong = refused(bill)
     for line in wrong:
         sys.stderr.write(f"{line}\n")
-    return max(bool(wrong), vulnerabilities())
-
-
-def vulnerabilities() -> int:
-    """Has uv look the locked packages up at osv.dev, and says what it found; returns the exit code."""
+    return vulnerabilities() or bool(wrong)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from kafka_access.errors import AccessError
 from kafka_access.java import java_options
@@ -172,3 +172,12 @@ def test_no_secret_is_in_what_is_printed_of_the_settings() -> None:
         raw,
     ):
         assert MARK not in f"{way!r} {way} {way.model_dump()} {way.model_dump_json()}"
+
+
+def test_every_word_of_the_vocabulary_is_on_its_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    for section, field in JavaAccess.model_fields.items():
+        inner = field.annotation
+        names = inner.model_fields if isinstance(inner, type) and issubclass(inner, BaseModel) else ()
+        for name in [f"kafka.{section}.{word}" for word in names] or [f"kafka.{section}"]:
+            assert f"`{name}`" in page, name
