@@ -16,7 +16,7 @@ from kafka_access.settings import Access, TlsSettings
 _UNVERIFIED: Final = "certificate verify failed"
 _NOT_AUTHENTICATED: Final = "SASL authentication error"
 _TOKENLESS: Final = "Failed to acquire SASL OAUTHBEARER"
-_CLIENTS_CERTIFICATE: Final = "ssl/tls alert"
+_CLIENTS_CERTIFICATE: Final = re.compile("ssl/tls alert|alert (certificate required|unknown ca)")
 _SENTENCES: Final = {
     _TOKENLESS: "no token is to be had: correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret",
     "Unsupported SASL mechanism": "the listener has other mechanisms: correct kafka.sasl.mechanism",
@@ -33,7 +33,8 @@ _OTHER_HOST: Final = (62, 64)
 
 def is_refusal(text: str) -> bool:
     """Whether librdkafka tells by it that a broker does not let the client in."""
-    return any(sign in text for sign in (_UNVERIFIED, _NOT_AUTHENTICATED, _CLIENTS_CERTIFICATE, *_SENTENCES))
+    signs = (_UNVERIFIED, _NOT_AUTHENTICATED, *_SENTENCES)
+    return any(sign in text for sign in signs) or bool(_CLIENTS_CERTIFICATE.search(text))
 
 
 def is_final(text: str) -> bool:
@@ -47,9 +48,9 @@ def refused(access: Access, text: str) -> str:
     broker = f"the broker at {address[1]}" if address else "the broker"
     if _UNVERIFIED in text:
         return _unverified(access.tls, broker, address[1] if address else "")
-    if _CLIENTS_CERTIFICATE in text and access.tls.certificate is None:
-        return f"{broker} wants a certificate of the client: set kafka.tls.certificate and kafka.tls.key"
-    if _CLIENTS_CERTIFICATE in text:
+    if _CLIENTS_CERTIFICATE.search(text):
+        if access.tls.certificate is None:
+            return f"{broker} wants a certificate of the client: set kafka.tls.certificate and kafka.tls.key"
         return (
             f"{broker} does not take the client's certificate, which may have expired or be signed by an authority "
             "that it does not know: correct kafka.tls.certificate and kafka.tls.key"
