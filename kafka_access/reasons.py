@@ -11,18 +11,17 @@ from typing import Final
 
 from confluent_kafka.admin import AclOperation
 
-from kafka_access.settings import Access, TlsSettings
+from kafka_access.settings import Access, SaslSettings, TlsSettings
 
 _UNVERIFIED: Final = "certificate verify failed"
 _NOT_AUTHENTICATED: Final = "SASL authentication error"
 _TOKENLESS: Final = "Failed to acquire SASL OAUTHBEARER"
 _CLIENTS_CERTIFICATE: Final = re.compile("ssl/tls alert|alert (certificate required|unknown ca)")
-_SENTENCES: Final = {
-    _TOKENLESS: "no token is to be had: correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret",
-    "Unsupported SASL mechanism": "the listener has other mechanisms: correct kafka.sasl.mechanism",
-    "not valid in current SASL state": "the listener asks nobody who he is: correct kafka.security.protocol",
-    "connecting to a PLAINTEXT broker listener": "the listener speaks no TLS: correct kafka.security.protocol",
-    "wrong version number": "the listener speaks no TLS: correct kafka.security.protocol",
+_OF_LISTENER: Final = {
+    "Unsupported SASL mechanism": "has other mechanisms: correct kafka.sasl.mechanism",
+    "not valid in current SASL state": "does not ask who the client is: correct kafka.security.protocol",
+    "connecting to a PLAINTEXT broker listener": "speaks no TLS there: correct kafka.security.protocol",
+    "wrong version number": "speaks no TLS there: correct kafka.security.protocol",
 }
 _VERIFY_S: Final = 5
 _EXPIRED: Final = 10
@@ -33,7 +32,7 @@ _OTHER_HOST: Final = (62, 64)
 
 def is_refusal(text: str) -> bool:
     """Whether librdkafka tells by it that a broker does not let the client in."""
-    signs = (_UNVERIFIED, _NOT_AUTHENTICATED, *_SENTENCES)
+    signs = (_UNVERIFIED, _NOT_AUTHENTICATED, _TOKENLESS, *_OF_LISTENER)
     return any(sign in text for sign in signs) or bool(_CLIENTS_CERTIFICATE.search(text))
 
 
@@ -49,20 +48,30 @@ def refused(access: Access, text: str) -> str:
     if _UNVERIFIED in text:
         return _unverified(access.tls, broker, address[1] if address else "")
     if _CLIENTS_CERTIFICATE.search(text):
-        if access.tls.certificate is None:
-            return f"{broker} wants a certificate of the client: set kafka.tls.certificate and kafka.tls.key"
-        return (
-            f"{broker} does not take the client's certificate, which may have expired or be signed by an authority "
-            "that it does not know: correct kafka.tls.certificate and kafka.tls.key"
-        )
-    if _NOT_AUTHENTICATED in text and access.sasl.mechanism == "OAUTHBEARER":
-        return f"{broker} does not take the token: correct kafka.sasl.client_id or kafka.sasl.scope"
+        return _certificate_refused(access.tls, broker)
     if _NOT_AUTHENTICATED in text:
+        return _not_authenticated(access.sasl, broker)
+    if _TOKENLESS in text:
         return (
-            f"{broker} does not take the password of {access.sasl.username}: "
-            "correct kafka.sasl.username or kafka.sasl.password"
+            f"{access.sasl.token_url} gives no token: "
+            "correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret"
         )
-    return f"{broker} lets nobody in this way: {next(_SENTENCES[sign] for sign in _SENTENCES if sign in text)}"
+    return f"{broker} {next(_OF_LISTENER[sign] for sign in _OF_LISTENER if sign in text)}"
+
+
+def _certificate_refused(tls: TlsSettings, broker: str) -> str:
+    if tls.certificate is None:
+        return f"{broker} wants a certificate of the client: set kafka.tls.certificate and kafka.tls.key"
+    return (
+        f"{broker} does not take the client's certificate, which may have expired or be signed by an authority that it "
+        "does not know: correct kafka.tls.certificate and kafka.tls.key"
+    )
+
+
+def _not_authenticated(sasl: SaslSettings, broker: str) -> str:
+    if sasl.mechanism == "OAUTHBEARER":
+        return f"{broker} does not take the token: correct kafka.sasl.client_id or kafka.sasl.scope"
+    return f"{broker} does not take the password of {sasl.username}: correct kafka.sasl.username or kafka.sasl.password"
 
 
 def forbidden(access: Access, operation: AclOperation, topic: str) -> str:

@@ -110,11 +110,11 @@ MISTAKES: dict[str, tuple[Callable[[SecuredBroker], tuple[str, Tree]], str]] = {
     "no encryption where the broker wants it": (lambda _: ("SASL", {}), "kafka.security.protocol"),
     "encryption where the broker has none": (
         lambda broker: ("PLAINTEXT", by_password(broker)),
-        "the listener speaks no TLS: correct kafka.security.protocol",
+        "speaks no TLS there: correct kafka.security.protocol",
     ),
     "a password where the broker asks for none": (
         lambda broker: ("PLAINTEXT", {**by_password(broker), "security": {"protocol": "SASL_PLAINTEXT"}, "tls": {}}),
-        "the listener asks nobody who he is: correct kafka.security.protocol",
+        "does not ask who the client is: correct kafka.security.protocol",
     ),
     "a user without rights": (
         lambda broker: ("SASL", by_password(broker, username="bob")),
