@@ -18,7 +18,7 @@ from kafka_access.settings import Access
 from tests.support.certificates import Authority, Pair
 
 BOOTSTRAP = "b:9093/bootstrap"
-ALERT = f"ssl://{BOOTSTRAP}: Receive failed: error:0A000412:SSL routines::ssl/tls alert bad certificate: SSL alert number 42"
+ALERT = f"ssl://{BOOTSTRAP}: Receive failed: error:0A000412:ssl/tls alert bad certificate: SSL alert number 42"
 BY_PASSWORD = {
     "security": {"protocol": "SASL_SSL"},
     "sasl": {"mechanism": "SCRAM-SHA-512", "username": "ann", "password": "hunter2bqkz"},
@@ -45,8 +45,8 @@ def access(settings: dict[str, Any]) -> Access:
         (
             BY_PASSWORD,
             (
-                f"sasl_ssl://{BOOTSTRAP}: SASL authentication error: Authentication failed during authentication due to "
-                "invalid credentials with SASL mechanism SCRAM-SHA-512 (after 422ms in state AUTH_REQ)"
+                f"sasl_ssl://{BOOTSTRAP}: SASL authentication error: Authentication failed during authentication "
+                "due to invalid credentials with SASL mechanism SCRAM-SHA-512 (after 422ms in state AUTH_REQ)"
             ),
             (
                 "the broker at b:9093 does not take the password of ann: "
@@ -56,24 +56,24 @@ def access(settings: dict[str, Any]) -> Access:
         (
             BY_PASSWORD,
             (
-                f"sasl_ssl://{BOOTSTRAP}: SASL SCRAM-SHA-256 mechanism handshake failed: Broker: Unsupported SASL mechanism: "
-                "broker's supported mechanisms: SCRAM-SHA-512,PLAIN,OAUTHBEARER"
+                f"sasl_ssl://{BOOTSTRAP}: SASL SCRAM-SHA-256 mechanism handshake failed: Broker: "
+                "Unsupported SASL mechanism: broker's supported mechanisms: SCRAM-SHA-512,PLAIN,OAUTHBEARER"
             ),
             "the broker at b:9093 has other mechanisms: correct kafka.sasl.mechanism",
         ),
         (
             BY_PASSWORD,
             (
-                f"sasl_plaintext://{BOOTSTRAP}: SASL SCRAM-SHA-512 mechanism handshake failed: Broker: Request not valid in "
-                "current SASL state: broker's supported mechanisms:  (after 36ms in state AUTH_HANDSHAKE)"
+                f"sasl_plaintext://{BOOTSTRAP}: SASL SCRAM-SHA-512 mechanism handshake failed: Broker: Request "
+                "not valid in current SASL state: broker's supported mechanisms:  (after 36ms in state AUTH_HANDSHAKE)"
             ),
             "the broker at b:9093 does not ask who the client is: correct kafka.security.protocol",
         ),
         (
             BY_PASSWORD,
             (
-                f"sasl_ssl://{BOOTSTRAP}: SSL handshake failed: Disconnected: SSL connection closed by peer: connecting to a "
-                "PLAINTEXT broker listener?"
+                f"sasl_ssl://{BOOTSTRAP}: SSL handshake failed: Disconnected: SSL connection closed by peer: "
+                "connecting to a PLAINTEXT broker listener?"
             ),
             "the broker at b:9093 speaks no TLS there: correct kafka.security.protocol",
         ),
@@ -89,8 +89,8 @@ def access(settings: dict[str, Any]) -> Access:
             WITH_CERTIFICATE,
             ALERT,
             (
-                "the broker at b:9093 does not take the client's certificate, which may have expired or be signed by "
-                "an authority that it does not know: correct kafka.tls.certificate and kafka.tls.key"
+                "the broker at b:9093 does not take the client's certificate, which may have expired or be "
+                "signed by an authority that it does not know: correct kafka.tls.certificate and kafka.tls.key"
             ),
         ),
         (
