@@ -57,8 +57,8 @@ def of_package(name: str) -> str | None:
     except PackageNotFoundError:
         return None
     classified = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or () if line.startswith("License")]
-    text = told.get("License-Expression") or told.get("License") or " ".join(classified)
-    return _AS_WRITTEN.get(text, text) or None
+    given = [*(told.get_all("License-Expression") or ()), *(told.get_all("License") or ()), *classified]
+    return _AS_WRITTEN.get(given[0], given[0]) if given else None
 
 
 def of_jar(coordinate: str) -> str | None:
