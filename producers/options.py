@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import NoReturn
 
+from producers.access import add_options
 from producers.delivery import Delivery
 from producers.errors import SetupError
 from producers.kinds import MALFORMED, Kind
@@ -26,7 +27,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         allow_abbrev=False,
     )
-    for add in (_target, _pace, _site, _disorder, _truth):
+    for add in (_target, add_options, _pace, _site, _disorder, _truth):
         add(simulate)
     return parser.parse_args(argv)
 

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
 from typing import Final
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from pipeline.runtime.jars import spark_jars
@@ -18,6 +20,8 @@ AVRO_LIMITS: Final = (
 )
 # Avro's newer reader: a fifth less CPU for reading and decoding together.
 JVM_OPTIONS: Final = f"-XX:+UseParallelGC -Dorg.apache.avro.fastread=true {AVRO_LIMITS}"
+REDACTED: Final = "(?i)secret|password|token|access[.]?key|jaas[.]config|ssl[.]keystore|private key"
+"""Spark's own expression, and what Kafka's clients are told besides: Spark shows no option by such a name or value."""
 _ALWAYS: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -27,6 +31,7 @@ _ALWAYS: Final = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # A query whose broker has gone asks it for minutes more before it can be stopped: then it is left to itself.
     "spark.sql.streaming.stopTimeout": "10s",
+    "spark.redaction.regex": REDACTED,
     # What the status store keeps per query must not grow the driver over weeks.
     "spark.sql.ui.retainedExecutions": "20",
     "spark.ui.retainedJobs": "200",
@@ -61,7 +66,11 @@ def _new_session(settings: SparkSettings) -> SparkSession:
     # py4j prints pages to the root logger where its Java process ends; `java_process` says it in a sentence.
     logging.getLogger().addFilter(lambda record: record.msg != "Exception while sending command.")
     builder = SparkSession.builder.appName("tidemark")
-    for name, value in (_ALWAYS | _deployment(settings) | settings.conf).items():
+    properties = _ALWAYS | _deployment(settings) | settings.conf
+    # PySpark starts Java with every property in its arguments, which all users of the machine can read.
+    open_ones = [(name, value) for name, value in properties.items() if not re.search(REDACTED, name)]
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(open_ones))  # noqa: SLF001 - no other way
+    for name, value in properties.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 

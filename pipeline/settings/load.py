@@ -9,11 +9,13 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, CliSettingsSource, PydanticBaseSettingsSource, SettingsError
 
+from kafka_access.secrets import secret_names
 from pipeline.errors import SetUpError
 from pipeline.settings.model import Settings
 
 _PREFIX: Final = "TIDEMARK_"
 _OTHER_VARIABLES: Final = {"TIDEMARK_CONFIG", "TIDEMARK_MAVEN_MIRROR", "TIDEMARK_JARS_CACHE"}
+_SECRETS: Final = tuple(secret_names(Settings))
 _SHORT_FLAGS: Final = {
     "kafka.bootstrap-servers": "bootstrap-servers",
     "kafka.topic": "topic",
@@ -49,7 +51,9 @@ def _from_sources(argv: Sequence[str]) -> type[Settings]:
             dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
             file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return _flags(settings_cls, argv), env_settings, init_settings
+            flags = _flags(settings_cls, argv)
+            _check_flags(flags())
+            return flags, env_settings, init_settings
 
     return Loaded
 
@@ -64,6 +68,20 @@ def _flags(settings_cls: type[BaseSettings], argv: Sequence[str]) -> CliSettings
         cli_exit_on_error=False,
         cli_hide_none_type=True,
     )
+
+
+def _check_flags(given: Mapping[str, Any]) -> None:
+    """A secret in the arguments of a process could be read by every user of the machine."""
+    for path in _SECRETS:
+        found: Any = given
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        if found is not None:
+            setting, variable = ".".join(path), f"{_PREFIX}{'__'.join(path).upper()}"
+            raise SetUpError(
+                f"{setting} may be a secret, and other users of this machine see the arguments of a process: "
+                f"set {variable} or write it in the settings file"
+            )
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -96,4 +114,10 @@ def _one_sentence(error: ValidationError | SettingsError) -> str:
 def _reason(problem: Mapping[str, Any]) -> str:
     if problem["type"] == "extra_forbidden":
         return "there is no such setting"
-    return f"{problem['msg'].removeprefix('Value error, ')} (found {problem['input']!r})"
+    reason = str(problem["msg"]).removeprefix("Value error, ")
+    return reason if _may_be_secret(problem["loc"]) else f"{reason} (found {problem['input']!r})"
+
+
+def _may_be_secret(place: tuple[int | str, ...]) -> bool:
+    """Whether what was found there is a secret, or has one in it."""
+    return any(path[: len(place)] == place[: len(path)] for path in _SECRETS)

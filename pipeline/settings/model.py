@@ -7,9 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from kafka_access.settings import JavaAccess
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.report import Report
@@ -33,8 +34,8 @@ def _start(value: str) -> str:
     return value
 
 
-class KafkaSettings(Section):
-    """Where the events come from."""
+class KafkaSettings(JavaAccess):
+    """Where the events come from, and how the service gets in there."""
 
     bootstrap_servers: str = ""
     """Brokers to ask first, `host:port,host:port`."""
@@ -49,8 +50,6 @@ class KafkaSettings(Section):
     """Where records were deleted before they were read: `stop`, or `record` what is lost in the ledger and go on."""
     connect_timeout: PositiveDuration = timedelta(minutes=1)
     """How long a start waits for a broker that does not answer."""
-    options: dict[str, str] = Field(default_factory=dict)
-    """Further Kafka client properties by their Java names, such as `security.protocol`."""
 
 
 class TimeSettings(Section):
@@ -122,10 +121,28 @@ class MetricsSettings(Section):
     """Address to listen on; a container needs 0.0.0.0."""
     port: Annotated[int, Field(ge=0, le=65535)] = 9477
     """Port to listen on; 0 takes a free one."""
+    certificate: Path | None = None
+    """With it and its key the endpoint speaks TLS: PEM file of the certificate, and those up to the authority."""
+    key: Path | None = None
+    """PEM file of the certificate's key."""
+    username: str | None = None
+    """With it and its password `/metrics` asks for both; `/healthz` and `/readyz` do not, for probes have none."""
+    password: SecretStr | None = None
+    """The password that goes with the name."""
+    password_file: Path | None = None
+    """A file with that password."""
     max_age: PositiveDuration = timedelta(minutes=5)
     """The service is not ready while its oldest unprocessed record, or an unpublished batch, is older than this."""
     stuck_after: PositiveDuration = timedelta(minutes=5)
     """The service is unhealthy when for so long no batch, no tick and no failed attempt has ended."""
+
+    @model_validator(mode="after")
+    def _in_pairs(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("certificate and key belong together: set both or neither")
+        if [self.password, self.password_file].count(None) != (2 if self.username is None else 1):
+            raise ValueError("username and one of password and password_file belong together: set both or neither")
+        return self
 
 
 class SparkSettings(Section):
@@ -146,6 +163,7 @@ class Settings(BaseSettings):
         extra="forbid",
         frozen=True,
         use_attribute_docstrings=True,
+        hide_input_in_errors=True,
     )
 
     warehouse: str = ""
