@@ -28,6 +28,8 @@ def forgetful(endpoint: str) -> Iterator[str]:
             if status in (HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT):
                 content, status = b"", HTTPStatus.OK
             self.send_response(status)
+            if status != answer.status:
+                self.send_header("ETag", '"of-a-write"')
             for name, value in answer.getheaders():
                 if name.lower() not in HOP:
                     self.send_header(name, value)
