@@ -26,6 +26,7 @@ from pipeline.service.runner import RunningService
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import Settings
 from pipeline.tables.ledger import Ledger
+from pipeline.tables.probe import require_one_winner
 from pipeline.tables.schemas import LEDGER
 from schemas import load_schemas
 
@@ -60,6 +61,8 @@ def open_service(
     with ExitStack() as stack:
         page = exporter or stack.enter_context(closing(serve(settings, now)))
         page.observer.opening()
+        if last_epoch.epoch is None:
+            require_one_winner(settings.warehouse)
         _require_ledger(settings.warehouse, last_epoch)
         resources = _resources(settings, now, stack, page.observer, wait)
         opened = open_epoch(resources, settings.kafka, last_epoch)

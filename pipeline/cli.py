@@ -95,6 +95,13 @@ def _correct(arguments: Sequence[str]) -> int:
     return correct(arguments)
 
 
+def _health(arguments: Sequence[str]) -> int:
+    from pipeline.commands.health import health
+
+    print(health(arguments))
+    return 0
+
+
 def _live(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tidemark live",
@@ -147,6 +154,7 @@ def _say(error: Exception, code: int) -> int:
 _VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "advise": _advise,
     "correct": _correct,
+    "health": _health,
     "live": _live,
     "reset-watermark": _reset_watermark,
     "run": _run,

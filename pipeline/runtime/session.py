@@ -3,11 +3,14 @@
 import logging
 import os
 import re
+import tempfile
+from pathlib import Path
 from typing import Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from pipeline.runtime import limits
 from pipeline.runtime.jars import spark_jars
 from pipeline.runtime.java import use_java
 from pipeline.settings.model import SparkSettings
@@ -37,10 +40,12 @@ _ALWAYS: Final = {
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
 }
+_MEMORY: Final = "spark.driver.memory"
 _STAND_ALONE: Final = {
-    "spark.driver.memory": "4g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # A folder that Spark makes and never fills, by default where the process was started.
+    "spark.sql.warehouse.dir": Path(tempfile.gettempdir(), "spark-warehouse").as_uri(),
     "spark.driver.extraJavaOptions": JVM_OPTIONS,
     # With `spark.master` of a cluster the records are decoded elsewhere.
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
@@ -55,7 +60,7 @@ _STAND_ALONE: Final = {
 def spark_session(settings: SparkSettings) -> SparkSession:
     """The session of this process, made on first use; spark-submit's own where that started us.
 
-    Raises SetUpError if there is no Java, or a jar cannot be had.
+    Raises SetUpError if there is no Java, too little memory, or a jar cannot be had.
     """
     session = SparkSession.getActiveSession() or _new_session(settings)
     session.sparkContext.setLogLevel("ERROR")
@@ -80,10 +85,16 @@ def _deployment(settings: SparkSettings) -> dict[str, str]:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return {}
     use_java()
-    cores = os.cpu_count() or 1
-    return _STAND_ALONE | {
-        # More slots than cores: a task waits for Kafka half of its time.
-        "spark.master": settings.master or f"local[{2 * cores}]",
-        "spark.sql.shuffle.partitions": str(cores),
-        "spark.jars": ",".join(str(jar) for jar in spark_jars()),
-    }
+    cores = limits.cores()
+    # What is told is not asked for: it may be that there is too little of it.
+    memory = {} if _MEMORY in settings.conf else {_MEMORY: limits.heap()}
+    return (
+        _STAND_ALONE
+        | memory
+        | {
+            # More slots than cores: a task waits for Kafka half of its time.
+            "spark.master": settings.master or f"local[{2 * cores}]",
+            "spark.sql.shuffle.partitions": str(cores),
+            "spark.jars": ",".join(str(jar) for jar in spark_jars()),
+        }
+    )

@@ -20,8 +20,6 @@ WRITER_APP: Final = "tidemark"
 """Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""
 CLOSED_APP: Final = "tidemark-closed"
 """On a result table: windows that end no later than this version, in milliseconds, are closed and final."""
-EXECUTORS_APP: Final = "tidemark-executors"
-"""On `dead_letters`, of those that executors write."""
 COMPACTION_APP: Final = "tidemark-compaction"
 """On `panes`, beside the appends of the batches, which it may overtake."""
 

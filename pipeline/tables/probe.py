@@ -1,0 +1,63 @@
+"""Whether a store lets only one of several commits have a version, which is what all of Tidemark stands on.
+
+A local file system does, by a link. An object store must refuse a conditional PUT (`If-None-Match: *`) of what is
+there: some do not know the header, and say that they did what they were asked.
+"""
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier
+from typing import Final
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.fs import DeltaStorageHandler
+
+from pipeline.errors import SetUpError
+from pipeline.tables.durable import local
+from pipeline.tables.schemas import TableSpec, open_table
+
+_AT_ONCE: Final = 8
+_ROWS: Final = pa.table({"writer": pa.array([0], pa.int64())})
+
+
+def require_one_winner(warehouse: str) -> None:
+    """Has several writers commit the same version of a table of its own, which goes again.
+
+    Raises Unreachable if the warehouse cannot be written, SetUpError if more than one of them succeeds.
+    """
+    if local(warehouse) is not None:
+        return
+    spec = TableSpec(f"_probe-{uuid.uuid4().hex}", _ROWS.schema, {})
+    open_table(spec, warehouse)
+    try:
+        winners = _winners(spec.uri(warehouse))
+    finally:
+        with suppress(DeltaError, OSError):
+            DeltaStorageHandler(warehouse).delete_dir(spec.name)
+    if winners != 1:
+        raise SetUpError(
+            f"the store of the warehouse {warehouse} let {winners} of {_AT_ONCE} writers have the same version of a "
+            "table, and must let one: it needs conditional writes (PUT with If-None-Match: *), and no variable such as "
+            "AWS_CONDITIONAL_PUT or AWS_S3_ALLOW_UNSAFE_RENAME that turns them off"
+        )
+
+
+def _winners(uri: str) -> int:
+    """How many of the writers that begin at once are told that they have the version."""
+    start = Barrier(_AT_ONCE)
+    properties = CommitProperties(max_commit_retries=0)
+
+    def write(table: DeltaTable) -> bool:
+        start.wait()
+        try:
+            write_deltalake(table, _ROWS, mode="append", commit_properties=properties)
+        except CommitFailedError:
+            return False
+        return True
+
+    tables = [DeltaTable(uri) for _ in range(_AT_ONCE)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return sum(pool.map(write, tables))
