@@ -1,5 +1,6 @@
 """The tables: names, columns and Delta properties, each written once."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -198,4 +199,5 @@ def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | 
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    """Without the colours that object stores' errors have."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).split())

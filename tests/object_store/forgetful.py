@@ -11,6 +11,11 @@ from urllib.parse import urlsplit
 HOP = {"connection", "content-length", "transfer-encoding"}
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """A client that went away is its own business."""
+
+
 @contextmanager
 def forgetful(endpoint: str) -> Iterator[str]:
     """The address of the proxy before a store."""
@@ -43,7 +48,7 @@ def forgetful(endpoint: str) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Nothing to say."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _Server(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
