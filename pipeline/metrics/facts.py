@@ -50,6 +50,10 @@ class CommittedBatch(Protocol):
         """The windows it fired, fired again and closed."""
 
     @property
+    def open_windows(self) -> Mapping[str, int]:
+        """How many windows it left that are not closed, by report."""
+
+    @property
     def folded_at(self) -> int:
         """The moment at which its ages were taken."""
 
@@ -59,6 +63,17 @@ class CommittedBatch(Protocol):
 
     def ledger_rows(self, committed_at: int) -> Sequence[CommittedRow]:
         """What was committed, one row per partition."""
+
+
+class TableSize(Protocol):
+    """How large a table is, by its live files."""
+
+    @property
+    def rows(self) -> int: ...  # noqa: D102 - they say what they are
+    @property
+    def bytes(self) -> int: ...  # noqa: D102
+    @property
+    def files(self) -> int: ...  # noqa: D102
 
 
 def imbalance(row: CommittedRow) -> int:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 class State(Protocol):
     """What the windows of a report have come to. It is immutable: a batch leads to what is due and the next state."""
 
+    @property
+    def open_windows(self) -> int | None:
+        """How many have events and are not closed; None where only the tables know."""
+
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """What a batch makes due, and the state after it."""
 
