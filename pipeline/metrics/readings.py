@@ -9,11 +9,12 @@ from pipeline.metrics import catalogue as m
 from pipeline.metrics.health import Backlog
 from pipeline.metrics.histogram import Distribution
 from pipeline.metrics.host import BUILD, Host, Space
+from pipeline.metrics.metric import Metric
 from pipeline.metrics.totals import Totals
 
 Labels = tuple[str, ...]
-Values = dict[m.Metric, dict[Labels, float]]
-Distributions = dict[m.Metric, dict[Labels, Distribution]]
+Values = dict[Metric, dict[Labels, float]]
+Distributions = dict[Metric, dict[Labels, Distribution]]
 
 
 @dataclass(frozen=True, slots=True)

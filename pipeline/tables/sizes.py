@@ -48,10 +48,8 @@ def space(warehouse: str) -> Space | None:
 
 def _size(uri: str) -> Size:
     files = pa.table(DeltaTable(uri).get_add_actions())
-    return Size(
-        *(pc.sum(files[name]).as_py() or 0 for name in ("num_records", "size_bytes")),
-        files.num_rows,
-    )
+    rows, size = (pc.sum(files[name]).as_py() or 0 for name in ("num_records", "size_bytes"))
+    return Size(rows, size, files.num_rows)
 
 
 def _existing(folder: Path) -> Path:

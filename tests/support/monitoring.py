@@ -89,7 +89,7 @@ def queries(file: Path) -> list[str]:
 
 
 def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
-    """What is shipped, every second, with the rules of this folder and the services that the test names."""
+    """What is shipped, every two seconds, with the rules of this folder and the services that the test names."""
     shipped = parsed(PROMETHEUS.read_text())
     for file in RULES.glob("*.yml"):
         _write(folder / "rules" / file.name, faster(parsed(file.read_text())))
@@ -97,7 +97,7 @@ def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
     found = [{"files": [str(folder / "targets.json")], "refresh_interval": "1s"}]
     return {
         **shipped,
-        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"},
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
         "scrape_configs": [{"job_name": job["job_name"], "file_sd_configs": found}],
     }
