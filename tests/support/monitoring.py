@@ -22,7 +22,7 @@ from tests.support.waiting import wait_for
 from tests.support.yaml_text import parsed
 
 PATIENCE_S: Final = 60
-FASTER: Final = 60
+FASTER: Final = 40
 """How many times shorter the alerts' `for` is than in the rules; their expressions are those that are shipped."""
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
@@ -63,8 +63,8 @@ class Monitoring:
 
 
 @contextmanager
-def monitoring(folder: Path) -> Iterator[Monitoring]:
-    """All three at work; skips the test where a program is missing."""
+def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
+    """All three at work, for the service on a port; skips the test where a program is missing."""
     prometheus, alertmanager = tool("prometheus"), tool("prometheus-alertmanager")
     folder.mkdir()
     told, ports = Told(), (free_port(), free_port())
@@ -72,7 +72,7 @@ def monitoring(folder: Path) -> Iterator[Monitoring]:
         _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(told))))
         _write(folder / "prometheus.yml", _prometheus(folder, ports[1]))
         watching = Monitoring(folder, ports[0], told)
-        watching.watch()
+        watching.watch(service)
         for name, program, port, options in (
             ("alertmanager", alertmanager, ports[1], ["--cluster.listen-address="]),
             ("prometheus", prometheus, ports[0], ["--rules.alert.resend-delay=5s"]),
@@ -146,14 +146,15 @@ def _started(folder: Path, name: str, command: Sequence[str | Path], port: int) 
         f"--web.listen-address=127.0.0.1:{port}",
     ]
     with Process([*map(str, command), *options], folder / f"{name}.log") as process:
-        wait_for(lambda: _ready(port) or not process.alive, PATIENCE_S, f"an answer of {name}: {process.said}")
+        wait_for(lambda: answers(port, "/-/ready") or not process.alive, PATIENCE_S, f"an answer of {name}")
         assert process.alive, process.said
         yield
 
 
-def _ready(port: int) -> bool:
+def answers(port: int, path: str) -> bool:
+    """Whether a page of this machine is well."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready", timeout=PATIENCE_S) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE_S) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
