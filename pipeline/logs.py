@@ -1,4 +1,4 @@
-"""How the commands write their log: our words and those of Python's libraries on standard error, in one format."""
+"""The log of the commands: our lines and those of Python's libraries on standard error, in one format."""
 
 import logging
 import sys

@@ -16,7 +16,7 @@ class Step(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """What made an attempt of the service fail, as far as the error tells; a failed query does not."""
+    """The cause that made an attempt of the service fail, as far as the error tells; a failed query does not."""
 
     BROKER = "broker"
     STORE = "store"
@@ -24,7 +24,7 @@ class FailureKind(StrEnum):
 
 
 class WindowEvent(StrEnum):
-    """What happened to a window: its result was published, published again, or became final."""
+    """An event in the life of a window: its result was published, published again, or became final."""
 
     FIRED = "fired"
     REFIRED = "refired"

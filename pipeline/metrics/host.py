@@ -1,4 +1,4 @@
-"""What the process is, and what it stands on."""
+"""The versions of a process, and the warehouse and machine that it stands on."""
 
 import platform
 from collections.abc import Callable
@@ -17,6 +17,17 @@ class Space(Protocol):
     def total(self) -> int: ...  # noqa: D102 - they say what they are
     @property
     def free(self) -> int: ...  # noqa: D102
+
+
+class TableSize(Protocol):
+    """The size of a table, by its live files."""
+
+    @property
+    def rows(self) -> int: ...  # noqa: D102 - they say what they are
+    @property
+    def bytes(self) -> int: ...  # noqa: D102
+    @property
+    def files(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)

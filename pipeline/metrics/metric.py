@@ -1,11 +1,11 @@
-"""What a metric is."""
+"""The definition of a metric."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What Prometheus may do with the numbers."""
+    """The type of a metric, as Prometheus knows it."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -22,7 +22,7 @@ class Metric:
     help: str
     labels: tuple[str, ...]
     question: str
-    """What a person asks who looks at it."""
+    """The question of the person who looks at it."""
     note: str = ""
-    """What else there is to know, for the documentation."""
+    """Further sentences for the documentation."""
     buckets: tuple[float, ...] = ()

@@ -68,7 +68,7 @@ def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession
 
 
 def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
-    """What spark-submit says itself: master, jars and memory."""
+    """Master, jars and memory; none under spark-submit, which sets them itself."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return {}
     use_java()

@@ -1,4 +1,4 @@
-"""How large the tables are, and how much room there is for more."""
+"""The sizes of the tables, and of the disk below them."""
 
 import shutil
 from collections.abc import Iterable
