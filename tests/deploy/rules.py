@@ -1,5 +1,6 @@
 """The rules of Prometheus and what belongs to them, as data."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -51,6 +52,13 @@ def names_in(expression: str) -> set[str]:
     """The series that an expression asks for."""
     left = re.sub(_NOT_NAMES, " ", expression, flags=re.VERBOSE)
     return set(re.findall(r"[a-zA-Z_:][\w:]*", left))
+
+
+def queries(file: Path) -> list[str]:
+    """The expressions of a dashboard, as Grafana would ask them of every instance."""
+    panels = json.loads(file.read_text())["panels"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [query.replace("$__rate_interval", "1m").replace("$instance", ".*") for query in asked]
 
 
 def tool(name: str) -> Path:

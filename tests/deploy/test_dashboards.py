@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from dev.dashboards.__main__ import FOLDER, made
-from tests.deploy.rules import known_names, names_in
-from tests.support.monitoring import queries
+from tests.deploy.rules import known_names, names_in, queries
 from tests.support.yaml_text import parsed
 
 FILES = sorted(FOLDER.glob("*.json"))
