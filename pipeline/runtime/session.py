@@ -10,6 +10,7 @@ from typing import Final
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from pipeline.logs import LogFormat
 from pipeline.runtime import limits
 from pipeline.runtime.jars import spark_jars
 from pipeline.runtime.java import use_java
@@ -46,7 +47,6 @@ _STAND_ALONE: Final = {
     "spark.ui.showConsoleProgress": "false",
     # A folder that Spark makes and never fills, by default where the process was started.
     "spark.sql.warehouse.dir": Path(tempfile.gettempdir(), "spark-warehouse").as_uri(),
-    "spark.driver.extraJavaOptions": JVM_OPTIONS,
     # With `spark.master` of a cluster the records are decoded elsewhere.
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
     # Without native Hadoop libraries each file written to a local disk would fork chmod and readlink.
@@ -57,21 +57,21 @@ _STAND_ALONE: Final = {
 }
 
 
-def spark_session(settings: SparkSettings) -> SparkSession:
+def spark_session(settings: SparkSettings, log_format: LogFormat = "console") -> SparkSession:
     """The session of this process, made on first use; spark-submit's own where that started us.
 
     Raises SetUpError if there is no Java, too little memory, or a jar cannot be had.
     """
-    session = SparkSession.getActiveSession() or _new_session(settings)
+    session = SparkSession.getActiveSession() or _new_session(settings, log_format)
     session.sparkContext.setLogLevel("ERROR")
     return session
 
 
-def _new_session(settings: SparkSettings) -> SparkSession:
+def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession:
     # py4j prints pages to the root logger where its Java process ends; `java_process` says it in a sentence.
     logging.getLogger().addFilter(lambda record: record.msg != "Exception while sending command.")
     builder = SparkSession.builder.appName("tidemark")
-    properties = _ALWAYS | _deployment(settings) | settings.conf
+    properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
     # PySpark starts Java with every property in its arguments, which all users of the machine can read.
     open_ones = [(name, value) for name, value in properties.items() if not re.search(REDACTED, name)]
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(open_ones))  # noqa: SLF001 - no other way
@@ -80,7 +80,7 @@ def _new_session(settings: SparkSettings) -> SparkSession:
     return builder.getOrCreate()
 
 
-def _deployment(settings: SparkSettings) -> dict[str, str]:
+def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
     """Master, jars and memory; none under spark-submit, which sets them itself."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return {}
@@ -95,6 +95,12 @@ def _deployment(settings: SparkSettings) -> dict[str, str]:
             # More slots than cores: a task waits for Kafka half of its time.
             "spark.master": settings.master or f"local[{2 * cores}]",
             "spark.sql.shuffle.partitions": str(cores),
+            "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {_words(log_format)}",
             "spark.jars": ",".join(str(jar) for jar in spark_jars()),
         }
     )
+
+
+def _words(log_format: LogFormat) -> str:
+    """The option by which Spark speaks on the same stream and in the same format as we do."""
+    return f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'

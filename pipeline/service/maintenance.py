@@ -8,13 +8,14 @@ from pipeline.service.resources import Resources
 from pipeline.tables import housekeeping
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.schemas import results_of
+from pipeline.tables.sizes import sizes
 
 _EVERY_BATCHES: Final = 100
 """So often the tables are looked at, and after the first batch of a service."""
 
 
 class Maintenance:
-    """Compacts panes, merges small files, removes dead ones."""
+    """Compacts panes, merges small files, removes dead ones, and tells how large the tables are then."""
 
     def __init__(self, resources: Resources, compaction: Compaction) -> None:
         self._resources = resources
@@ -31,3 +32,4 @@ class Maintenance:
         self._compaction(batch.number, too_late)
         housekeeping.merge_small_files(warehouse, results)
         housekeeping.remove_dead_files(warehouse, results)
+        self._resources.observer.measured(sizes(warehouse, results))

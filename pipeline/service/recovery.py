@@ -75,7 +75,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     if anything(firings):
         publish_due(resources, publication, firings, batch.number)
     publication.fence([name for name, firing in firings.items() if not firing], batch.number)
-    resources.observer.opened(batch.epoch, batch.after)
+    resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
     republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
     return Opened(progress, publication, Compaction(resources.warehouse, kinds))

@@ -16,6 +16,7 @@ from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from pipeline.event_time.user_totals import UserTotals
+from pipeline.logs import LogFormat
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from pipeline.settings.reports import (
@@ -170,6 +171,8 @@ class Settings(BaseSettings):
     """Folder or URI under which the Delta tables live."""
     schemas: Path | None = None
     """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the packaged ones."""
+    log_format: LogFormat = "console"
+    """How the service speaks on standard error: lines for people, or a JSON object a line."""
     kafka: KafkaSettings = KafkaSettings()
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()

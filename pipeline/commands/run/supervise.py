@@ -29,7 +29,7 @@ _log = structlog.get_logger()
 
 def catch_up(settings: Settings) -> None:
     """Reads to the end of the topic once. Raises TidemarkError where it cannot."""
-    configure_logs()
+    configure_logs(settings.log_format)
     with java_watched(lambda: None):
         try:
             with open_service(settings) as service:
@@ -47,7 +47,7 @@ def supervise(settings: Settings, give_up_after: timedelta | None = None) -> Non
     Raises SetUpError, Replaced and JavaEnded at once; but Unreachable only before it first opened an epoch. Raises
     TransientError if attempts committed nothing for `give_up_after`.
     """
-    configure_logs()
+    configure_logs(settings.log_format)
     stopping = _Stopping()
     stopping.on_signals()
     with closing(serve(settings)) as exporter, java_watched(stopping.set):
