@@ -1,6 +1,6 @@
 # From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast chaos soak flink check format bench lock clean
+.PHONY: help setup demo test test-fast chaos soak flink check format bench docs lock clean
 
 # The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
 PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
@@ -55,6 +55,9 @@ format: $(SYNCED) ## let ruff mend what it can
 
 bench: setup ## the same work done by peers, side by side
 	$(RUN) benchmarks $(ARGS)
+
+docs: $(SYNCED) ## write anew the pages that are made of the code
+	$(RUN) dev.tables_page
 
 lock: $(SYNCED) ## renew jars.lock from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
