@@ -115,6 +115,7 @@ def _resources(
         mirror=mirror,
         observer=observer,
         now=now,
+        retention=settings.kept(),
     )
 
 

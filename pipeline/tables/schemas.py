@@ -27,12 +27,13 @@ EXECUTORS_APP: Final = "tidemark-executors"
 COMPACTION_APP: Final = "tidemark-compaction"
 """On `panes`, beside the appends of the batches, which it may overtake."""
 
+VERSIONS_KEPT: Final = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
+"""Properties that say how long earlier versions of a table can be read."""
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
     "delta.checkpointInterval": "100",
     # A commit a second leaves 86,400 files a day in the log, and as many dead data files.
-    "delta.logRetentionDuration": "interval 1 days",
-    "delta.deletedFileRetentionDuration": "interval 1 days",
+    **dict.fromkeys(VERSIONS_KEPT, "interval 1 days"),
 }
 
 

@@ -14,6 +14,7 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.tables.schemas import CLOSED_APP, COMPACTION_APP, CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, WRITER_APP
 
 CORRECTIONS_APP: Final = "tidemark-corrections"
+REMOVED_APP: Final = "tidemark-removed"
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
 _FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
@@ -55,6 +56,10 @@ class Tables:
             return rules.NO_WATERMARK
         version = self.handles[name].transaction_version(CLOSED_APP)
         return rules.NO_WATERMARK if version is None else version
+
+    def removed(self, name: str) -> int:
+        """How far rows were removed by age: the end of a window in milliseconds, or a batch; 0 for none."""
+        return (self.handles[name].transaction_version(REMOVED_APP) if name in self.handles else None) or 0
 
     def without(self, names: Iterable[str]) -> "Tables":
         """The same, less tables in which a query could fail."""
