@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from duckdb_extensions import import_extension
 from pyspark.sql import SparkSession
@@ -97,6 +98,10 @@ def by_polars(warehouse: str, block: str) -> Rows:
     return rows
 
 
+def _rows(table: pa.Table) -> Rows:
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
 ASKED = [
     pytest.param(sql, python, id=f"{question} {number}")
     for question in QUESTIONS
@@ -110,8 +115,8 @@ def test_engines_agree(
 ) -> None:
     answer = by_polars(settings.warehouse, python)
     assert answer
-    assert by_duckdb.execute(sql).fetchall() == answer
-    assert [tuple(row.values()) for row in by_spark.sql(sql).toArrow().to_pylist()] == answer
+    assert _rows(by_duckdb.execute(sql).to_arrow_table()) == answer
+    assert _rows(by_spark.sql(sql).toArrow()) == answer
 
 
 def test_spark_describes_tables_and_views(settings: Settings, by_spark: SparkSession) -> None:
