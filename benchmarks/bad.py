@@ -1,4 +1,4 @@
-"""What bad records cost: topics of nothing else, drained in turn with one of good events."""
+"""The cost of bad records: topics of nothing else, drained in turn with one of good events."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -65,7 +65,7 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
 
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    """What reads a topic that was written before."""
+    """Runs the parts that read a topic that was written before."""
     if {"drain", "growth"} & set(options.only):
         console.print(f"a backlog of {options.events:,} events ...")
         with backlog(options.events, options.keep or work / "broker") as (broker, topic):

@@ -22,7 +22,7 @@ ALL_REPORTS: Final = "tidemark, three reports"
 
 
 class Job(StrEnum):
-    """What is compared; the value is the module of its process."""
+    """The contestants; the value is the module of its process."""
 
     OURS = "benchmarks.ours"
     TUNED = "benchmarks.peers.tuned"

@@ -1,4 +1,4 @@
-"""What goes wrong in a measurement."""
+"""Errors of a measurement."""
 
 
 class BenchmarkError(Exception):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkError
-from demo.tether import tethered
+from demo.die_with_parent import dying_with_parent
 
 _ROOT = Path(__file__).parent.parent
 _POLL_S = 0.1
@@ -22,7 +22,7 @@ def started(arguments: Sequence[str], log: Path) -> Iterator[subprocess.Popen[by
     """`python -m ...` tied to this process, its words in `log`; told to end when the block is left."""
     with log.open("wb") as words:
         process = subprocess.Popen(
-            tethered([sys.executable, "-m", *arguments]),
+            dying_with_parent([sys.executable, "-m", *arguments]),
             cwd=_ROOT,
             stdin=subprocess.DEVNULL,
             stdout=words,

@@ -1,4 +1,4 @@
-"""What is kept of a run: one JSON file, with the machine and the versions it came from."""
+"""The results of a run: one JSON file, with the machine and the versions it came from."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def write(options: dict[str, Any], parts: dict[str, Any], folder: Path = RESULTS
 
 
 def machine() -> dict[str, Any]:
-    """What a rate depends on besides the code."""
+    """The machine and the versions that a rate depends on besides the code."""
     return {
         "cores": os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),

@@ -1,4 +1,4 @@
-"""What a contestant's process is told, and what it tells: one JSON object each way."""
+"""A contestant's task and its answer: one JSON object each way."""
 
 import json
 import shutil
@@ -61,5 +61,5 @@ def serve(drain: Callable[[Task, Path], Drain]) -> None:
 
 
 def read_drains(task: Task) -> list[Drain]:
-    """What the process of a task wrote."""
+    """The answer that the process of a task wrote."""
     return [Drain(**drain) for drain in json.loads(task.result.read_text())]

@@ -1,4 +1,4 @@
-"""What our own tables say after a drain, and whether it adds up."""
+"""A check of our own tables after a drain: whether they add up."""
 
 from itertools import pairwise
 

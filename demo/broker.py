@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from demo.broker_properties import write_properties
-from demo.tether import tethered
+from demo.die_with_parent import dying_with_parent
 from demo.topics import admin, answers, create_topic
 from pipeline.errors import SetUpError
 from pipeline.runtime.jars import broker_jars
@@ -134,7 +134,7 @@ class Broker:
         with self.log.open("ab") as log:
             # A session of its own, so that Ctrl-C reaches the one who decides when the broker may go.
             return subprocess.Popen(
-                tethered([*java, main, *map(str, arguments)]),
+                dying_with_parent([*java, main, *map(str, arguments)]),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

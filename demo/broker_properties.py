@@ -1,4 +1,4 @@
-"""What the embedded broker is told: one node, broker and controller in one, sized for a small machine."""
+"""Properties of the embedded broker: one node, broker and controller in one, sized for a small machine."""
 
 from pathlib import Path
 

@@ -37,7 +37,7 @@ class Line:
 
 
 def check(truth: Truth, warehouse: str) -> list[Line]:
-    """What was sent and what is in the tables, line by line; all is well where each line's numbers are equal.
+    """The events sent and those in the tables, line by line; all is well where each line's numbers are equal.
 
     A deliberately late event counts as found whether it was rejected or still in time to be counted.
     """

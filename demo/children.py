@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from demo.tether import tethered
+from demo.die_with_parent import dying_with_parent
 from pipeline.errors import TidemarkError
 
 _END_S: Final = 120
@@ -46,7 +46,7 @@ def child(name: str, module: Sequence[str], folder: Path) -> Iterator[Child]:
     """Runs `python -m MODULE ARGUMENTS...` and kills what is left of it at the end."""
     log = folder / f"{name}.log"
     with log.open("wb") as words:
-        command = tethered([sys.executable, "-m", *module])
+        command = dying_with_parent([sys.executable, "-m", *module])
         process = subprocess.Popen(command, stdout=words, stderr=words, start_new_session=True)
     try:
         yield Child(name, process, log)

@@ -1,1 +1,1 @@
-"""What set-up and maintenance need; no part of the service."""
+"""Tools of set-up and maintenance; no part of the service."""

@@ -56,7 +56,7 @@ def sync(uv: str) -> int:
 
 
 def uv_environment() -> dict[str, str]:
-    """What uv is to know: no other Python, this .venv, and the certificates that this machine trusts.
+    """The environment of uv: no other Python, this .venv, and the certificates that this machine trusts.
 
     uv brings its own certificates and asks for none; pip, Java and curl know those of a company's proxy, so should uv.
     """

@@ -105,7 +105,7 @@ def ensure_java(ways: Sequence[tuple[str, Callable[[], None]]] = WAYS) -> Path:
 
 
 def _sudo() -> list[str] | None:
-    """What to write before a command to run it as root: nothing, or sudo; None when neither will do."""
+    """The words before a command that runs as root: none, or sudo; None when neither will do."""
     if os.geteuid() == 0:
         return []
     return ["sudo", "-n"] if shutil.which("sudo") and _tried(["sudo", "-n", "true"]) else None

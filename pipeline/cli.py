@@ -17,7 +17,9 @@ _FAILED: Final = 1
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a verb; returns the exit code: 0 done, 1 failed, 2 something must be put right first."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="tidemark", description="Windowed user behaviour from Kafka to Delta Lake.")
+    parser = argparse.ArgumentParser(
+        prog="tidemark", description="Windowed user behaviour from Kafka to Delta Lake.", allow_abbrev=False
+    )
     parser.add_argument("verb", choices=sorted(_VERBS), help="what to do; `tidemark VERB --help` tells more")
     verb = parser.parse_args(arguments[:1]).verb
     try:
@@ -75,7 +77,9 @@ def _duration(option: str, text: str | None) -> timedelta | None:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tidemark status", description="A warehouse at rest, without Spark.")
+    parser = argparse.ArgumentParser(
+        prog="tidemark status", description="A warehouse at rest, without Spark.", allow_abbrev=False
+    )
     add_warehouse(parser)
     parser.add_argument("--report", help="whose latest windows to show (default: page_views, or the first)")
     own = parser.parse_args(arguments)
@@ -95,6 +99,7 @@ def _live(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tidemark live",
         description="SQL of a view that adds a report's open windows so far to the published ones, with their state.",
+        allow_abbrev=False,
     )
     add_warehouse(parser)
     parser.add_argument("--report", default="page_views")
@@ -144,7 +149,9 @@ def _sql(arguments: Sequence[str]) -> int:
 
 def _verify(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="tidemark verify", description="Holds a warehouse against its laws, at rest or in use. Needs no Spark."
+        prog="tidemark verify",
+        description="Holds a warehouse against its laws, at rest or in use. Needs no Spark.",
+        allow_abbrev=False,
     )
     add_warehouse(parser)
     own = parser.parse_args(arguments)

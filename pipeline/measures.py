@@ -68,7 +68,7 @@ class Measure:
     state: str = ""
     """The column of results that has what the parts join to, where it is not what is shown."""
     sql: str = ""
-    """What it counts in the panes of a window, where no part tells it; corrections and open windows cannot tell it."""
+    """SQL over the panes of a window, where no part tells the measure; corrections and open windows cannot tell it."""
     of_sessions: bool = False
     """Whether it tells of users' sessions: panes keep the users, and a window knows what came a gap before it."""
     is_anywhere: bool = False
@@ -76,7 +76,7 @@ class Measure:
 
     @property
     def part(self) -> Part:
-        """What joins in results; a measure with SQL of its own stays as it is."""
+        """The part that joins in results; a measure with SQL of its own stays as it is."""
         return Part(self.name, "int64", Join.SUM, "", "0") if self.sql else self.parts[0]
 
     @property

@@ -50,7 +50,7 @@ def plan(options: Namespace, now_ms: int) -> Plan:
 
 
 def _check_name(options: Namespace) -> None:
-    """What goes on where it ended must be the same source again, down to its steps."""
+    """A run that goes on where it ended must be the same source again, down to its steps."""
     if options.delivery is Delivery.EXACTLY_ONCE and not options.name:
         raise SetupError("exactly-once delivery needs --name, under which the run's transactions are known")
     if options.name and (options.rate or options.start_time is None or options.event_rate is None):

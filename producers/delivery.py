@@ -1,4 +1,4 @@
-"""What a run that is killed, and started again under its name, loses or sends twice.
+"""Delivery: how much a run that is killed, and started again under its name, loses or sends twice.
 
 How far a run has come is kept on the broker, as the offset that the consumer group of its name has committed. When that
 is written, before the records, after them or together with them, is what makes the difference.
@@ -19,7 +19,7 @@ Delivering = Callable[[int], AbstractContextManager[None]]
 
 
 class Delivery(StrEnum):
-    """What may happen to a record when the run that sends it dies."""
+    """The fate of a record when the run that sends it dies."""
 
     AT_MOST_ONCE = "at-most-once"
     """It is lost: progress is kept first, and nobody waits for the broker to have the record."""

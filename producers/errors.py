@@ -1,4 +1,4 @@
-"""What can go wrong while producing, by who can mend it and how the process ends.
+"""Errors of producing, by who can mend them and how the process ends.
 
 ProducerError
 ├── SetupError      exit 2: an option, the topic or the broker's address is wrong

@@ -1,4 +1,4 @@
-"""What the simulator did to an event: one small integer per event."""
+"""The kind of disorder that the simulator gave an event: one small integer per event."""
 
 from enum import IntEnum
 

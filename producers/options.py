@@ -17,13 +17,14 @@ class _Parser(argparse.ArgumentParser):
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """The options as a namespace; SetupError for one that is wrong, SystemExit(0) for --help."""
-    parser = _Parser(prog="producers", description="Send user events to Kafka.")
+    parser = _Parser(prog="producers", description="Send user events to Kafka.", allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True)
     simulate = commands.add_parser(
         "simulate",
         help="a seeded, disorderly site",
         description="Simulate a site's users and send what they do, with known disorder.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
     )
     for add in (_target, _pace, _site, _disorder, _truth):
         add(simulate)

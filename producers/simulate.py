@@ -55,7 +55,7 @@ class Simulator:
         self.largest_step = min(BATCH, self._crowd.present)
 
     def step(self, count: int, from_ms: float, to_ms: float, now_ms: int) -> Batch:
-        """What `count` users do during [from_ms, to_ms) of event time; `now_ms` is the wall clock.
+        """The acts of `count` users during [from_ms, to_ms) of event time; `now_ms` is the wall clock.
 
         `count` is at most `largest_step`; fewer events come back once a partition is silent.
         """

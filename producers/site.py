@@ -9,7 +9,7 @@ from producers.arrays import Bools, Ints, Octets
 
 @dataclass(frozen=True)
 class Site:
-    """What there is to visit and who visits it; the shares are per event.
+    """The pages and the crowd that visits them; the shares are per event.
 
     Raises ValueError for a site without users or pages.
     """
@@ -27,7 +27,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Acts:
-    """What happened, one entry per act; `referrers` and `pages` are page numbers, -1 for none."""
+    """Acts, one entry each; `referrers` and `pages` are page numbers, -1 for none."""
 
     users: Ints
     visits: Bools

@@ -28,7 +28,7 @@ def drain(task: Task, folder: Path) -> Drain:
 
 
 def _session() -> SparkSession:
-    """What Delta's own guide says, and the jars."""
+    """A session with the properties that Delta's own guide names, and the jars."""
     use_java()
     return (
         SparkSession.builder.appName("textbook")

@@ -1,1 +1,1 @@
-"""What a person runs: a room for each verb."""
+"""The verbs that a person runs, a room each."""

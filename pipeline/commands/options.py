@@ -1,4 +1,4 @@
-"""What commands that read a warehouse have in common."""
+"""Options of the commands that read a warehouse."""
 
 import argparse
 import os

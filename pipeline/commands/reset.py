@@ -57,7 +57,7 @@ def reset_watermark(arguments: Sequence[str]) -> int:
 
 
 def plan_reset(warehouse: str, to_ms: int | None, reason: str) -> Plan:
-    """What a reset would do. Raises SetUpError where there is nothing to put back, or windows later are shown already.
+    """The reset that would be made. Raises SetUpError where there is none to make, or later windows are shown already.
 
     `to_ms` is by default the clock less the bound, or the end of the latest window that is shown, if that is later.
     """

@@ -39,7 +39,7 @@ class LedgerRow:
     slack: list[dict[str, int]] = field(default_factory=list)
     """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
     opening: str | None = None
-    """What the epoch goes by, as JSON; in the rows that open it."""
+    """The opening of the epoch, as JSON; in the rows that open it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ class Batch:
     def _row(self, partition: int, committed_at: int) -> LedgerRow:
         state, start = self.after.partitions[partition], self.before.partitions[partition].position
         tally, lost = self.tallies.of(partition), self.lost.get(partition, 0)
+        found = slack(tally.panes, self.before.watermark, self.policy)
         return LedgerRow(
             batch=self.number,
             epoch=self.epoch,
@@ -94,9 +95,6 @@ class Batch:
             watermark_before=self.before.watermark,
             watermark=self.after.watermark,
             committed_at=committed_at,
-            slack=[{"slack_ms": ahead, "records": n} for ahead, n in self._slack(tally.panes).items()],
+            slack=[{"slack_ms": ahead, "records": n} for ahead, n in found.items()],
             opening=self.opening,
         )
-
-    def _slack(self, panes: Mapping[int, int]) -> Mapping[int, int]:
-        return slack(panes, self.before.watermark, self.policy)

@@ -55,5 +55,5 @@ def verdict_of(check: Check) -> Verdict:
 
 
 def reason_of(check: Check) -> str:
-    """What `dead_letters` calls a check."""
+    """The reason that `dead_letters` has for a failed check."""
     return "partly_late" if check is Check.PARTLY_LATE else str(verdict_of(check))

@@ -1,4 +1,4 @@
-"""What is due for publication of a report's windows, and what makes it due."""
+"""Windows that are due for publication, and the steps that make them due."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ Steps = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a batch did: counted events in `panes`, and moved the watermark; times in milliseconds."""
+    """A batch that counted events in `panes` and moved the watermark; times in milliseconds."""
 
     batch: int
     panes: Collection[int]

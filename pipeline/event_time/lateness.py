@@ -53,8 +53,7 @@ def is_too_late(time: Any, in_time_from: Any) -> Any:
 
 def closed_until(report: Report | UserTotals, watermark: int | None) -> int:
     """The end up to which a report's windows are closed at a watermark."""
-    frontier = rules.NO_WATERMARK if watermark is None else watermark
-    return max(frontier - report.allowed_lateness_ms, report.closed_before_ms)
+    return max(rules.as_number(watermark) - report.allowed_lateness_ms, report.closed_before_ms)
 
 
 def closed_until_sql(report: Report | UserTotals, watermark: str) -> Sql:

@@ -1,4 +1,4 @@
-"""What settings that changed between two starts may not change: what was closed, and what a watermark means."""
+"""Two things that changed settings may not change at a start: which windows are closed, and what a watermark means."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,10 +14,10 @@ def closed(before: Policy, known: Mapping[str, int], watermark: int | None, repo
     closed up to the watermark, for what it had open is dropped. One that is new is closed where all others are.
     """
     configured = set(reports)
-    frontier = rules.NO_WATERMARK if watermark is None else watermark
     stood = {report.name: lateness.closed_until(report, watermark) for report in before.reports}
+    reached = rules.as_number(watermark)
     # Only what goes now: a restart while a report is away closes no more of it.
-    here = {name: time if name in configured else max(time, frontier) for name, time in stood.items()}
+    here = {name: time if name in configured else max(time, reached) for name, time in stood.items()}
     floor = min(stood.values(), default=rules.NO_WATERMARK)
     return {**known, **here} | dict.fromkeys(configured - known.keys() - here.keys(), floor)
 

@@ -9,7 +9,7 @@ from pipeline.event_time.user_totals import UserTotals
 
 
 class Verdict(StrEnum):
-    """What becomes of a record; every value but `COUNTED` is a reason in `dead_letters`."""
+    """The judgement on a record; every value but `COUNTED` is a reason in `dead_letters`."""
 
     COUNTED = "counted"
     TOO_LATE = "too_late"
@@ -29,7 +29,7 @@ class TimeOf(StrEnum):
 
 
 class AllIdle(StrEnum):
-    """What the watermark does while every partition is idle."""
+    """How the watermark moves while every partition is idle."""
 
     HOLD = "hold"
     """It stays: the last windows wait for the next event."""
@@ -38,7 +38,7 @@ class AllIdle(StrEnum):
 
 
 Consumer = Report | UserTotals
-"""What panes are kept for."""
+"""A reader of panes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Progress:
         return batch, replace(self, number=number, frontier=frontier, windows=windows, malformed=malformed)
 
     def at_start(self) -> tuple[Firings, Self]:
-        """What a start publishes again, and the progress from there."""
+        """The windows that a start publishes again, and the progress from there."""
         firings, windows = window_states.at_start(self.windows, self.frontier.watermark, self.number)
         return firings, replace(self, windows=windows)
 

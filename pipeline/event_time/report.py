@@ -49,7 +49,7 @@ class Report:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What its panes keep; no sketch of what they are kept by."""
+        """The columns that its panes keep beside their keys; no sketch of a key."""
         times = TIMES if self.windows.is_timed else ()
         wanted = dict.fromkeys([*COUNTS, *times, *(part for one in self.tells for part in one.parts)])
         return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.pane_keys)
@@ -66,7 +66,7 @@ class Report:
 
     @property
     def shift_ms(self) -> int:
-        """What is added to a time so that its panes begin at multiples of their length."""
+        """Milliseconds added to a time so that its panes begin at multiples of their length."""
         return self.windows.shift_ms
 
     @property

@@ -17,6 +17,11 @@ LATEST_EVENT_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999: a later event time is not a time but garbage."""
 
 
+def as_number(watermark: int | None) -> int:
+    """A watermark that may not be there yet, in milliseconds."""
+    return NO_WATERMARK if watermark is None else watermark
+
+
 def is_future(event_time: Any, clock: Any, most_ms: int) -> Any:
     """An event that claims to come from further ahead of a clock (its Kafka timestamp, our own) than clocks differ."""
     return event_time > clock + most_ms

@@ -1,4 +1,4 @@
-"""What moves the watermark of a partition: one class for each way.
+"""Strategies that move the watermark of a partition, a class each.
 
 Source: Flink, "Generating Watermarks" (bounded out-of-orderness, punctuated, and by a time lag).
 """

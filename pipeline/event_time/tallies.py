@@ -1,4 +1,4 @@
-"""What a batch brought, added up: per Kafka partition, per pane, per age. Plain numbers, nothing to decide."""
+"""The records of a batch, added up per Kafka partition, per pane and per age. Plain numbers, nothing to decide."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from pipeline.event_time.policy import Verdict
 
 @dataclass(slots=True)
 class Tally:
-    """What one Kafka partition brought in a batch."""
+    """The records of one Kafka partition in a batch."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     partly_late: int = 0
@@ -41,7 +41,7 @@ class Statistic(NamedTuple):
 
 @dataclass(slots=True)
 class Tallies:
-    """What a batch brought: per partition, per window, per age."""
+    """The records of a batch, per partition, per pane and per age."""
 
     partitions: dict[int, Tally] = field(default_factory=dict)
     panes: set[int] = field(default_factory=set)

@@ -60,7 +60,7 @@ class TotalsState:
         return state.making_due(moved.after) if came else (Firing(), state)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """What a start publishes again: all of it, if there was a publication."""
+        """A start publishes all of it again, once there is a watermark."""
         return self.making_due(watermark)
 
     def making_due(self, watermark: int) -> tuple[Firing, Self]:

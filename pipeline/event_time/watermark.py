@@ -12,7 +12,7 @@ from pipeline.event_time.policy import AllIdle, Policy
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """What the service knows of a Kafka partition. Times in milliseconds, offsets exclusive."""
+    """The state of a Kafka partition. Times in milliseconds, offsets exclusive."""
 
     position: int
     last_record_at: int
@@ -61,7 +61,7 @@ class Frontier:
         return Frontier(partitions, max(known, default=None))
 
     def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
-        """What the strategy says, None where it says nothing."""
+        """The watermark by the strategy, None where it tells none."""
         states = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
         active = [state.watermark(policy, now) for state in states]
         if active:

@@ -1,4 +1,4 @@
-"""What the windows of every report, and the totals, have come to, side by side."""
+"""The states of every report's windows, and of the totals, side by side."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -8,9 +8,9 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.windows.base import State
 
 Firings = Mapping[str, Firing]
-"""What is due of each report, by its name; a report of which nothing is due is not in it, or its due is false."""
+"""The windows due of each report, by its name; a report without any is not in it, or its firing is false."""
 States = Mapping[str, State]
-"""What each report's windows have come to, by its name."""
+"""The state of each report's windows, by its name."""
 
 
 def begun(policy: Policy) -> States:
@@ -32,19 +32,19 @@ def restored(
 
 
 def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> Moved:
-    """What a batch did, with watermarks that may not be there."""
-    return Moved(batch, panes, *(rules.NO_WATERMARK if time is None else time for time in (before, after)))
+    """A batch, with watermarks that may not be there."""
+    return Moved(batch, panes, rules.as_number(before), rules.as_number(after))
 
 
 def after_batch(states: States, step: Moved) -> tuple[Firings, States]:
-    """What a batch makes due, and the states that it leads to."""
+    """The windows that a batch makes due, and the states after it."""
     return _split({name: state.after_batch(step) for name, state in states.items()})
 
 
 def at_start(states: States, watermark: int | None, batch: int) -> tuple[Firings, States]:
-    """What a start with this batch id publishes again: all that has fired and is not known to be final."""
-    frontier = rules.NO_WATERMARK if watermark is None else watermark
-    return _split({name: state.at_start(frontier, batch) for name, state in states.items()})
+    """The windows that a start with this batch id publishes again: all that have fired and are not final."""
+    reached = rules.as_number(watermark)
+    return _split({name: state.at_start(reached, batch) for name, state in states.items()})
 
 
 def then(first: Firings, later: Firings) -> Firings:

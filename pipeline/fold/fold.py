@@ -39,7 +39,7 @@ _ROW_BYTES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class BatchContext:
-    """What is known when a batch begins: the watermark and the clock, both in milliseconds."""
+    """The watermark and the clock when a batch begins, both in milliseconds."""
 
     watermark: int | None
     now: int
@@ -83,7 +83,7 @@ class Fold:
         """
         too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
         told = {
-            c.WATERMARK: rules.NO_WATERMARK if known.watermark is None else known.watermark,
+            c.WATERMARK: rules.as_number(known.watermark),
             _TOO_LATE: too_late,
             _PARTLY_LATE: partly_late,
             _NOW: known.now,
@@ -129,7 +129,7 @@ class Fold:
         return [
             # In one number, for the narrower the grouping key, the cheaper each look-up.
             _packed(F.when(_is_counted(), pane).otherwise(0), self.partitions, grid.flags).alias(_GROUP),
-            *(_place() if key == c.PLACE else F.col(key) for key in self._keys),
+            *(_record_position() if key == c.RECORD_POSITION else F.col(key) for key in self._keys),
             F.when(rejected, F.struct(*_OF_REJECTED, readable(c.USER_ID).alias("user"))).alias(_REJECTED),
         ]
 
@@ -152,9 +152,9 @@ def _late(policy: Policy, time: Column) -> dict[Check, Column]:
     return checks
 
 
-def _place() -> Column:
+def _record_position() -> Column:
     """Partition and offset in one number, by which single events are told apart and put in order."""
-    return (F.col(c.PARTITION).cast("long") * 2**48 + F.col(c.OFFSET)).alias(c.PLACE)
+    return (F.col(c.PARTITION).cast("long") * 2**48 + F.col(c.OFFSET)).alias(c.RECORD_POSITION)
 
 
 def _is_counted() -> Column:
@@ -162,7 +162,7 @@ def _is_counted() -> Column:
 
 
 def _summed(policy: Policy) -> list[Column]:
-    """What goes into the sums."""
+    """The columns that the sums read."""
     moves = F.col(c.CHECK) <= int(Check.TOO_LATE)
     if policy.strategy.marker:
         moves &= F.expr(policy.strategy.marker)
@@ -206,9 +206,8 @@ def _unpacked(grid: Groupings, partitions: int) -> list[Column]:
 
 def _statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     """Grouping key and sums."""
-    size = reduce(
-        operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in (*keys, c.KEY, c.VALUE) if name != c.PLACE]
-    )
+    texts = (name for name in (*keys, c.KEY, c.VALUE) if name != c.RECORD_POSITION)
+    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in texts])
     age = _rough(F.col(_NOW) - F.col(c.OLDEST))
     return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
         F.sum(c.RECORDS).alias(c.RECORDS),

@@ -10,7 +10,7 @@ from pipeline.event_time.lateness import Sql
 from pipeline.event_time.policy import Consumer
 
 KEYS = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
-"""What a report may have as a key."""
+"""The fields that a report may have as keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ def groupings(consumers: Sequence[Consumer]) -> Groupings:
 
 def _single(consumer: Consumer) -> tuple[str, ...]:
     """Every event by itself."""
-    return (*consumer.fold_keys, c.PLACE)
+    return (*consumer.fold_keys, c.RECORD_POSITION)
 
 
 def conditions(consumer: Consumer) -> tuple[set[str], set[str]]:
-    """What must hold and what must not hold of an event that belongs to a consumer, beside its pane."""
+    """The conditions that hold, and those that do not hold, of an event that belongs to a consumer, beside its pane."""
     wanted = {consumer.where} if consumer.where else set[str]()
     return wanted, _closed(consumer)
 

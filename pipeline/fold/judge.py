@@ -44,7 +44,7 @@ def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
 
 
 def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
-    """What can be wrong before there is an event."""
+    """The checks before there is an event."""
     return {
         Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0),
         Check.MAGIC_BYTE: ~has_frame(),
@@ -53,7 +53,7 @@ def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
 
 
 def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
-    """What can be wrong with an event."""
+    """The checks of an event."""
     own_time = F.col(c.EVENT_TIME)
     checks = {
         Check.TEXT: reduce(operator.or_, map(_is_no_text, _texts(policy))),

@@ -17,15 +17,13 @@ BELONGS = "belongs_to_"
 
 
 def late_events(dead_letters: DataFrame, schemas: Mapping[int, str], policy: Policy) -> DataFrame:
-    """Per dead letter: its place on the topic, what judged it (batch and watermark), its time, keys and reports."""
+    """Per dead letter: its record position, what judged it (batch and watermark), its time, keys and reports."""
     told = " ".join([*KEYS, *(report.where for report in policy.reports)])
-    place = [
-        F.col(name) for name in (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP)
-    ]
-    read = dead_letters.select(*place, decoded(schemas, told).alias("event"))
-    read = read.select(*place, *(F.col(f"event.{name}") for name in fields(schemas, told)))
+    kept = [F.col(name) for name in (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP)]
+    read = dead_letters.select(*kept, decoded(schemas, told).alias("event"))
+    read = read.select(*kept, *(F.col(f"event.{name}") for name in fields(schemas, told)))
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
-    return read.select(*place, *KEYS, time.alias(c.TIME), *_reports(policy.reports))
+    return read.select(*kept, *KEYS, time.alias(c.TIME), *_reports(policy.reports))
 
 
 def _reports(reports: Sequence[Report]) -> list[Column]:

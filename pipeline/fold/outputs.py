@@ -1,4 +1,4 @@
-"""What the small result of a fold becomes on the driver: panes and dead letters."""
+"""Panes and dead letters, made on the driver of the small result of a fold."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -21,7 +21,7 @@ from pipeline.sketches import sketch_of
 _PASSED: Final = int(Check.PASSED)
 _KEPT_BY_SOME: Final = {
     **dict.fromkeys(KEYS, pa.string()),
-    **dict.fromkeys((c.PLACE, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
+    **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
 }
 """Columns of `panes` that are null where a consumer does not need them."""
@@ -53,11 +53,10 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
     rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
     if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.pane_keys}:
         rows = _added_up(rows, consumer)
-    frontier = rules.NO_WATERMARK if watermark is None else watermark
     fixed = {
         c.BATCH: _same(batch, rows),
         c.REPORT: _same(consumer.name, rows),
-        c.WATERMARK: _same(frontier, rows),
+        c.WATERMARK: _same(rules.as_number(watermark), rows),
         c.CLOSED_UNTIL: _same(lateness.closed_until(consumer, watermark), rows),
     }
     nothing = {name: pa.nulls(len(rows), kind) for name, kind in _KEPT_BY_SOME.items()}
@@ -66,13 +65,13 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
 
 
 def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
-    """A consumer's groups: pane, keys and parts, and of single events their place."""
+    """A consumer's groups: pane, keys and parts, and of single events their record position."""
     late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
-    place = [c.PLACE] if consumer.by_event else []
+    position = [c.RECORD_POSITION] if consumer.by_event else []
     return pa.table(
         {
             c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
-            **{name: rows[name] for name in (*consumer.fold_keys, *place)},
+            **{name: rows[name] for name in (*consumer.fold_keys, *position)},
             **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
         }

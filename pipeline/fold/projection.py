@@ -13,7 +13,7 @@ from pipeline.errors import SetUpError
 
 Field = dict[str, Any]
 UNKNOWN_TYPE: Final = "unknown"
-"""What an event type reads as that this version has never heard of."""
+"""The reading of an event type that this version has never heard of."""
 EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
 
 

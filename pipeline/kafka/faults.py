@@ -15,7 +15,7 @@ def is_of_broker(error: BaseException) -> bool:
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """What an error was raised from, and what that was raised from, and so on."""
+    """The error that one was raised from, the error that this was raised from, and so on."""
     while error.__cause__ is not None:
         error = error.__cause__
         yield error

@@ -1,4 +1,4 @@
-"""What the broker says of the topic: its partitions and how far each goes."""
+"""The topic as the broker tells of it: its partitions and how far each goes."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -48,15 +48,15 @@ class Topic:
         return self._offsets(OffsetSpec.earliest())
 
     def log_ends(self) -> dict[int, int]:
-        """The offset after the last committed record, per partition. Raises TransientError likewise."""
+        """The offset after the last committed record, per partition. Raises TransientError."""
         return self._offsets(OffsetSpec.latest())
 
     def high_watermarks(self) -> dict[int, int]:
-        """The offset after the last record, also of a transaction that is open, per partition. Raises likewise."""
+        """The offset after the last record, of an open transaction too, per partition. Raises TransientError."""
         return self._offsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
     def identity(self) -> Identity:
-        """The ids that cluster and topic were given when they were made. Raises TransientError likewise."""
+        """The ids that cluster and topic were given when they were made. Raises TransientError."""
         try:
             cluster = self.admin.describe_cluster(request_timeout=self.patience_s).result(self.patience_s)
         except (KafkaException, TimeoutError) as error:

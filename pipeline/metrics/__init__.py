@@ -1,1 +1,1 @@
-"""What the service tells of itself: metrics, health, and the view of a warehouse."""
+"""Metrics and health, as Prometheus and a supervisor read them."""

@@ -6,7 +6,7 @@ from typing import Final
 
 
 class Kind(StrEnum):
-    """What Prometheus may do with the numbers."""
+    """The type of a metric, as Prometheus knows it."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -23,7 +23,7 @@ class Step(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """What made an attempt of the service fail, as far as the error tells; a failed query does not."""
+    """The cause that made an attempt of the service fail, as far as the error tells; a failed query does not."""
 
     BROKER = "broker"
     STORE = "store"
@@ -31,7 +31,7 @@ class FailureKind(StrEnum):
 
 
 class WindowEvent(StrEnum):
-    """What happened to a window: its result was published, published again, or became final."""
+    """An event in the life of a window: its result was published, published again, or became final."""
 
     FIRED = "fired"
     REFIRED = "refired"

@@ -1,15 +1,15 @@
-"""What the service tells of itself, kept for whoever asks."""
+"""The numbers of a running service, kept for metrics and health."""
 
 from collections.abc import Callable, Mapping
 from threading import Lock
 
 from prometheus_client import CollectorRegistry
 
+from pipeline.event_time.batch import Batch
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import FailureKind, Step
-from pipeline.metrics.facts import CommittedBatch
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
 from pipeline.metrics.log_ends import Ask, LogEnds
 from pipeline.metrics.page import Page
@@ -85,18 +85,18 @@ class Observer:
             self._totals.unpublished, self._totals.unpublished_since = 0, None
             self._look_whether_caught_up()
 
-    def committed(self, batch: CommittedBatch, committed_at: int) -> None:
+    def committed(self, batch: Batch, committed_at: int) -> None:
         """The ledger has a batch."""
         with self._lock:
             self._loop.round(self._now())
             self._totals.commit(batch, committed_at)
             self._look_whether_caught_up()
 
-    def settled(self, frontier: Frontier) -> None:
+    def advanced(self, frontier: Frontier) -> None:
         """Idleness was looked at again, and nothing came of it that needs a commit."""
         with self._lock:
             self._loop.round(self._now())
-            self._totals.settle(frontier)
+            self._totals.advance(frontier)
 
     def published(self, firings: Firings) -> None:
         """Windows are visible in the result tables."""

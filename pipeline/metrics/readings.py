@@ -1,4 +1,4 @@
-"""What every metric reads at a moment. Pure: `now` is an argument, all times in milliseconds."""
+"""The reading of every metric at a moment. Pure: `now` is an argument, all times in milliseconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Readings:
 
 @dataclass(slots=True)
 class Heard:
-    """What the broker last said of its log ends, when, and since when records wait."""
+    """The log ends as the broker last told them, when that was, and since when records wait."""
 
     log_ends: Mapping[int, int] = field(default_factory=dict)
     at: int | None = None

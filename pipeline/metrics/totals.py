@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+from pipeline.event_time.batch import Batch, LedgerRow
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
-from pipeline.metrics.facts import CommittedBatch, CommittedRow, imbalance
 from pipeline.metrics.histogram import Histogram
 
 
@@ -50,13 +50,13 @@ class Totals:
         self.watermark = frontier.watermark
         self.partitions = dict(frontier.partitions)
 
-    def settle(self, frontier: Frontier) -> None:
-        """Which partitions are idle; the offsets of an uncommitted frontier are nobody's business yet."""
+    def advance(self, frontier: Frontier) -> None:
+        """Takes idleness from an uncommitted frontier, whose offsets do not count yet."""
         for number in self.partitions.keys() & frontier.partitions.keys():
             idle = frontier.partitions[number].idle
             self.partitions[number] = replace(self.partitions[number], idle=idle)
 
-    def commit(self, batch: CommittedBatch, committed_at: int) -> None:
+    def commit(self, batch: Batch, committed_at: int) -> None:
         """A batch that the ledger has."""
         self.batches += 1
         self.stand_at(batch.after)
@@ -75,10 +75,16 @@ class Totals:
             self.windows[name, WindowEvent.FIRED] += len(firing.fired)
             self.windows[name, WindowEvent.REFIRED] += len(firing.refired)
 
-    def _account(self, row: CommittedRow) -> None:
+    def _account(self, row: LedgerRow) -> None:
         self.verdicts[Verdict.COUNTED] += row.counted
         self.verdicts[Verdict.TOO_LATE] += row.too_late
         self.verdicts[Verdict.FUTURE] += row.future
         self.verdicts[Verdict.MALFORMED] += row.malformed
         self.partly_late += row.partly_late
-        self.unaccounted += imbalance(row)
+        self.unaccounted += _imbalance(row)
+
+
+def _imbalance(row: LedgerRow) -> int:
+    """Records and offsets that nothing accounts for; 0 unless something is broken."""
+    verdicts = row.counted + row.too_late + row.future + row.malformed
+    return abs(row.records - verdicts) + abs(row.to_offset - row.from_offset - row.records - row.gap)

@@ -1,1 +1,1 @@
-"""What the service runs on: Spark, its jars, Java."""
+"""Spark, its jars and Java, on which the service runs."""

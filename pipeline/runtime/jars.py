@@ -45,12 +45,12 @@ class Jar(NamedTuple):
 
 
 def spark_jars(into: Path | None = None) -> list[Path]:
-    """What driver and executors need on their class path; fetched if missing. Raises SetUpError."""
+    """The jars that driver and executors need on their class path, fetched if missing. Raises SetUpError."""
     return provide(locked("spark"), into or cache(), mirror())
 
 
 def broker_jars(into: Path | None = None) -> list[Path]:
-    """What the Kafka broker of the demo and the tests runs from; fetched if missing. Raises SetUpError."""
+    """The jars that the Kafka broker of the demo and the tests runs from, fetched if missing. Raises SetUpError."""
     return provide(locked("broker"), into or cache(), mirror())
 
 

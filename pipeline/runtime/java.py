@@ -20,7 +20,7 @@ ANSWER_S = 20.0
 
 
 class Java(NamedTuple):
-    """What an executable said about itself."""
+    """The home and the version that an executable told of itself."""
 
     home: Path
     version: int

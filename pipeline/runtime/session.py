@@ -67,7 +67,7 @@ def _new_session(settings: SparkSettings) -> SparkSession:
 
 
 def _deployment(settings: SparkSettings) -> dict[str, str]:
-    """What spark-submit says itself: master, jars and memory."""
+    """Master, jars and memory; none under spark-submit, which sets them itself."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return {}
     use_java()

@@ -69,13 +69,13 @@ class Service:
                 self._observe(batch, committed_at)
 
     def tick(self) -> None:
-        """A batch of nothing, for what time alone does to idleness and watermark. Raises likewise."""
+        """A batch without records, in which time alone moves idleness and watermark. Raises what `take` raises."""
         with self._turn() as is_open:
             if is_open:
                 batch, after = self._progress.after((), {}, self._log_ends(), self._resources.now())
                 if batch.is_empty:
                     self._progress = after
-                    self._resources.observer.settled(batch.after)
+                    self._resources.observer.advanced(batch.after)
                     return
                 committed_at = self._commit(batch, after)
                 self._publish(batch)

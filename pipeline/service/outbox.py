@@ -1,4 +1,4 @@
-"""What waits to be published: in order, and what falls due meanwhile together."""
+"""Publications that wait: in order, and those that fall due meanwhile as one."""
 
 from dataclasses import dataclass, replace
 
@@ -46,11 +46,11 @@ class Outbox:
         self._next = self._next.then(offer) if self._next else offer
 
     def take(self) -> Offer | None:
-        """What is to be published next: what was taken and has not landed, else all that came since."""
+        """The next publication: the one that was taken and has not landed, else all that came since."""
         if self._hand is None:
             self._hand, self._next = self._next, None
         return self._hand
 
     def landed(self) -> None:
-        """What was taken is published."""
+        """Notes that the publication that was taken has landed."""
         self._hand = None

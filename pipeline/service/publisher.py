@@ -113,7 +113,7 @@ class Publisher:
                 self._changed.notify_all()
 
     def _next(self) -> Callable[[], None] | None:
-        """What to do now: publications come first; None at the end."""
+        """The next thing to do: publications come first; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._fatal or self._outbox.batches or self._upkeep)
             if self._closed or self._fatal:

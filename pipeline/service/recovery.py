@@ -165,7 +165,7 @@ def _with_lost(stood: Frontier, resources: Resources, kafka: KafkaSettings) -> t
 
 
 def _how(resources: Resources, rows: Sequence[LedgerRow], before: Opening | None, identity: Identity) -> Opening:
-    """What the new epoch goes by: the settings, and what was closed before."""
+    """The opening of the new epoch: the settings, and which windows were closed before."""
     if before is None:
         return Opening(resources.policy, {}, identity.cluster_id, identity.topic_id)
     names = [report.name for report in resources.policy.reports]
@@ -214,7 +214,7 @@ def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
 
 
 def _states(resources: Resources, policy: Policy) -> States:
-    """What the windows have come to, by panes, results and ledger."""
+    """The states of the windows, by panes, results and ledger."""
     done = {report.name: published(resources.warehouse, result_of(report)) for report in policy.reports}
     by_time = (done[report.name].closed_until for report in policy.reports if report.windows.by_time)
     steps = resources.ledger.watermarks(min(by_time, default=rules.NEVER))

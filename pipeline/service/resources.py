@@ -21,7 +21,7 @@ Clock = Callable[[], int]
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What every step of a batch may use."""
+    """The parts that every step of a batch may use."""
 
     spark: SparkSession
     warehouse: str

@@ -19,7 +19,7 @@ _log = structlog.get_logger()
 
 
 class RunningService:
-    """What `open_service` gives: drain the topic, tick, or run until told to stop."""
+    """A service at work: drains the topic, ticks, or runs until told to stop."""
 
     def __init__(
         self, service: Service, stream: Stream, observer: Observer, metrics_port: int, tick_seconds: float

@@ -16,7 +16,7 @@ from pipeline.tables.write import Appender
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What the fold of a batch gave, and the time at its begin in milliseconds."""
+    """The result of a batch's fold, and the time at its begin in milliseconds."""
 
     rows: DataFrame
     groupings: Groupings

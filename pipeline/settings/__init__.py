@@ -1,1 +1,1 @@
-"""What a person sets: the tree, how it is read, and how times and positions are written."""
+"""Settings: the tree, how it is read, and how durations and positions are written."""

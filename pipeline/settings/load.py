@@ -47,7 +47,7 @@ def _from_sources(argv: Sequence[str]) -> type[Settings]:
             init_settings: PydanticBaseSettingsSource,
             env_settings: PydanticBaseSettingsSource,
             dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
-            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
+            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             return _flags(settings_cls, argv), env_settings, init_settings
 

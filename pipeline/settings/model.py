@@ -87,7 +87,7 @@ class TimeSettings(Section):
         return self
 
     def moved_by(self) -> Strategy:
-        """What the pure core makes of the strategy."""
+        """The strategy as the pure core knows it."""
         bound_ms = milliseconds(self.bound)
         if self.strategy == "punctuated":
             return Punctuated(self.marker, bound_ms)
@@ -112,7 +112,7 @@ class DeadLetterSettings(Section):
     """About how many of the last records count; before so many were seen the limit does not apply."""
 
     def malformed(self) -> MalformedLimit:
-        """What the pure core makes of it."""
+        """The limit as the pure core knows it."""
         return MalformedLimit(self.limit, self.window)
 
 
@@ -214,7 +214,7 @@ class Settings(BaseSettings):
         }
 
     def policy(self) -> Policy:
-        """What the pure core needs, in milliseconds."""
+        """The policy of the pure core, in milliseconds."""
         return Policy(
             strategy=self.time.moved_by(),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt, model_v
 from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar, has_whole_parts
 from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.measures import MEASURES
@@ -31,12 +32,14 @@ class Section(BaseModel):
 
 
 class WindowSettings(Section):
-    """Windows: of a size, tumbling, sliding or by the calendar of a zone; or sessions, or a count of events."""
+    """Windows: of a size, tumbling, sliding, growing or by the calendar of a zone; or sessions, or a count."""
 
     size: PositiveDuration = timedelta(minutes=1)
     """Length of a window."""
     slide: PositiveDuration | None = None
     """Time from the begin of one window to the next; without it windows tumble, one after the other."""
+    step: PositiveDuration | None = None
+    """With it windows grow by the step up to the size, and then begin anew; the size is a multiple of it."""
     offset: Duration = timedelta(0)
     """How far windows are shifted: with a size of 1d and an offset of 6h days begin at 06:00 UTC."""
     zone: str = ""
@@ -50,6 +53,8 @@ class WindowSettings(Section):
     def _without_gaps(self) -> Self:
         if self.slide is not None and self.slide > self.size:
             raise ValueError("slide must not be longer than size: events between two windows would belong to none")
+        if self.step is not None and milliseconds(self.size) % milliseconds(self.step):
+            raise ValueError("size must be a multiple of step: windows grow by the step up to the size")
         return self
 
     @model_validator(mode="after")
@@ -57,8 +62,10 @@ class WindowSettings(Section):
         size_ms = milliseconds(self.size)
         if self.model_fields_set & {"gap", "count"} and len(self.model_fields_set) > 1:
             raise ValueError("sessions have a gap and count windows a count, and neither has anything else")
-        if self.zone and self.model_fields_set & {"slide", "offset"}:
-            raise ValueError("windows by the calendar of a zone have no slide and no offset")
+        if self.slide is not None and self.step is not None:
+            raise ValueError("windows slide, or they grow by a step: set one of the two")
+        if self.zone and self.model_fields_set & {"slide", "step", "offset"}:
+            raise ValueError("windows by the calendar of a zone have no slide, no step and no offset")
         if self.zone and self.zone not in available_timezones():
             raise ValueError(f"there is no time zone {self.zone!r}: write one such as Europe/Berlin")
         if self.zone and not has_whole_parts(size_ms):
@@ -66,7 +73,7 @@ class WindowSettings(Section):
         return self
 
     def windows(self) -> Windows:
-        """What the pure core makes of it."""
+        """The windows as the pure core knows them."""
         size_ms = milliseconds(self.size)
         if self.gap is not None:
             return Sessions(milliseconds(self.gap))
@@ -74,7 +81,10 @@ class WindowSettings(Section):
             return Counts(self.count)
         if self.zone:
             return Calendar(size_ms, self.zone)
-        return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, milliseconds(self.offset))
+        offset_ms = milliseconds(self.offset)
+        if self.step is not None:
+            return Cumulate(size_ms, milliseconds(self.step), offset_ms)
+        return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, offset_ms)
 
 
 class ReportSettings(Section):

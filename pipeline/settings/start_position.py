@@ -14,7 +14,7 @@ class Earliest:
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """What comes after the start."""
+    """The first record that comes after the start."""
 
 
 @dataclass(frozen=True, slots=True)

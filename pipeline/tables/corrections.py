@@ -36,7 +36,7 @@ class Corrections:
         self._table = open_table(CORRECTIONS, warehouse)
 
     def known(self) -> set[tuple[str, str, int, int]]:
-        """Report and place (topic, partition, offset) of every event that was corrected."""
+        """Report and record position (topic, partition, offset) of every event that was corrected."""
         self._table.update_incremental()
         rows = self._ask('SELECT DISTINCT report, topic, partition, "offset" FROM corrections')
         return {(row[c.REPORT], row[c.TOPIC], row[c.PARTITION], row[c.OFFSET]) for row in rows}

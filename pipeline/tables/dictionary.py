@@ -160,7 +160,7 @@ USER_TOTALS: Final = About(
 )
 PANES: Final = About(
     row="Internal: partial counts of windows that are not final, which results are made of.",
-    key=(c.BATCH, c.REPORT, c.PANE_START, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, c.PLACE),
+    key=(c.BATCH, c.REPORT, c.PANE_START, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, c.RECORD_POSITION),
     changes=f"Rows are merged, and go when their windows are final. {_VOID}",
     final="Nothing in it is meant for readers; the live views show what it says.",
     columns={
@@ -171,7 +171,7 @@ PANES: Final = About(
         c.LATE_EVENTS: "Events that came after a window of the pane had fired.",
         c.WATERMARK: f"{_TIME}watermark before the batch; -2^62 for none.",
         c.CLOSED_UNTIL: f"{_TIME}up to which end windows were closed before the batch; -2^62 for none.",
-        c.PLACE: "Place of an event in its batch, where each is a row.",
+        c.RECORD_POSITION: "Place of an event in its batch, where each is a row.",
         c.SESSIONS: "In user_totals: how many sessions the row stands for, where they are settled.",
         c.WINDOW_START_MS: f"{_TIME}begin of the window, where the pane does not tell it.",
         c.WINDOW_END_MS: f"{_TIME}end of the window, where the pane does not tell it.",

@@ -1,4 +1,4 @@
-"""What a power cut may not take: on a local file system a commit counts when its files and their folders are synced.
+"""Commits outlive a power cut: on a local file system one counts when its files and their folders are synced.
 
 Neither delta-rs nor its object store calls fsync, so a file that was linked into place may be empty after a power cut.
 Object stores answer when the data is safe; there is nothing to do for them.
@@ -65,7 +65,7 @@ def _entry(folder: Path, version: int) -> Path:
 
 
 def _checkpoint(entry: Path) -> list[Path]:
-    """What was made of the table at this version, so that readers need not read the entries before it."""
+    """Files made of the table at this version, so that readers need not read the entries before it."""
     checkpoint = entry.with_suffix(".checkpoint.parquet")
     return [checkpoint, entry.parent / "_last_checkpoint"] if checkpoint.exists() else []
 

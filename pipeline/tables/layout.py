@@ -113,7 +113,7 @@ def stored_reports(names: Iterable[str], warehouse: str) -> list[Report]:
 
 
 def check_stored_report(report: Consumer, warehouse: str) -> dict[str, Any]:
-    """What a result table was made for. Raises SetUpError if that is something else, or there is no table."""
+    """The definition of a result table. Raises SetUpError if it is another than the settings', or there is no table."""
     wanted, found = _definition(report), _told(report.name, warehouse)
     different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
     if different:
@@ -126,7 +126,7 @@ def check_stored_report(report: Consumer, warehouse: str) -> dict[str, Any]:
 
 
 def _definition(consumer: Consumer) -> dict[str, Any]:
-    """What a table holds depends on it."""
+    """The part of a consumer that a table's rows depend on."""
     if isinstance(consumer, UserTotals):
         return asdict(consumer)
     return {name: value for name, value in report_to_json(consumer).items() if name != "name"}

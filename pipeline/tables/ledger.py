@@ -33,7 +33,7 @@ def require_warehouse(warehouse: str) -> None:
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
-    """What a service says that finds a newer epoch in the tables."""
+    """The error of a service that finds a newer epoch in the tables."""
     return Replaced(
         f"another service has opened epoch {newest_epoch} on this warehouse; this one was epoch {own_epoch} and stops. "
         "Run one service per warehouse"
@@ -62,12 +62,12 @@ class Ledger:
         return self._last
 
     def opening(self, epoch: int) -> Opening:
-        """What an epoch goes by."""
-        rows = self._ask(f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1")  # noqa: S608 - likewise
+        """The opening of an epoch."""
+        rows = self._ask(f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1")  # noqa: S608 - our own number
         return Opening.from_text(rows[0]["opening"])
 
     def openings(self) -> dict[int, Opening]:
-        """What each epoch went by."""
+        """The opening of each epoch."""
         self._open()
         rows = self._ask("SELECT DISTINCT epoch, opening FROM ledger WHERE opening IS NOT NULL")
         return {row["epoch"]: Opening.from_text(row["opening"]) for row in rows}
@@ -92,7 +92,7 @@ class Ledger:
         """Appends one batch's rows at exactly the version after the one that the handle is at.
 
         False if somebody else took that version: then the handle moves on, and what was read before may be outdated.
-        Raises BrokenChain likewise.
+        Raises BrokenChain where a row does not begin at the end of the one before.
         """
         _check_goes_on(self._last, rows)
         table = self._table = self._table or open_table(LEDGER, self._warehouse)
@@ -139,7 +139,7 @@ class Ledger:
 
     def _refuse_if_newer(self, batch: int) -> None:
         """Whether `batch` can still come next, by all that the handle sees."""
-        assert self._table is not None  # noqa: S101 - likewise
+        assert self._table is not None  # noqa: S101 - for the type checker
         self._table.update_incremental()
         newest = self._newest()
         if newest // EPOCH > batch // EPOCH:

@@ -11,7 +11,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.report import Report
 from pipeline.tables.engines import Engine
 from pipeline.tables.layout import stored_report
-from pipeline.tables.results.kind import WindowKind
+from pipeline.tables.results.kind import WindowKind, keys_of
 from pipeline.tables.results.measures import so_far
 from pipeline.tables.results.registry import kind_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
@@ -20,7 +20,7 @@ _SQL: Final = """
 WITH now AS (
   SELECT coalesce(max(watermark), {no_watermark}) AS watermark FROM {ledger}
 ), parts AS (
-  SELECT panes.*, now.watermark AS frontier FROM {panes} AS panes CROSS JOIN now
+  SELECT panes.*, now.watermark AS reached FROM {panes} AS panes CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 ), {windowed}
 SELECT window_start, window_end, {keys}{measures}late_events, published_batch, {state} AS state
@@ -53,7 +53,7 @@ def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> s
         report=name,
         windowed=kind.open_windows(),
         is_open=kind.is_open,
-        keys="".join(f"{key}, " for key in report.keys),
+        keys=keys_of(report),
         measures="".join(f"{measure}, " for measure in report.measures),
         so_far="".join(f"{so_far(measure, report, engine)}, " for measure in report.tells),
         start=engine.time("start_ms"),
@@ -88,5 +88,5 @@ def _corrections(report: Report, kind: WindowKind, warehouse: str, engine: Engin
 
 
 def view_name(name: str) -> str:
-    """What the view of a report is called."""
+    """The name of a report's view."""
     return f"{name}_live"

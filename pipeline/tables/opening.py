@@ -1,4 +1,4 @@
-"""What an epoch goes by, as text in the ledger rows that open it: what a reader needs who has no settings."""
+"""The opening of an epoch, as text in the ledger rows that open it: all that a reader needs who has no settings."""
 
 import json
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pipeline.event_time import rules
 from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
 from pipeline.tables.policies import policy_from_json, policy_to_json
 
 
@@ -30,6 +31,10 @@ class Opening:
     last_batch: int = 0
     """The last batch before the epoch that opened none; what the tables have of later ones is void."""
     reset: Reset | None = None
+
+    def report(self, name: str) -> Report | None:
+        """The report of this name, if the epoch has it."""
+        return next((report for report in self.policy.reports if report.name == name), None)
 
     def to_text(self) -> str:
         """As JSON."""

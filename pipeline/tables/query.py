@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 
 def query(sql: str, **tables: DeltaTable) -> pa.Table:
-    """What a statement gives, with each table by its name; as of the version that its handle has."""
+    """The rows of a statement, with each table by its name, as of the version that its handle has."""
     engine = QueryBuilder()
     for name, table in tables.items():
         engine = engine.register(name, table)

@@ -97,7 +97,7 @@ PANES: Final = replace(
             pa.field(c.REPORT, pa.string()),
             *_longs(c.PANE_START),
             *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL, c.PLACE, c.SESSIONS),
+            *_longs(c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL, c.RECORD_POSITION, c.SESSIONS),
             *_longs(c.WINDOW_START_MS, c.WINDOW_END_MS),
             *(pa.field(part.name, pa.type_for_alias(part.type)) for part in PARTS),
         ],

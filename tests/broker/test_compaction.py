@@ -19,6 +19,7 @@ from tests.transcripts.random_transcript import random_transcript
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},
     "sliding": {"keys": ["event_type"], "window": {"size": "20s", "slide": "5s"}},
+    "growing": {"keys": ["page_url"], "window": {"size": "40s", "step": "10s"}},
     "days": {"window": {"size": "1d", "zone": "Europe/Berlin"}, "allowed_lateness": "0s"},
     "sessions": {"keys": ["user_id"], "window": {"gap": "7s"}, "allowed_lateness": "3s"},
     "threes": {"keys": ["user_id"], "window": {"count": 3}},

@@ -20,6 +20,7 @@ EVERY_READER = pytest.mark.parametrize("reader", READERS)
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},
     "sliding": {"window": {"size": "10s", "slide": "5s"}},
+    "growing": {"window": {"size": "20s", "step": "5s"}},
     "visitors": {"measures": ["unique_users"], "window": {"size": "20s"}},
 }
 TIME = {"bound": "0s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
@@ -67,6 +68,19 @@ def test_windows_that_slide_are_open_side_by_side(settings: Settings) -> None:
     found = cells(by_delta_rs(settings.warehouse, "sliding"), "state", "window_start", "page_views", "clicks")
     assert found[-2:] == [("open", 35_000, 1, 1), ("open", 40_000, 1, 1)]
     assert [state for state, *_ in found].count("open") == 2
+
+
+@EVERY_READER
+def test_windows_that_grow_are_open_side_by_side(settings: Settings, reader: str) -> None:
+    found = READERS[reader](settings.warehouse, "growing")
+    assert cells(found, "window_start", "window_end", "page_views", "clicks", "late_events", "state") == [
+        (0, 15_000, 2, 0, 1, "corrected"),
+        (0, 20_000, 2, 0, 1, "corrected"),
+        (20_000, 30_000, 1, 0, 0, "closed"),
+        (20_000, 35_000, 2, 0, 0, "fired"),
+        (20_000, 40_000, 2, 0, 0, "fired"),
+        *((40_000, end, 1, 1, 0, "open") for end in range(45_000, 60_001, 5_000)),
+    ]
 
 
 @EVERY_READER

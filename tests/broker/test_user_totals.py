@@ -67,8 +67,8 @@ def test_totals_are_those_of_all_counted_events(
     told = expected(counted)
     del told["z"]  # its window has not fired
     assert {user: found[user] for user in told} == told
-    settled = [row for row in rows(tmp_path, "panes") if row["report"] == "user_totals" and row["sessions"]]
-    assert settled, "compaction keeps what is settled as a number"
+    final = [row for row in rows(tmp_path, "panes") if row["report"] == "user_totals" and row["sessions"]]
+    assert final, "compaction keeps final sessions as a number"
     assert_conserved(tmp_path)
 
 

@@ -1,4 +1,8 @@
-"""`make chaos`: every fault at every point, the matrix of what became of them, and how long recovery took."""
+"""`make chaos`: every fault at every point, the matrix of what became of them, and how long recovery took.
+
+A fault is done at all points one after the other, on one topic and one warehouse. Where that does not end well, each
+of its cells is played alone, to tell which one it was.
+"""
 
 import argparse
 import random
@@ -7,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import product
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -37,12 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     seed = chosen.seed or random.randrange(1, 10**6)
     points, faults = (_named(all_, names) for all_, names in ((POINTS, chosen.points), (FAULTS, chosen.faults)))
-    cells = [Strike(point, fault) for fault, point in product(faults, points)]
+    plays = [Play(tuple(Strike(point, fault) for point in points), chosen.minute, seed) for fault in faults]
     with any_cluster(folder / "broker") as broker:
-        plays = [Play((cell,), chosen.minute, seed) for cell in cells]
         outcomes = list(_played(plays, broker, folder, chosen.jobs))
     _console.print(as_table(outcomes))
-    if len(cells) == len(POINTS) * len(FAULTS):
+    if len(outcomes) == len(POINTS) * len(FAULTS):
         PAGE.write_text(as_page(outcomes))
         _console.print(f"written: {PAGE}")
     if all(outcome.error is None for outcome in outcomes):
@@ -52,26 +55,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> Iterator[Outcome]:
-    """Each cell as it ends; a folder stays only where it failed."""
+    """Each cell, as its play ends."""
     # The threads live as long as the pool, and what they start dies with them.
     with ThreadPoolExecutor(jobs) as pool:
-        running = [pool.submit(perform, play, broker, folder / play.strikes[0].name) for play in plays]
+        running = [pool.submit(_cells, play, broker, folder) for play in plays]
         for number, done in enumerate(as_completed(running), 1):
-            outcome = done.result()
-            _tell(outcome, f"{number}/{len(plays)}", folder)
-            yield outcome
+            _console.print(f"{number}/{len(plays)}")
+            yield from done.result()
 
 
-def _tell(outcome: Outcome, count: str, folder: Path) -> None:
-    play, cell = outcome.play, outcome.play.strikes[0]
+def _cells(play: Play, broker: Cluster, folder: Path) -> list[Outcome]:
+    """The cells of a play; where it fails, each played alone."""
+    outcome = _told(play, broker, folder)
     if outcome.error is None:
-        shutil.rmtree(folder / cell.name)
-        recovered = f"recovered in {outcome.recoveries_s[0]:.1f} s, {outcome.lives} lives"
-        _console.print(f"{count} ok     {cell.name}  {recovered}  ({outcome.seconds:.0f} s)")
-        return
-    again = f"--points {cell.point.name} --faults {cell.fault.name} --minute {play.minute:g} --seed {play.seed}"
-    _console.print(f"{count} FAILED {cell.name}  ({outcome.seconds:.0f} s)\n{outcome.error}", markup=False)
-    _console.print(f'  see {folder / cell.name}; again: make chaos ARGS="{again}"', markup=False)
+        return outcome.cells
+    if len(play.strikes) == 1:
+        return [outcome]
+    return [_told(replace(play, strikes=(strike,)), broker, folder) for strike in play.strikes]
+
+
+def _told(play: Play, broker: Cluster, folder: Path) -> Outcome:
+    """What became of a play, which is said; its folder stays only where it failed."""
+    name = play.strikes[0].name if len(play.strikes) == 1 else play.strikes[0].fault.name
+    outcome = perform(play, broker, folder / name)
+    if outcome.error is None:
+        shutil.rmtree(folder / name)
+        recovered = " ".join(f"{seconds:.1f}" for seconds in outcome.recoveries_s)
+        _console.print(f"ok     {name}  recovered in {recovered} s, {outcome.lives} lives  ({outcome.seconds:.0f} s)")
+        return outcome
+    points = " ".join(strike.point.name for strike in play.strikes)
+    chosen = f"--points {points} --faults {play.strikes[0].fault.name}"
+    again = f"{chosen} --minute {play.minute:g} --seed {play.seed}"
+    _console.print(f"FAILED {name}  ({outcome.seconds:.0f} s)\n{outcome.error}", markup=False)
+    _console.print(f'  see {folder / name}; again: make chaos ARGS="{again}"', markup=False)
+    return outcome
 
 
 def _named(all_: Sequence, names: Sequence[str]) -> list:  # type: ignore[type-arg]
@@ -84,9 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--points", nargs="+", default=[], choices=[point.name for point in POINTS], metavar="POINT")
     add("--faults", nargs="+", default=[], choices=[fault.name for fault in FAULTS], metavar="FAULT")
     add("--minute", type=float, default=60, metavar="SECONDS", help="how long what lasts a minute lasts (default 60)")
-    add("--jobs", type=int, default=2, help="cells at a time (default 2)")
+    add("--jobs", type=int, default=2, help="faults at a time (default 2)")
     add("--seed", type=int, help="of the site; by default another one each time")
-    add("--folder", type=Path, help="an empty one for the cells; those that fail stay there (default: a new one)")
+    add("--folder", type=Path, help="an empty one; what fails stays there (default: a new one)")
     return parser
 
 

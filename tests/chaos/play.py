@@ -5,7 +5,7 @@ import time
 import traceback
 import uuid
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -37,6 +37,7 @@ RULES = (
     *("--batch.interval", "200ms", "--metrics.port", "0"),
 )
 ON_A_CLUSTER = {
+    "spark.cores.max": "1",  # the other worker's is for `correct`
     "spark.driver.host": HOST,
     "spark.executor.memory": "600m",
     **BRIEF_DRIVER,
@@ -78,6 +79,14 @@ class Outcome:
     error: str | None = None
     seconds: float = 0
 
+    @property
+    def cells(self) -> list["Outcome"]:
+        """An outcome for each strike of a play that went well; the lives are those of the whole play."""
+        return [
+            replace(self, play=replace(self.play, strikes=(strike,)), recoveries_s=[recovery])
+            for strike, recovery in zip(self.play.strikes, self.recoveries_s, strict=True)
+        ]
+
 
 def perform(play: Play, broker: Cluster, folder: Path) -> Outcome:
     """What became of a play; raises nothing of its own, but writes down in `folder` what it met."""
@@ -99,7 +108,7 @@ def _scene(play: Play, shared: Cluster, folder: Path, stack: ExitStack) -> Scene
     folder.mkdir(parents=True)
     needs = {strike.fault.need for strike in play.strikes}
     broker = stack.enter_context(Broker(folder / "broker")) if Need.OWN_BROKER in needs else None
-    spark = stack.enter_context(standalone_cluster(folder / "spark", workers=1)) if Need.EXECUTORS in needs else None
+    spark = stack.enter_context(standalone_cluster(folder / "spark")) if Need.EXECUTORS in needs else None
     kafka = Cluster(broker.bootstrap_servers) if broker else shared
     site = Site(kafka, f"chaos-{uuid.uuid4().hex[:8]}", folder, play.seed, () if broker else SILENCE, stack)
     # While a broker is away its partitions are silent, and the one that is back first would make the others late.

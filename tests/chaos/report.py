@@ -14,14 +14,16 @@ _PAGE = """\
 # What was done to it, and what became of it
 
 `make chaos` starts the real `tidemark run` on a real broker and on a stream with late, future and unreadable records,
-and does to it, at every point of a batch, everything of the list below. Every cell of the matrix has a topic and a
-warehouse of its own. A point is a call with which a process touches a file below the warehouse: a library that is
-loaded before the C library's holds the process there, or refuses the call, or does it and denies it. Nothing of
-Tidemark is patched. A process that failed or was killed is started again, as a supervisor would do it.
+and does to it, at every point of a batch, everything of the list below. A column of the matrix is one fault, done at
+all points one after the other on one topic and one warehouse. A point is a call with which a process touches a file
+below the warehouse: a library that is loaded before the C library's holds the process there, or refuses the call, or
+does it and denies it. Nothing of Tidemark is patched. A process that failed or was killed is started again, as a
+supervisor would do it.
 
-A cell is well when the service went on to commit by itself, read the topic to its end, and stopped in good order; when
-every conservation law holds over its tables; and when they show, user by user and window by window, exactly what the
-producer knows that it sent.
+A cell is well when the service went on to commit by itself and, at the end of its column, had read the topic to its end
+and stopped in good order; when every conservation law holds over its tables; and when they show, user by user and
+window by window, exactly what the producer knows that it sent. Where a column does not end so, each of its cells is
+played alone, on a topic and a warehouse of its own.
 
 ## The points
 
@@ -42,7 +44,7 @@ producer knows that it sent.
 From the fault to the next commit of new work in the ledger: the batch that was in hand does not count, nor does the
 row that opens an epoch. Of a fault that lasts it is the time from its begin to the first such commit after its end. A
 process that must start again needs most of it to start Spark. The figures are of a machine with two cores that played
-two cells at a time: compare them with each other, not with yours.
+two columns at a time: compare them with each other, not with yours.
 
 {recovery}
 
@@ -51,7 +53,7 @@ two cells at a time: compare them with each other, not with yours.
 - A row is a point, a column a fault. A cell that failed says how to play it alone, and keeps its folder: the words of
   every life of the service, its tables, and the producer's truth.
 - `make chaos ARGS="--points in-commit --faults lie kill"` plays some cells. `--minute 5` makes long faults short,
-  `--jobs` says how many cells are played at a time, `--seed` repeats the same events.
+  `--jobs` says how many columns are played at a time, `--seed` repeats the same events.
 - A test plays some of the cells each time, so that every row and every column is among them.
 """
 

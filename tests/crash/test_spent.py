@@ -18,7 +18,7 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
-from tests.support.warehouse import EPOCH, batches, latest_batch, page_views, rows
+from tests.support.warehouse import EPOCH, batches, has_read, latest_batch, page_views
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
@@ -124,8 +124,3 @@ def produce(broker: Cluster, topic: str, users: int = 10) -> int:
     events = [event(f"user-{user}", at, partition=partition) for user in range(users) for partition in (0, 1)]
     send(broker.bootstrap_servers, topic, events)
     return len(events)
-
-
-def has_read(warehouse: Path, records: int) -> bool:
-    """Whether the ledger has so many."""
-    return records == sum(int(row["records"]) for row in rows(warehouse, "ledger"))

@@ -11,8 +11,7 @@ from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.periodic import PeriodicState
+from pipeline.event_time.windows.periodic import Periodic, PeriodicState
 from tests.event_time.strategies import PARTITIONS, Record, Step
 from tests.support.judge import judge
 
@@ -69,17 +68,17 @@ class Core:
         return judge(record.event_time, record.kafka_timestamp, self.frontier.watermark, self.policy)
 
 
-def grid_of(policy: Policy) -> Grid:
+def windows_of(policy: Policy) -> Periodic:
     """The windows of its only report."""
     windows = policy.reports[0].windows
-    assert isinstance(windows, Grid)
+    assert isinstance(windows, Periodic)
     return windows
 
 
 def ends_of(record: Record, policy: Policy) -> range:
     """Ends of the windows that a record belongs to."""
-    grid = grid_of(policy)
-    return grid.ends(grid.pane_start(record.event_time))
+    windows = windows_of(policy)
+    return windows.ends(windows.pane_start(record.event_time))
 
 
 def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
@@ -89,7 +88,7 @@ def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: 
 
 def row_of(record: Record, verdict: Verdict, policy: Policy) -> Statistic:
     """A record as a row of the fold's statistics."""
-    pane = grid_of(policy).pane_start(record.event_time) if verdict is Verdict.COUNTED else None
+    pane = windows_of(policy).pane_start(record.event_time) if verdict is Verdict.COUNTED else None
     newest = record.event_time if verdict in _TRUSTED else None
     age = record.kafka_timestamp % 3
     return Statistic(0, record.partition, int(_CHECK_OF[verdict]), pane, age, 1, newest, 100)

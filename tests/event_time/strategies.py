@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 
 PARTITIONS = 3
@@ -32,14 +33,20 @@ class Step:
 
 
 def policy(window_ms: int) -> st.SearchStrategy[Policy]:
-    """Rules for windows of a length, which slide by no more than that."""
+    """Rules for windows of a length, which slide by no more than that, or grow up to it."""
     grids = st.builds(
         Grid,
         size_ms=st.just(window_ms),
         slide_ms=st.sampled_from([window_ms, *(slide for slide in (1, 4, 10) if slide <= window_ms)]),
         offset_ms=st.integers(0, 70),
     )
-    report = st.builds(Report, name=st.just("all"), windows=grids, allowed_lateness_ms=st.integers(0, 60))
+    growing = st.builds(
+        Cumulate,
+        size_ms=st.just(window_ms),
+        step_ms=st.sampled_from([window_ms, *(step for step in (1, 5, 10) if window_ms % step == 0)]),
+        offset_ms=st.integers(0, 70),
+    )
+    report = st.builds(Report, name=st.just("all"), windows=grids | growing, allowed_lateness_ms=st.integers(0, 60))
     return st.builds(
         Policy,
         strategy=st.builds(Bounded, bound_ms=st.integers(0, 40)),

@@ -11,7 +11,7 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.periodic import PeriodicState
-from tests.event_time.core import NAME, Core, grid_of
+from tests.event_time.core import NAME, Core, windows_of
 from tests.event_time.strategies import Step, policies, streams
 
 
@@ -25,9 +25,9 @@ class Tables:
     """Each watermark and the first batch that reached it."""
 
     def take(self, core: Core, step: Step) -> Firing:
-        grid = grid_of(self.policy)
+        windows = windows_of(self.policy)
         verdicts, firing = core.take(step)
-        self.panes |= {grid.pane_start(record.event_time) for record in verdicts if verdicts[record] == "counted"}
+        self.panes |= {windows.pane_start(record.event_time) for record in verdicts if verdicts[record] == "counted"}
         if core.frontier.watermark is not None:
             self.watermarks.setdefault(core.frontier.watermark, core.progress.number)
         return firing
@@ -36,7 +36,7 @@ class Tables:
         """As a start does it; windows up to `closed_until` are known to be published and final."""
         steps = tuple(sorted((time, batch) for time, batch in self.watermarks.items() if time >= closed_until))
         report = self.policy.reports[0]
-        return PeriodicState.restored(report, grid_of(self.policy), self.panes, Published(0, closed_until), steps)
+        return PeriodicState.restored(report, windows_of(self.policy), self.panes, Published(0, closed_until), steps)
 
 
 @given(policies, streams, streams)
@@ -60,7 +60,7 @@ def test_a_start_publishes_again_all_that_may_have_been_missed(
     closed_until = data.draw(
         st.sampled_from([rules.NO_WATERMARK, *sorted({firing.closed_until for firing in firings})])
     )
-    refired, _ = tables.restored(closed_until).at_start(_number(core.frontier.watermark), batch=99)
+    refired, _ = tables.restored(closed_until).at_start(rules.as_number(core.frontier.watermark), batch=99)
     for firing in firings:
         assert {end for end in firing.fired | firing.refired if end > closed_until} <= refired.refired
     assert all(end > closed_until for end in refired.refired)
@@ -78,7 +78,3 @@ def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> No
     firing, _ = state.at_start(117, batch=10)
     assert firing.refired == {100}
     assert firing.fired_by == {100: 5}
-
-
-def _number(watermark: int | None) -> int:
-    return rules.NO_WATERMARK if watermark is None else watermark

@@ -10,6 +10,7 @@ _RESTART = "a Flink job that starts again has no watermark until its source give
 _UNREAD = "an idle source of Flink knows of no records that wait to be read"
 _TOTALS = "Flink has no windows that last for ever and are told of whenever some time has passed"
 _CALENDAR = "Flink has no windows by the clocks of a zone, in which days differ in length"
+_GROWING = "only Flink's SQL has windows that grow, and no allowed lateness for them; the program is a DataStream job"
 _CHANGED = "settings change at a restart, which the program does not play"
 
 COUNTED = {"page_views", "clicks", "unique_users"}
@@ -35,6 +36,11 @@ NOT_EXPRESSIBLE = {
     "different_users_of_a_day_of_23_hours": _CALENDAR,
     "a_future_event_fills_no_count": _FUTURE,
     "a_count_outlives_the_service": _RESTART,
+    "a_window_grows_by_its_step_and_begins_anew_at_its_size": _GROWING,
+    "an_event_may_be_too_late_for_a_window_and_in_time_for_what_it_has_grown_to": _GROWING,
+    "a_late_event_fires_again_all_that_a_window_has_grown_to": _GROWING,
+    "windows_that_grow_are_shifted_by_an_offset_and_outlive_the_service": _GROWING,
+    "a_session_begins_in_every_window_that_has_grown_over_its_begin": _GROWING,
     "a_late_event_joins_two_sessions_of_a_user": _TOTALS,
     "events_a_gap_apart_are_one_session_of_the_totals_and_a_millisecond_more_makes_two": _TOTALS,
     "totals_are_written_when_the_watermark_passes_the_end_of_a_stretch": _TOTALS,

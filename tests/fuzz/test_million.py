@@ -1,6 +1,7 @@
 """A million broken records through the real service: what becomes of each is what its bytes tell."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,14 @@ from tests.fuzz.mutate import mutants
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.seeds import NOW, seeds
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import settings_of
+from tests.support.services import running, settings_of
+from tests.support.waiting import wait_for
+from tests.support.warehouse import has_read
 
 PARTS, PER_PART, PARTITIONS = 5, 200_000, 4
 HEAP_RATIO = 1.5
-"""How much more may live on the heap after the last part than after the first.
-
-Measured 75, 80, 85, 91 and 96 MB: each part is a query of its own, of which Spark keeps some. A record that was kept
-would be 40 MB a part.
-"""
+"""How much more may live on the heap after the last part than after the first; a part is 40 MB of records."""
+PATIENCE_S = 300
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"k" * 300)
 
 
@@ -36,11 +36,11 @@ def test_a_million_broken_records_are_each_counted_or_a_dead_letter_as_their_byt
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"}, dead_letters={"limit": 1})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
     bulk, good = Bulk(broker.bootstrap_servers, topic, PARTITIONS, NOW), [*seeds(), *corpus().values()]
-    with open_service(settings) as service:
+    with open_service(settings) as service, running(service):
         for part in range(PARTS):
             values, keys = mutants(good, PER_PART, part), [KEYS[n % len(KEYS)] for n in range(PER_PART)]
             bulk.send(values, keys)
-            service.drain()
+            wait_for(partial(has_read, tmp_path, (part + 1) * PER_PART), PATIENCE_S, "the commit of a part")
             heap.append(live_bytes())
             for n, (value, key) in enumerate(zip(values, keys, strict=True), start=part * PER_PART):
                 sent[n % PARTITIONS, n // PARTITIONS] = Sent(value, key, oracle(value, NOW, None))

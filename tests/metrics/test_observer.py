@@ -188,7 +188,7 @@ def test_idleness_shows_without_a_commit_and_uncommitted_offsets_do_not() -> Non
     observer.opened(1, frontier({0: 5}, watermark=START))
     ahead = frontier({0: 50, 1: 7}, watermark=START + 1000)
     idle = Frontier({n: replace(state, idle=True) for n, state in ahead.partitions.items()}, ahead.watermark)
-    observer.settled(idle)
+    observer.advanced(idle)
     page = samples(observer)
     assert page['tidemark_partition_idle{partition="0"}'] == 1
     assert page['tidemark_partition_committed_offset{partition="0"}'] == 5
@@ -284,7 +284,7 @@ def test_the_loop_comes_round_with(comes_round: str) -> None:
         case "batch":
             observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), world.now)
         case "tick":
-            observer.settled(frontier({0: 0}))
+            observer.advanced(frontier({0: 0}))
         case "failed attempt":
             observer.failed(FailureKind.BROKER, "no broker answers", 5)
         case _:

@@ -17,6 +17,7 @@ NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
     ("options", "words"),
     [
         ("", "the following arguments are required: command"),
+        ("simulate --event 5", "unrecognized arguments: --event 5"),
         ("simulat", "invalid choice: 'simulat'"),
         ("simulate --rate fast", "'fast' is not a number"),
         ("simulate --rate -1", "'-1' is not a rate"),

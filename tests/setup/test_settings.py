@@ -62,6 +62,23 @@ def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
         load_settings([name, "0s"])
 
 
+@pytest.mark.parametrize(
+    ("window", "said"),
+    [
+        ({"size": "10s", "slide": "11s"}, "slide must not be longer than size"),
+        ({"size": "10s", "step": "3s"}, "size must be a multiple of step"),
+        ({"size": "10s", "step": "11s"}, "size must be a multiple of step"),
+        ({"size": "10s", "step": "5s", "slide": "5s"}, "windows slide, or they grow by a step"),
+        ({"size": "1d", "step": "1h", "zone": "Europe/Berlin"}, "no slide, no step and no offset"),
+        ({"gap": "10s", "step": "5s"}, "sessions have a gap"),
+    ],
+)
+def test_what_makes_no_windows_is_refused(window: dict[str, str], said: str, tmp_path: Path) -> None:
+    lines = "\n".join(f'{name} = "{value}"' for name, value in window.items())
+    with pytest.raises(SetUpError, match=f"window: .*{said}"):
+        load_settings([], file(tmp_path, f"[window]\n{lines}"))
+
+
 def test_the_policy_is_in_milliseconds() -> None:
     policy = Settings().policy()
     assert (policy.strategy, policy.idle_timeout_ms, policy.max_future_skew_ms) == (Bounded(10_000), 30_000, 300_000)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from demo.tether import tethered
+from demo.die_with_parent import dying_with_parent
 from tests.support.class_archive import BRIEF_DRIVER
 
 STOP_S = 90
@@ -25,7 +25,7 @@ class Process:
         self.log = log
         with log.open("ab") as output:
             self.popen = subprocess.Popen(
-                tethered(list(command)),
+                dying_with_parent(list(command)),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -1,8 +1,10 @@
 """Services for tests: small, on ports of their own, all on the one Spark session of the process."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 from pipeline.service.runner import RunningService
@@ -49,3 +51,25 @@ def take(service: RunningService, broker: Cluster, topic: str, steps: Iterable[I
     for step in steps:
         send(broker.bootstrap_servers, topic, step)
         service.drain()
+
+
+@contextmanager
+def running(service: RunningService) -> Iterator[Callable[[], bool]]:
+    """The service at work in its own loop beside the test; tells whether it still is, and raises what made it fail."""
+    stopping, failures = Event(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            service.run(stopping)
+        except BaseException as failure:  # noqa: BLE001 - raised again by whoever waits
+            failures.append(failure)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield thread.is_alive
+    finally:
+        stopping.set()
+        thread.join()
+    if failures:
+        raise failures[0]

@@ -68,3 +68,8 @@ def latest_batch(warehouse: Path) -> list[dict[str, Any]]:
 def batches(warehouse: Path) -> list[int]:
     """The ids of the committed batches in order, without the rows that open an epoch."""
     return sorted({row["batch"] for row in rows(warehouse, "ledger") if row["batch"] % EPOCH})
+
+
+def has_read(warehouse: Path, records: int) -> bool:
+    """Whether the ledger has so many."""
+    return records == sum(int(row["records"]) for row in rows(warehouse, "ledger"))

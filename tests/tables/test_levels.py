@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.tables.results import levels
-from pipeline.tables.results.levels import Run, worth_merging, worth_settling
+from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 
 
 def played(batches: int, rows: int) -> tuple[list[Run], int]:
@@ -44,5 +44,5 @@ def test_runs_that_follow_one_another_are_merged_and_older_larger_ones_are_left(
 def test_all_of_a_report_is_looked_at_only_when_as_much_came_as_there_was() -> None:
     old = Run(0, 99, 5_000_000, 0)
     new = [Run(100 + number, 100 + number, 10_000, 0) for number in range(levels._MANY)]
-    assert not worth_settling([old, *new])
-    assert worth_settling([old, *(run.joined(Run(0, 0, 90_000, 0)) for run in new)])
+    assert not worth_rewriting([old, *new])
+    assert worth_rewriting([old, *(run.joined(Run(0, 0, 90_000, 0)) for run in new)])

@@ -12,6 +12,7 @@ from pipeline.commands.verify.laws import verify
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.results import levels
@@ -24,6 +25,7 @@ TOLD = ("page_views", "last_page_url", "first_seen", "last_seen")
 REPORTS = {
     "grid": Report("grid", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=TOLD),
     "slides": Report("slides", Grid(10 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*TOLD, "unique_users")),
+    "grows": Report("grows", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*TOLD, "unique_users")),
     "hours": Report("hours", Calendar(60 * MINUTE, "Europe/Berlin"), 0, ("page_url",), measures=TOLD),
     "sessions": Report("sessions", Sessions(5 * MINUTE), 5 * MINUTE, measures=TOLD),
     "landings": Report(

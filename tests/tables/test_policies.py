@@ -10,6 +10,7 @@ from pipeline.tables.opening import Opening, Reset
 
 WINDOWS = [
     {"size": "10m", "slide": "1m", "offset": "5s"},
+    {"size": "1d", "step": "1h", "offset": "6h"},
     {"size": "1d", "zone": "Europe/Berlin"},
     {"gap": "30m"},
 ]

@@ -4,18 +4,16 @@ How they were cut only the ledger knows. So the model plays what the ledger tell
 tables must hold then.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 from pipeline.app import open_service
 from pipeline.service.runner import RunningService
 from tests.support import warehouse as tables
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import Clock
+from tests.support.services import Clock, running
 from tests.support.waiting import wait_for
 from tests.transcripts.model import Model
 from tests.transcripts.stage import put, settings_for, shown
@@ -63,12 +61,12 @@ class Loop:
         """Steps up to a restart. In haste the service is told to stop as soon as the last records are on the topic."""
         more = {"time": {"interval": "50ms"}, "batch": self._cut}
         settings = settings_for(self.model.transcript, self._broker, self._topic, self._warehouse, **more)
-        with open_service(settings, now=self._clock) as service, _running(service) as is_alive:
-            self._settle(service, is_alive)
+        with open_service(settings, now=self._clock) as service, running(service) as is_alive:
+            self._read_on(service, is_alive)
             for number, step in enumerate(steps, 1):
                 self._do(step, service)
                 if number < len(steps) or not in_haste:
-                    self._settle(service, is_alive)
+                    self._read_on(service, is_alive)
         self._follow()
         self._check()
 
@@ -89,7 +87,7 @@ class Loop:
         for event in step.send:
             self._sent[event.partition] += 1
 
-    def _settle(self, service: RunningService, is_alive: Callable[[], bool]) -> None:
+    def _read_on(self, service: RunningService, is_alive: Callable[[], bool]) -> None:
         """Waits until all is read, and lets time alone have its effect."""
         wait_for(lambda: self._is_read() or not is_alive(), PATIENCE_S, "reading on")
         service.tick()
@@ -140,25 +138,3 @@ def lives_of(transcript: Transcript) -> list[list[Step]]:
             lives.append([])
         lives[-1].append(step)
     return lives
-
-
-@contextmanager
-def _running(service: RunningService) -> Iterator[Callable[[], bool]]:
-    """Runs the service beside the test, and tells whether it still does; raises what made it fail."""
-    stopping, failures = Event(), list[BaseException]()
-
-    def run() -> None:
-        try:
-            service.run(stopping)
-        except BaseException as failure:  # noqa: BLE001 - raised again by whoever waits
-            failures.append(failure)
-
-    thread = Thread(target=run)
-    thread.start()
-    try:
-        yield thread.is_alive
-    finally:
-        stopping.set()
-        thread.join()
-    if failures:
-        raise failures[0]

@@ -42,17 +42,17 @@ class Changes:
         marker = self._chance.choice(MARKERS) if strategy == "punctuated" else ""
         return {"strategy": strategy, "marker": marker, "lag": self._seconds(0, 5, 20)}
 
-    def _of(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - likewise
+    def _of(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as others are asked
         return {"of": self._chance.choice(["event", "event", "ingestion", "processing"])}
 
-    def _bound(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - likewise
+    def _bound(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as others are asked
         return {"bound": self._seconds(0, 3, 8, 20)}
 
-    def _guards(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - likewise
+    def _guards(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as others are asked
         most_ahead = self._chance.choice(["off", self._seconds(20, 60, 100)])
         return {"max_future_skew": self._seconds(5, 60, 100), "max_ahead_of_clock": most_ahead}
 
-    def _silence(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - likewise
+    def _silence(self, settings: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002 - as others are asked
         return {"idle_timeout": self._seconds(10, 30), "all_idle": self._chance.choice(["hold", "advance"])}
 
     def _kept(self, settings: Mapping[str, Any]) -> dict[str, Any]:

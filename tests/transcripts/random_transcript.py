@@ -85,7 +85,15 @@ def _report(chance: Random, pace: int) -> dict[str, Any]:
     }
     # By a chance of their own, so that each seed draws what it drew without them.
     apart = Random(str(told))
-    return {**told, "measures": [*told["measures"], *apart.sample(_FURTHER, apart.randint(1, 3))]}
+    measures = [*told["measures"], *apart.sample(_FURTHER, apart.randint(1, 3))]
+    return {**told, "measures": measures, "window": _growing(apart, window)}
+
+
+def _growing(chance: Random, window: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Some windows that tumble grow up to their size instead."""
+    if window.keys() & {"slide", "zone"} or "size" not in window or chance.random() < 0.5:
+        return window
+    return {**window, "step": f"{milliseconds(window['size']) // chance.choice([2, 5])}ms"}
 
 
 def _totals(chance: Random, pace: int) -> dict[str, str]:

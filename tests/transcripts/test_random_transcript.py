@@ -9,7 +9,7 @@ from tests.transcripts.transcript import EPOCH, Row, RowKey, Seen, Transcript
 from tests.transcripts.windows import Window
 
 EVERYTHING = {
-    *("size", "slide", "offset", "zone", "gap", "count"),
+    *("size", "slide", "step", "offset", "zone", "gap", "count"),
     *("page_views", "clicks", "unique_users", "sessions_begun", "late_events", "first_seen"),
     *("last_page_url by size", "last_page_url by gap", "last_page_url by count"),
     *("first_seen by size", "last_seen by gap"),

@@ -68,5 +68,8 @@ def windows_of(time: int, told: Mapping[str, Any]) -> list[tuple[int, int]]:
     size, slide, offset = told["size"], told.get("slide", told["size"]), told.get("offset", 0)
     if "zone" in told:
         return [part_around(time, size, told["zone"])]
+    if "step" in told:
+        begin = (time - offset) // size * size + offset
+        return [(begin, end) for end in range(begin, begin + size + 1, told["step"]) if end > time]
     last = (time - offset) // slide * slide + offset
     return [(start, start + size) for start in range(last, time - size, -slide)]

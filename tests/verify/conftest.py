@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.event_time.user_totals import UserTotals
-from tests.verify.site import POLICY, REPORTS, TIMED, Event, Site
+from tests.verify.site import GROWING, POLICY, REPORTS, TIMED, Event, Site
 
 Copy = Callable[[str], Path]
 
@@ -26,7 +26,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
             made[name] = tmp_path_factory.mktemp(name)
             # Totals take what a report takes.
             totals = POLICY.totals if name == UserTotals.name else None
-            reports = REPORTS[:1] if totals else tuple(report for report in (*REPORTS, *TIMED) if report.name == name)
+            among = REPORTS[:1] if totals else (*REPORTS, *TIMED, GROWING)
+            reports = tuple(report for report in among if totals or report.name == name)
             play(Site(made[name], replace(POLICY, reports=reports, totals=totals)).open())
         return made[name]
 

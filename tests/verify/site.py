@@ -18,6 +18,7 @@ from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.window_states import States
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.sketches import sketch_of
@@ -64,6 +65,7 @@ TIMED: Final = (
     Report("visits", Sessions(5 * MINUTE), 5 * MINUTE, measures=_TIMES),
 )
 """Reports that tell of times, which not every site needs."""
+GROWING: Final = Report("so_far", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, keys=())
 POLICY: Final = Policy(
     strategy=Bounded(0),
     idle_timeout_ms=30_000,
@@ -139,12 +141,12 @@ class Site:
 
     def batch(self, *events: Event, commit: bool = True, publish: bool = True) -> "Site":
         """A batch of these events, each at the next offset; void if it is not committed."""
-        before, places = self.watermark, range(self.position, self.position + len(events))
+        before, offsets = self.watermark, range(self.position, self.position + len(events))
         self.number += 1
-        rows = [row for event, place in zip(events, places, strict=True) for row in self._rows(event, place)]
+        rows = [row for event, offset in zip(events, offsets, strict=True) for row in self._rows(event, offset)]
         panes = pa.Table.from_pylist(rows, schema=PANES.schema)
         Appender(PANES, str(self.warehouse)).append(panes, self.number)
-        dead = [letter for event, place in zip(events, places, strict=True) for letter in self._dead(event, place)]
+        dead = [letter for event, offset in zip(events, offsets, strict=True) for letter in self._dead(event, offset)]
         letters = pa.Table.from_pylist(dead, schema=DEAD_LETTERS.schema)
         Appender(DEAD_LETTERS, str(self.warehouse)).append(letters, self.number)
         if not commit:
@@ -196,37 +198,37 @@ class Site:
         self.watermark = after
         self.last = self.number if self.number % EPOCH else self.last
 
-    def _dead(self, event: Event, place: int) -> list[dict[str, Any]]:
+    def _dead(self, event: Event, offset: int) -> list[dict[str, Any]]:
         too_late, partly_late = cutoffs(self.policy.reports, self.watermark)
         if event.time >= partly_late:
             return []
-        where = {"topic": "t", "partition": 0, "offset": place, "batch": self.number, "watermark": self.watermark}
+        where = {"topic": "t", "partition": 0, "offset": offset, "batch": self.number, "watermark": self.watermark}
         told = {"reason": "too_late" if event.time < too_late else "partly_late", "event_time": event.time}
         who = {"user_id": event.user, "value": f"{event.page} {event.click}".encode()}
         return [{**dict.fromkeys(DEAD_LETTERS.schema.names), **where, **told, **who}]
 
-    def _rows(self, event: Event, place: int) -> list[dict[str, Any]]:
+    def _rows(self, event: Event, offset: int) -> list[dict[str, Any]]:
         too_late, _ = cutoffs(self.policy.reports, self.watermark)
         if event.time < too_late:
             return []
-        return [row for one in self.policy.consumers for row in self._row(event, place, one)]
+        return [row for one in self.policy.consumers for row in self._row(event, offset, one)]
 
-    def _row(self, event: Event, place: int, report: Consumer) -> list[dict[str, Any]]:
-        frontier = rules.NO_WATERMARK if self.watermark is None else self.watermark
+    def _row(self, event: Event, offset: int, report: Consumer) -> list[dict[str, Any]]:
+        reached = rules.as_number(self.watermark)
         windows = report.windows if isinstance(report, Report) else None
         if is_too_late(event.time, in_time_from(report, self.watermark)):
             return []
         counts = {"page_views": int(not event.click), "clicks": int(event.click), "late_events": 0}
         if isinstance(windows, Sessions):
-            counts["late_events"] = int(event.time + windows.gap_ms <= frontier)
+            counts["late_events"] = int(event.time + windows.gap_ms <= reached)
         pane = event.time - event.time % report.pane_ms if report.pane_ms else event.time
-        fixed = {"batch": self.number, "report": report.name, "watermark": frontier, "pane_start": pane}
+        fixed = {"batch": self.number, "report": report.name, "watermark": reached, "pane_start": pane}
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
         told: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
         told["closed_until"] = closed_until(report, self.watermark)
         told |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(windows, Counts):
-            told |= {"place": place}
+            told |= {"record_position": offset}
         if isinstance(windows, Calendar):
             told["window_start_ms"], told["window_end_ms"] = windows.window(event.time)
         return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **told}]
@@ -238,9 +240,9 @@ def _added(letter: dict[str, Any], report: Report, watermark: int) -> list[dict[
     page, click = letter["value"].decode().split()
     kind = {"page_views": int(click == "False"), "clicks": int(click == "True"), "late_events": 1}
     keys = {"user_id": letter["user_id"], "page_url": page, "event_type": "visit"}
-    place = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")}
+    told = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")} | kind
     return [
-        {"report": report.name, "closed_until": closed, **place, **kind, "window_start_ms": start, "window_end_ms": end}
+        {"report": report.name, "closed_until": closed, **told, "window_start_ms": start, "window_end_ms": end}
         | {key: keys[key] for key in report.fold_keys}
         for start, end in _windows(time, report, letter["watermark"])
         if end <= closed

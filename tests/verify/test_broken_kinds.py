@@ -1,4 +1,4 @@
-"""Breaches in sessions, count windows and totals, and in their panes, are found, each by its sentence."""
+"""Breaches in sessions, growing and count windows and totals, and in their panes, are found, each by its sentence."""
 
 import pytest
 
@@ -41,6 +41,25 @@ BREAKS: dict[str, Break] = {
         "panes",
         drop(**of_panes("sessions", batch=E + 5)),
         "sessions: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10",
+    ),
+    # Windows that grow.
+    "a window has not grown by its step": (
+        "so_far",
+        "so_far",
+        change({"window_end": at(10)}, window_end=at(9)),
+        "so_far: window [2024-05-01T12:00:00Z, 2024-05-01T12:09:00Z) is 540000 ms long, which does not fit Cumulate(",
+    ),
+    "a window has grown beyond its size": (
+        "so_far",
+        "so_far",
+        change({"window_end": at(20)}, window_end=at(25)),
+        "so_far: window [2024-05-01T12:00:00Z, 2024-05-01T12:25:00Z) is 1500000 ms long, which does not fit Cumulate(",
+    ),
+    "a window that has grown lacks an event": (
+        "so_far",
+        "so_far",
+        change({"window_end": at(15)}, page_views=5),
+        f"so_far: window [2024-05-01T12:00:00Z, 2024-05-01T12:15:00Z) shows 5 page_views, but its {BOUND} 6",
     ),
     # Counts.
     "a count window is missing": (

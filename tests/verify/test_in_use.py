@@ -1,4 +1,4 @@
-"""A warehouse in use, or after a crash, gives no false alarm: what is not settled yet is told."""
+"""A warehouse in use, or after a crash, gives no false alarm: what is not published yet is told."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a warehouse went through, read from its ledger and dead letters without Spark."""
+"""The history of a warehouse, read from its ledger and dead letters without Spark."""
 
 from collections.abc import Mapping
 from typing import Final

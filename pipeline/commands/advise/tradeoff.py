@@ -1,4 +1,4 @@
-"""What another bound would have made of the same batches: fewer events too late, or earlier results.
+"""The outcome of another bound in the same batches: fewer events too late, or earlier results.
 
 A partition's watermark is its highest event time minus the bound, and so is their minimum: with a bound larger by some
 time the service's watermark would have been lower by that time, in every batch.
@@ -33,7 +33,7 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a warehouse went through, as far as bounds matter."""
+    """The history of a warehouse, as far as bounds matter."""
 
     bound_ms: int
     """The bound of now."""
@@ -48,7 +48,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a bound would have made of it."""
+    """The outcome of a bound."""
 
     bound_ms: int
     events: int
@@ -66,7 +66,7 @@ class Outcome:
 
 
 def outcome(history: History, bound_ms: int) -> Outcome:
-    """What a bound would have made of a history."""
+    """The outcome of a bound in a history."""
     too_late = sum(one.events for one in history.ahead if one.slack_ms <= one.bound_ms - bound_ms)
     delays = sorted(_delays(history, bound_ms))
     later = (_percentile(delays, 0.5), _percentile(delays, 0.95)) if delays else None

@@ -101,7 +101,7 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
 
 
 def _added(event: Row, consumer: Consumer, final: int) -> list[Row]:
-    """What an event adds: a row for each window that it missed; none if one of them is still to become final."""
+    """The rows that an event adds: one for each window that it missed; none if one of them is still to become final."""
     missed = _missed_by_totals(event) if isinstance(consumer, UserTotals) else _missed(event, consumer)
     if not all(lateness.is_closed(end, final) for _, end in missed):
         return []

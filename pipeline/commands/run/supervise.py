@@ -114,7 +114,7 @@ class _Supervisor:
             raise _Stopped
 
     def _raise_if_final(self, error: Exception) -> None:
-        """What another attempt cannot mend."""
+        """Raises the error if another attempt cannot mend it."""
         if not self._stopping.asked:
             _raise_if_java_ended(error)
         later = isinstance(error, Unreachable) and self._tenure.epoch is not None
@@ -142,7 +142,7 @@ def _raise_if_java_ended(error: Exception) -> None:
 
 
 def _kind(error: Exception) -> FailureKind:
-    """What failed, where the error tells."""
+    """The kind of failure, where the error tells."""
     if is_of_broker(error):
         return FailureKind.BROKER
     if any(map(is_of_store, (error, *causes(error)))):
@@ -151,5 +151,5 @@ def _kind(error: Exception) -> FailureKind:
 
 
 def _brief(error: Exception) -> str:
-    """What happened, without the pages of Java frames behind it; py4j puts the reason on its second line."""
+    """The reason of an error, without the pages of Java frames behind it; py4j puts it on its second line."""
     return " ".join(str(error).split("\n")[:2]).strip()

@@ -25,7 +25,7 @@ class PartitionStatus:
 
 @dataclass(frozen=True, slots=True)
 class WindowStatus:
-    """What a report has of the window `[start_ms, end_ms)`, by the name of what is counted."""
+    """The counts of a report in the window `[start_ms, end_ms)`, by their names."""
 
     start_ms: int
     end_ms: int

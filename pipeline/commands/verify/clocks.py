@@ -54,6 +54,6 @@ def _is_new_day(calendar: Calendar, at: int) -> bool:
 
 @lru_cache(maxsize=65536)
 def _local(zone: str, at: int) -> int:
-    """What clocks show, in milliseconds since the first Monday."""
+    """The time that clocks show, in milliseconds since the first Monday."""
     shown = datetime.fromtimestamp(at / 1000, ZoneInfo(zone)).replace(tzinfo=None)
     return (shown - _MONDAY) // timedelta(milliseconds=1)

@@ -4,6 +4,7 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.commands.verify import counts, periodic, sessions, sql
+from pipeline.commands.verify.aligned import aligned
 from pipeline.commands.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.text import moment
@@ -13,7 +14,6 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import TimeOf
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.schemas import DEAD_LETTERS
 
@@ -129,9 +129,8 @@ def _end(tables: Tables, shown: Shown, time: str, letters: str) -> str:
     windows = shown.report.windows
     if isinstance(windows, Sessions):
         return f"{time} + {windows.gap_ms}"
-    if isinstance(windows, Grid):
-        size = windows.size_ms
-        return f"{time} - (({time} - {windows.offset_ms}) % {size} + {size}) % {size} + {size}"
+    if it := aligned(windows):
+        return it.end(time)
     assert isinstance(windows, Calendar)  # noqa: S101 - for the type checker
     slots = tables.ask(f"SELECT DISTINCT {time} / {_QUARTER_MS} AS slot FROM dead_letters WHERE {letters}")
     ends = " ".join(f"WHEN {slot} THEN {windows.window(slot * _QUARTER_MS)[1]}" for slot in slots.column(0).to_pylist())

@@ -1,4 +1,4 @@
-"""Count windows: the first `size` events of a key by batch and place, then the next; those that are full are shown."""
+"""Count windows: by batch and record position the first `size` events of a key, then the next; full ones are shown."""
 
 from typing import Final
 
@@ -11,7 +11,8 @@ from pipeline.event_time.windows.count import Counts
 
 _WINDOWS: Final = """
 WITH numbered AS (
-  SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, place) AS BIGINT) AS number FROM ({parts}) AS parts
+  SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) AS number
+  FROM ({parts}) AS parts
 ), windows AS (
   SELECT {keys} min(first_time) AS start_ms, max(last_time) + 1 AS end_ms,
     CAST(sum(page_views) AS BIGINT) AS page_views,
@@ -33,7 +34,7 @@ def windows(shown: Shown, kind: Counts, *, published: bool = True) -> str:
 
 
 def check(tables: Tables, shown: Shown, kind: Counts, finding: Finding) -> None:
-    """What panes tell to be full is shown. Windows of the same events' times are told apart by nothing but number."""
+    """Windows that panes tell to be full are shown. Those of the same times are told apart by nothing but number."""
     keys = shown.report.keys
     sums = shown.report.sums
     same = ("start_ms", "end_ms", *keys, *sums, "published_batch")

@@ -58,10 +58,10 @@ def check(tables: Tables, finding: Finding) -> None:
 
 
 def _is_outside(row: Row) -> str:
-    place = f"dead_letters: offset {row['offset']} of partition {row['partition']} of {row['topic']}"
+    record = f"dead_letters: offset {row['offset']} of partition {row['partition']} of {row['topic']}"
     if not row["was_read"]:
-        return f"{place} is of batch {row['batch']}, which read nothing of that partition"
-    return f"{place} is of batch {row['batch']}, which read [{row['from_offset']}, {row['to_offset']})"
+        return f"{record} is of batch {row['batch']}, which read nothing of that partition"
+    return f"{record} is of batch {row['batch']}, which read [{row['from_offset']}, {row['to_offset']})"
 
 
 def _was_judged_otherwise(row: Row) -> str:

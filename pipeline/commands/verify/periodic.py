@@ -5,23 +5,14 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.commands.verify import sql
+from pipeline.commands.verify.aligned import aligned
 from pipeline.commands.verify.shown import Shown
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.text import cell, moment, window
 from pipeline.commands.verify.verification import Finding, Row
 from pipeline.event_time import rules
-from pipeline.event_time.windows.grid import Grid
 
-# Which windows each pane is looked at for: those it is part of, and where sessions are counted those after it, too.
-_GRID: Final = """
-places AS (
-  SELECT pane, newest - back.n * {slide} AS start_ms, newest - back.n * {slide} + {size} AS end_ms
-  FROM (
-    SELECT pane, pane + {gap} - ((pane + {gap} - {offset}) % {slide} + {slide}) % {slide} AS newest FROM spots
-  ) AS latest CROSS JOIN (SELECT unnest(range(0, {backs})) AS n) AS back
-  WHERE newest - back.n * {slide} + {size} > pane
-)
-"""
+# Panes tell their windows. Each is looked at for its own, and where sessions are counted for those after it, too.
 _CALENDAR: Final = """
 places AS (
   SELECT pane, start_ms, end_ms FROM spots
@@ -62,7 +53,7 @@ class Periodic:
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """What tells rows apart."""
+        """The columns that tell rows apart."""
         return ("start_ms", "end_ms", *self.shown.report.keys)
 
     @property
@@ -81,13 +72,8 @@ class Periodic:
         )
 
     def _places(self) -> str:
-        windows, gap = self.shown.report.windows, self.shown.report.session_gap_ms
-        if not isinstance(windows, Grid):
-            return _CALENDAR.format(gap=gap)
-        backs = -(-(windows.size_ms + gap) // windows.slide_ms) + 1
-        return _GRID.format(
-            size=windows.size_ms, slide=windows.slide_ms, offset=windows.offset_ms, gap=gap, backs=backs
-        )
+        windows, gap = aligned(self.shown.report.windows), self.shown.report.session_gap_ms
+        return windows.places(gap) if windows else _CALENDAR.format(gap=gap)
 
     def due(self) -> str:
         """The rows that panes add up to, of windows that have fired and were not removed by age."""
@@ -158,7 +144,7 @@ def difference(name: str, row: Row, keys: tuple[str, ...], numbers: list[str]) -
 
 
 def _look_for_windows_without_panes(it: Periodic, finding: Finding) -> None:
-    """What has not closed may still change, so its panes must be there."""
+    """Windows that have not closed may still change, so their panes must be there."""
     gone = (
         f"{it.placed()} SELECT start_ms, end_ms, count(*) AS rows FROM ({sql.rows(it.shown)}) AS result "
         "WHERE end_ms NOT IN (SELECT end_ms FROM placed WHERE pane_start >= start_ms) "

@@ -17,7 +17,7 @@ def as_table(verification: Verification) -> Table:
 
 
 def sentences(verification: Verification) -> Iterator[str]:
-    """What is told of each law, and its breaches."""
+    """The findings of each law, and its breaches."""
     for law in verification.laws:
         for told in law.told:
             yield f"told: {told}"

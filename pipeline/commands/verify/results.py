@@ -11,8 +11,8 @@ from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
 
 _TWICE: Final = """
-SELECT report, topic, "partition", "offset", window_start_ms, count(*) AS found FROM corrections
-GROUP BY report, topic, "partition", "offset", window_start_ms HAVING count(*) > 1
+SELECT report, topic, "partition", "offset", count(*) AS found FROM corrections
+GROUP BY report, topic, "partition", "offset", window_start_ms, window_end_ms HAVING count(*) > 1
 ORDER BY report, "partition", "offset"
 """
 # Of what was removed by age nothing is left that it could be held against.

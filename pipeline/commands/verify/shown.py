@@ -78,11 +78,11 @@ def shown_totals(tables: Tables) -> list[ShownTotals]:
 def _highest(tables: Tables, until: int) -> dict[int, int]:
     """The highest watermark of each epoch, up to a batch."""
     sql = f"SELECT epoch, max(watermark) AS watermark FROM ledger WHERE batch <= {until} GROUP BY epoch"
-    return {row["epoch"]: _known(row["watermark"]) for row in tables.ask(sql).to_pylist()}
+    return {row["epoch"]: rules.as_number(row["watermark"]) for row in tables.ask(sql).to_pylist()}
 
 
 def definition(name: str, tables: Tables) -> Report:
-    """What a result table was made for. Raises ValueError, KeyError or TypeError where it does not say so."""
+    """The report of a result table. Raises ValueError, KeyError or TypeError where it does not say so."""
     told = tables.handles[name].metadata().configuration[_STORED_AS]
     return report_from_json({**json.loads(told), "name": name})
 
@@ -94,12 +94,12 @@ def _result(name: str, tables: Tables, now: Mapping[int, int]) -> dict[str, Any]
         f"FROM ledger WHERE batch <= {published}"
     ).to_pylist()[0]
     epochs = sorted(tables.openings)
-    having = [epoch for epoch in epochs if tables.openings[epoch].has(name)]
+    having = [epoch for epoch in epochs if name in {one.name for one in tables.openings[epoch].policy.consumers}]
     return {
         "name": name,
         "published": published,
-        "watermark": _known(reached["watermark"]),
-        "highest": _known(reached["highest"]),
+        "watermark": rules.as_number(reached["watermark"]),
+        "highest": rules.as_number(reached["highest"]),
         "closed": _closed(name, tables, now),
         "swept": tables.swept(name),
         "removed": tables.removed(name),
@@ -117,7 +117,3 @@ def _closed(name: str, tables: Tables, highest: Mapping[int, int]) -> int:
         if report := opening.report(name):
             closed += [highest[epoch] - report.allowed_lateness_ms, opening.closed.get(name, rules.NO_WATERMARK)]
     return max(closed)
-
-
-def _known(watermark: int | None) -> int:
-    return rules.NO_WATERMARK if watermark is None else watermark

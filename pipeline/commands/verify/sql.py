@@ -1,4 +1,4 @@
-"""What the queries over results and panes have in common: which rows count, and how two sides are laid side by side."""
+"""Parts of the queries over results and panes: which rows count, and how two sides are laid side by side."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -2,9 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from deltalake.fs import DeltaStorageHandler
 from pipeline.commands.verify.shown import definition
 from pipeline.commands.verify.tables import Tables, first_line
 from pipeline.commands.verify.verification import Finding, Row
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, USER_TOTALS, TableSpec, result_of
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, USER_TOTALS, result_of
 
 _FIXED: Final = {spec.name: spec for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, USER_TOTALS)}
 _LOG: Final = "_delta_log"
@@ -91,24 +90,14 @@ def _check_schema(name: str, tables: Tables, finding: Finding) -> None:
         finding.breach(f"{name}: the table does not tell of which report it is ({type(error).__name__}: {error})")
         return
     handle = tables.handles[name]
-    found = [(field.name, field.type) for field in pa.schema(handle.schema().to_arrow())]
-    wanted = [(field.name, field.type) for field in spec.schema]
-    for one in [column for column in found if column not in wanted] + [
-        column for column in wanted if column not in found
-    ]:
-        finding.breach(f"{name}: {_differs(one[0], dict(found), dict(wanted))}")
-    _check_partitions(name, handle, spec, finding)
-
-
-def _differs(column: str, found: dict[str, Any], wanted: dict[str, Any]) -> str:
-    told, must = (str(side.get(column, "not there")) for side in (found, wanted))
-    return f"column {column} is {told}, but must be {must}"
-
-
-def _check_partitions(name: str, handle: DeltaTable, spec: TableSpec, finding: Finding) -> None:
-    found, wanted = handle.metadata().partition_columns, [*spec.partition_by]
-    if found != wanted:
-        finding.breach(f"{name}: the table is partitioned by {found}, but must be by {wanted}")
+    found = {field.name: field.type for field in pa.schema(handle.schema().to_arrow())}
+    wanted = {field.name: field.type for field in spec.schema}
+    for column in [name for name in {**found, **wanted} if found.get(name) != wanted.get(name)]:
+        told, must = (side.get(column, "not there") for side in (found, wanted))
+        finding.breach(f"{name}: column {column} is {told}, but must be {must}")
+    by, wanted_by = handle.metadata().partition_columns, [*spec.partition_by]
+    if by != wanted_by:
+        finding.breach(f"{name}: the table is partitioned by {by}, but must be by {wanted_by}")
 
 
 def _check_files(name: str, store: pafs.FileSystem, handle: DeltaTable, finding: Finding) -> None:
@@ -137,8 +126,3 @@ def _wrong(name: str, row: Row, store: pafs.FileSystem) -> str | None:
     if row["num_records"] is not None and rows != row["num_records"]:
         return f"{name}: the file {path} has {rows} rows, but the log says {row['num_records']}"
     return None
-
-
-def required(names: Sequence[str], unsafe: set[str]) -> list[str]:
-    """Which of the tables that a law needs cannot be asked."""
-    return sorted(unsafe.intersection(names))

@@ -7,10 +7,10 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.commands.verify.openings import Opening, opening_of
 from pipeline.commands.verify.verification import Row
 from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
+from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import CLOSED_APP, COMPACTION_APP, CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, WRITER_APP
 
 CORRECTIONS_APP: Final = "tidemark-corrections"
@@ -37,7 +37,7 @@ class Tables:
     """Knows the tables by their names."""
 
     def ask(self, sql: str) -> pa.Table:
-        """What a query gives, with the tables by their names."""
+        """The rows of a query, with the tables by their names."""
         return pa.table(self.engine.execute(sql))
 
     def number(self, sql: str) -> int:
@@ -54,8 +54,7 @@ class Tables:
         compacted = self.handles[PANES.name].transaction_version(COMPACTION_APP) if PANES.name in self.handles else None
         if compacted == EPOCH:  # the first start has been there, and nobody since
             return rules.NO_WATERMARK
-        version = self.handles[name].transaction_version(CLOSED_APP)
-        return rules.NO_WATERMARK if version is None else version
+        return rules.as_number(self.handles[name].transaction_version(CLOSED_APP))
 
     def removed(self, name: str) -> int:
         """How far rows were removed by age: the end of a window in milliseconds, or a batch; 0 for none."""
@@ -109,7 +108,7 @@ def _engine(handles: Mapping[str, DeltaTable]) -> QueryBuilder:
 
 
 def name_of(table: str) -> str:
-    """What SQL calls a table: a report may have any name, also one that a query has for a part of its own."""
+    """The name of a table in SQL: a report may have any name, also one that a query has for a part of its own."""
     return table if table in _FIXED else f"_{table}"
 
 
@@ -127,7 +126,7 @@ def _openings(ledger: Tables) -> tuple[dict[int, Opening], dict[int, str]]:
     openings, unclear = dict[int, Opening](), dict[int, str]()
     for row in _safe(ledger, _OPENINGS):
         try:
-            openings[row["batch"] // EPOCH] = opening_of(row["opening"])
+            openings[row["batch"] // EPOCH] = Opening.from_text(row["opening"])
         except (ValueError, KeyError, TypeError) as error:
             unclear[row["batch"]] = f"{type(error).__name__}: {error}"
     return openings, unclear
@@ -154,5 +153,5 @@ def _retired(openings: Mapping[int, Opening]) -> set[str]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, without the trace that some carry."""
+    """The first line of an error, without the trace that some carry."""
     return str(error).strip().split("\n")[0][:300]

@@ -28,22 +28,18 @@ def check(tables: Tables, shown: Shown, finding: Finding) -> None:
     due = _sketches(it) if shown.report.keeps_sketches else _users(it)
     found = _shown(it)
     finding.look(len(due), "cells with different users")
-    for key, expected in due.items():
+    for key, (users, tolerance) in due.items():
         # That a cell is not shown at all is told where its counts are.
-        if key in found and not _agrees(found[key], expected):
+        if key in found and abs(found[key] - users) > tolerance:
             row = dict(zip(it.cell, key, strict=True))
             finding.breach(
                 f"{shown.name}: {cell(row, shown.report.keys)} shows {found[key]} unique_users, but its panes have "
-                f"{expected[0]}"
+                f"{users}"
             )
 
 
 Expected = tuple[int, int]
 """How many users, and how far from it what is shown may be."""
-
-
-def _agrees(shown: int, expected: Expected) -> bool:
-    return abs(shown - expected[0]) <= expected[1]
 
 
 def _begin(it: Periodic) -> str:

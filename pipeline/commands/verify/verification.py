@@ -31,7 +31,7 @@ class Law:
     breaches: tuple[Breach, ...]
     """A few of them."""
     told: tuple[str, ...]
-    """What is no breach, but should be known: void rows, windows that are not published yet."""
+    """Sentences on what is no breach: void rows, windows that are not published yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,12 @@ def check(tables: Tables, finding: Finding) -> None:
     )
     for epoch, opening in tables.openings.items():
         if opening.reset is not None:
-            finding.tell(f"epoch {epoch} was begun anew at the watermark {moment(opening.reset)}")
+            finding.tell(f"epoch {epoch} was begun anew at the watermark {moment(opening.reset.watermark)}")
 
 
 def _steps(tables: Tables, broken: str) -> pa.Table:
     resets = [
-        f"WHEN {epoch * EPOCH} THEN {opening.reset}"
+        f"WHEN {epoch * EPOCH} THEN {opening.reset.watermark}"
         for epoch, opening in tables.openings.items()
         if opening.reset is not None
     ]

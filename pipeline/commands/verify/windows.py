@@ -4,14 +4,15 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.commands.verify import sql, times
+from pipeline.commands.verify.aligned import aligned
 from pipeline.commands.verify.clocks import follows
 from pipeline.commands.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
 from pipeline.commands.verify.tables import NEVER_PUBLISHED, Tables
 from pipeline.commands.verify.text import cell, moment, window
 from pipeline.commands.verify.verification import Finding, Row
+from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 
 _EVENTS: Final = {c.PAGE_VIEWS, c.CLICKS}
@@ -80,11 +81,10 @@ def _check_fit(tables: Tables, shown: Shown, finding: Finding) -> None:
     )
 
 
-def _misfit(windows: object) -> str:
-    length = "end_ms - start_ms"
-    if isinstance(windows, Grid):
-        return f"{length} <> {windows.size_ms} OR (start_ms - {windows.offset_ms}) % {windows.slide_ms} <> 0"
-    return f"{length} < {windows.gap_ms}" if isinstance(windows, Sessions) else f"{length} < 1"
+def _misfit(windows: Windows) -> str:
+    if it := aligned(windows):
+        return it.misfit()
+    return f"end_ms - start_ms < {windows.gap_ms if isinstance(windows, Sessions) else 1}"
 
 
 def _check_counts(tables: Tables, shown: Shown, finding: Finding) -> None:

@@ -1,4 +1,4 @@
-"""What every kind of windows answers: the part that needs no tables."""
+"""The questions that every kind of windows answers without tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class State(Protocol):
-    """What the windows of a report have come to. It is immutable: a batch leads to what is due and the next state."""
+    """The state of a report's windows. It is immutable: a batch leads to the windows due and the next state."""
 
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
-        """What a batch makes due, and the state after it."""
+        """The windows that a batch makes due, and the state after it."""
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:
-        """What a start with this batch id publishes again, and the state after it."""
+        """The windows that a start with this batch id publishes again, and the state after it."""
 
 
 class Windows(ABC):
@@ -32,7 +32,7 @@ class Windows(ABC):
     is_timed: ClassVar[bool] = False
     """Whether its panes keep the first and the last time of their events."""
     by_event: ClassVar[bool] = False
-    """Whether every event is a row of `panes` by itself, with its place on the topic."""
+    """Whether every event is a row of `panes` by itself, with its record position."""
     panes_tell_windows: ClassVar[bool] = False
     """Whether a pane is told the bounds of its window, because a reader could not compute them."""
 
@@ -43,7 +43,7 @@ class Windows(ABC):
 
     @property
     def shift_ms(self) -> int:
-        """What is added to a time so that panes begin at multiples of their length."""
+        """Milliseconds added to a time so that panes begin at multiples of their length."""
         return 0
 
     @property
@@ -78,4 +78,4 @@ class Windows(ABC):
 
     @abstractmethod
     def state(self, report: "Report", panes: Iterable[int], published: Published, steps: Steps) -> State:
-        """What a report's windows have come to: starts of its panes, how far it is published, (watermark, batch)."""
+        """The state of a report's windows, of the starts of its panes, how far it is published, and its watermarks."""

@@ -63,5 +63,5 @@ class CountState:
         return Firing(span=(self.published, moved.batch)), replace(self, published=moved.batch)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """What a start publishes: windows that became full and were not."""
+        """The windows that a start publishes: those that became full since the last publication."""
         return Firing(span=(self.published, batch)), replace(self, published=batch)

@@ -7,11 +7,11 @@ once, however many windows it belongs to.
 from dataclasses import dataclass
 from math import gcd
 
-from pipeline.event_time.windows.periodic import Periodic
+from pipeline.event_time.windows.aligned import Aligned
 
 
 @dataclass(frozen=True, slots=True)
-class Grid(Periodic):
+class Grid(Aligned):
     """Windows of `size_ms`, one every `slide_ms` from `offset_ms` on; tumbling where the two are equal.
 
     All times are milliseconds since the epoch.
@@ -27,22 +27,18 @@ class Grid(Periodic):
         return gcd(self.size_ms, self.slide_ms)
 
     @property
-    def shift_ms(self) -> int:
-        """What is added to a time so that panes begin at multiples of their length."""
-        return -self.offset_ms % self.pane_ms
+    def period_ms(self) -> int:
+        """Time from one window to the next."""
+        return self.slide_ms
 
     @property
     def has_overlap(self) -> bool:
         """Whether windows slide by less than their size."""
         return self.slide_ms < self.size_ms
 
-    def pane_start(self, time: int) -> int:
-        """Start of the pane that a time falls into."""
-        return time - (time + self.shift_ms) % self.pane_ms
-
     def ends(self, pane_start: int) -> range:
         """Ends of all windows that a pane is part of, the last one first."""
-        return range(self._start(pane_start) + self.size_ms, pane_start, -self.slide_ms)
+        return range(self.period_start(pane_start) + self.size_ms, pane_start, -self.slide_ms)
 
     def begin(self, end: int) -> int:
         """Start of the window with this end."""
@@ -50,7 +46,7 @@ class Grid(Periodic):
 
     def latest_end(self, time: int) -> int:
         """End of the last window that a time belongs to."""
-        return self._start(time) + self.size_ms
+        return self.period_start(time) + self.size_ms
 
     def whole_after(self, horizon: int) -> int:
         """The earliest time of which every window ends after `horizon`."""
@@ -58,12 +54,8 @@ class Grid(Periodic):
 
     def reached(self, watermark: int) -> int:
         """The latest end of a window that a watermark has reached."""
-        return self._start(watermark - self.size_ms) + self.size_ms
+        return self.period_start(watermark - self.size_ms) + self.size_ms
 
     def earliest_after(self, horizon: int) -> int:
         """The earliest time of which some window ends after `horizon`."""
-        return self._start(horizon - self.size_ms) + self.slide_ms
-
-    def _start(self, time: int) -> int:
-        """Start of the last window that a time belongs to."""
-        return time - (time - self.offset_ms) % self.slide_ms
+        return self.period_start(horizon - self.size_ms) + self.slide_ms

@@ -13,7 +13,7 @@ from pipeline.event_time.windows.base import Windows
 
 
 class Periodic(Windows):
-    """What a grid and a calendar have in common. All times are milliseconds since the epoch."""
+    """Windows whose ends the clock alone tells. All times are milliseconds since the epoch."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ class PeriodicState:
         return state.making_due(fired, _fired(live, moved.before), moved.after)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """What a start publishes again: every window that has fired and is not known to be closed and published."""
+        """The windows that a start publishes again: all that have fired, less those that are final."""
         return self.making_due(frozenset(), _fired(self.open, watermark), watermark)
 
     def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[Firing, Self]:

@@ -49,7 +49,7 @@ class Sessions(Windows):
         return horizon - self.gap_ms + 1
 
     def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "SessionState":  # noqa: ARG002 - as other kinds are asked
-        """What has not been published as closed may still change."""
+        """The state from the tables: sessions not published as closed may still change."""
         return SessionState(report, published.closed_until, steps)
 
 
@@ -70,11 +70,11 @@ class SessionState:
         return replace(self, steps=steps).making_due(moved.after)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """What a start publishes again: every session that has ended and is not known to be closed and published."""
+        """The sessions that a start publishes again: all that have ended, less those that are final."""
         return (Firing(), self) if watermark == rules.NO_WATERMARK else self.making_due(watermark)
 
     def making_due(self, watermark: int) -> tuple[Firing, Self]:
-        """What ends by a watermark and is not final."""
+        """The sessions that end by a watermark and are not final."""
         closed_until = max(self.final_until, lateness.closed_until(self.report, watermark))
         firing = Firing(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]

@@ -41,7 +41,7 @@ def joined(one: Row, other: Row, report: Report) -> Row:
 
 
 def _state(row: Row, measure: Measure) -> Any:
-    """What joins, of one event."""
+    """The state of a measure, of one event."""
     value = row[measure.part.name]
     if measure.shows is Shows.MOMENT:
         return moment(value)

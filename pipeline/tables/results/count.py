@@ -10,7 +10,7 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.count import Counts
 from pipeline.tables.query import Row, query
-from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, settling
+from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
 from pipeline.tables.results.result_table import Portion, committed
@@ -18,7 +18,7 @@ from pipeline.tables.schemas import PANES
 
 _NUMBERED: Final = """
 WITH numbered AS (
-  SELECT panes.*, (CAST(row_number() OVER ({by} ORDER BY batch, place) AS BIGINT) - 1) / {size} AS number
+  SELECT panes.*, (CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1) / {size} AS number
   FROM ({parts}) AS panes
 )
 """
@@ -34,7 +34,7 @@ SELECT {columns} FROM (SELECT *, count(*) OVER ({window}) AS have FROM numbered)
 """
 # The number of a window is that of its first event, for engines divide in different ways.
 _WINDOWED: Final = """numbered AS (
-  SELECT parts.*, row_number() OVER ({by} ORDER BY batch, place) - 1 AS place_of_key FROM parts
+  SELECT parts.*, row_number() OVER ({by} ORDER BY batch, record_position) - 1 AS number_of_key FROM parts
 ), windowed AS (
   SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
     count(*) OVER ({window}) AS events
@@ -61,7 +61,7 @@ class CountKind(WindowKind):
         """The events of windows that are not full."""
         window, columns = partition_by(*self.report.keys, "number"), ", ".join(PANES.schema.names)
         sql = _WAITING.format(columns=columns, window=window, size=self._size)
-        yield from settling(self.name, runs, panes, lambda batch: as_panes(self._ask(sql, batch, panes)))
+        yield from rewrites(self.name, runs, panes, lambda batch: as_panes(self._ask(sql, batch, panes)))
 
     @property
     def is_open(self) -> str:
@@ -73,15 +73,15 @@ class CountKind(WindowKind):
         return "true"
 
     def open_windows(self) -> str:
-        """Every window, by the place of its events."""
-        first = f"place_of_key - place_of_key % {self._size}"
+        """Every window, by the record positions of its events."""
+        first = f"number_of_key - number_of_key % {self._size}"
         return _WINDOWED.format(by=partition_by(*self.report.keys), window=partition_by(*self.report.keys, first))
 
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:  # noqa: ARG002 - as other kinds are asked
         """None: no event is ever too late."""
         return "false"
 
-    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:  # noqa: ARG002 - likewise
+    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:  # noqa: ARG002 - as other kinds are asked
         """As they are."""
         return list(shown)
 

@@ -1,4 +1,4 @@
-"""What the tables ask of a consumer of panes, and of a kind of windows."""
+"""The questions that the tables ask of a consumer of panes, and of a kind of windows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
 from pipeline.tables.query import Row, query
-from pipeline.tables.results.levels import Run, worth_merging, worth_settling
+from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import shown
 from pipeline.tables.results.result_table import Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec, result_of
@@ -37,7 +37,7 @@ class ResultKind(ABC):
 
     @abstractmethod
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
-        """What compaction makes of the runs, oldest first.
+        """The merges that compaction makes of the runs, oldest first.
 
         What ends no later than `final` is published for the last time; events before `cutoff` are too late everywhere.
         """
@@ -57,8 +57,8 @@ class WindowKind(ResultKind):
 
     @property
     def is_open(self) -> str:
-        """The condition for one of `open_windows` to be open, in SQL where `frontier` is the watermark."""
-        return str(~lateness.has_fired(Sql("end_ms"), Sql("frontier")))
+        """The condition for one of `open_windows` to be open, in SQL where `reached` is the watermark."""
+        return str(~lateness.has_fired(Sql("end_ms"), Sql("reached")))
 
     @abstractmethod
     def open_windows(self) -> str:
@@ -85,10 +85,10 @@ class WindowKind(ResultKind):
         return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
 
 
-def settling(name: str, runs: Sequence[Run], panes: DeltaTable, settled: Callable[[int], pa.Table]) -> Iterator[Merge]:
-    """Where only all that there is tells what can still change: rarely that, and small runs in between."""
-    if worth_settling(runs):
-        yield runs, settled(runs[-1].last)
+def rewrites(name: str, runs: Sequence[Run], panes: DeltaTable, kept: Callable[[int], pa.Table]) -> Iterator[Merge]:
+    """Merges where only all rows tell which are kept: rarely all by `kept`, in between small runs as they are."""
+    if worth_rewriting(runs):
+        yield runs, kept(runs[-1].last)
     elif some := worth_merging(runs[1:]):
         yield some, as_panes(query(committed(name, some[-1].last, f"batch >= {some[0].first}"), panes=panes))
 

@@ -18,12 +18,12 @@ _FANOUT: Final = 8
 """So many runs of a higher level are; each level has runs of so many times the rows."""
 _BASE_ROWS: Final = 100_000
 _MOST_ROWS: Final = 20_000_000
-"""What has more is not touched again, until all of it is swept."""
+"""A run of more rows is not touched again, until all of it is swept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What `panes` have of a report from batch `first` to batch `last`."""
+    """The rows of a report in `panes` from batch `first` to batch `last`."""
 
     first: int
     last: int
@@ -75,8 +75,8 @@ def worth_merging(runs: Sequence[Run]) -> Sequence[Run]:
     return ()
 
 
-def worth_settling(runs: Sequence[Run]) -> bool:
-    """Whether as much came since the oldest run as it holds: then all of it may be looked at once more."""
+def worth_rewriting(runs: Sequence[Run]) -> bool:
+    """Whether as much came since the oldest run as it holds: then all of it may be rewritten."""
     rest = sum(run.rows for run in runs[1:])
     return len(runs) >= _MANY and rest + _BASE_ROWS >= runs[0].rows
 

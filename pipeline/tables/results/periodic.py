@@ -1,4 +1,4 @@
-"""Windows whose ends the clock tells: tumbling, sliding, shifted, by the calendar.
+"""Windows whose ends the clock tells.
 
 Panes are small, so they are added up where they are committed, by delta-rs and its query engine: thirty times less work
 than a Spark job and a commit of Spark's for each batch.
@@ -15,7 +15,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
-from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
@@ -64,9 +64,9 @@ GROUP BY report, pane_start, user_id, page_url, event_type,
   CASE WHEN {had_fired} THEN watermark ELSE {never} END,
   CASE WHEN {had_fired} THEN closed_until ELSE {never} END
 """
-_GRID: Final = """windowed AS (
-  SELECT parts.*, {last} - back.n * {slide_ms} AS start_ms, {last} - back.n * {slide_ms} + {size_ms} AS end_ms
-  FROM parts CROSS JOIN (VALUES {backs}) AS back (n)
+_ALIGNED: Final = """windowed AS (
+  SELECT parts.*, {period} + from_ms AS start_ms, {period} + to_ms AS end_ms
+  FROM parts CROSS JOIN (VALUES {windows}) AS windows (from_ms, to_ms)
 )"""
 _CALENDAR: Final = """windowed AS (
   SELECT parts.*, window_start_ms AS start_ms, window_end_ms AS end_ms FROM parts
@@ -74,7 +74,7 @@ _CALENDAR: Final = """windowed AS (
 
 
 class PeriodicKind(WindowKind):
-    """What grids and calendars have in common."""
+    """Grids, calendars and all other windows whose ends the clock tells."""
 
     def __init__(self, report: Report, windows: Periodic) -> None:
         super().__init__(report)
@@ -119,7 +119,8 @@ class PeriodicKind(WindowKind):
 
     def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
         """Ends of windows, as many at a time as one statement may name with all their panes."""
-        size = max(1, _MANY_PANES // len(self._panes_of(ends[0]))) if ends else 1
+        longest = max((len(self._panes_of(end)) for end in ends), default=1)
+        size = max(1, _MANY_PANES // longest)
         return (ends[place : place + size] for place in range(0, len(ends), size))
 
     def _panes_of(self, end: int) -> range:
@@ -158,12 +159,12 @@ class PeriodicKind(WindowKind):
         return as_panes(sketches_joined(query(sql, panes=panes), self.report))
 
 
-class GridKind(PeriodicKind):
-    """Tumbling, sliding and shifted windows."""
+class AlignedKind(PeriodicKind):
+    """Windows that lie alike in every period."""
 
-    def __init__(self, report: Report, windows: Grid) -> None:
+    def __init__(self, report: Report, windows: Aligned) -> None:
         super().__init__(report, windows)
-        self._grid = windows
+        self._aligned = windows
 
     @property
     def is_open(self) -> str:
@@ -171,11 +172,10 @@ class GridKind(PeriodicKind):
         return f"end_ms > pane_start AND {super().is_open}"
 
     def open_windows(self) -> str:
-        """Every window that a pane may be part of, counted back from the last one."""
-        size_ms, slide_ms = self._grid.size_ms, self._grid.slide_ms
-        last = f"pane_start - (pane_start - {self._grid.offset_ms}) % {slide_ms}"
-        backs = values((number,) for number in range(-(-size_ms // slide_ms)))
-        return _GRID.format(last=last, slide_ms=slide_ms, size_ms=size_ms, backs=backs)
+        """Every window that a pane may be part of: the windows of its period's begin."""
+        offset_ms, period_ms = self._aligned.offset_ms, self._aligned.period_ms
+        windows = values((start - offset_ms, end - offset_ms) for start, end in self._aligned.of(offset_ms))
+        return _ALIGNED.format(period=f"pane_start - (pane_start - {offset_ms}) % {period_ms}", windows=windows)
 
 
 class CalendarKind(PeriodicKind):

@@ -8,18 +8,20 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.results.count import CountKind
 from pipeline.tables.results.kind import ResultKind, WindowKind
-from pipeline.tables.results.periodic import CalendarKind, GridKind
+from pipeline.tables.results.periodic import AlignedKind, CalendarKind
 from pipeline.tables.results.session import SessionKind
 from pipeline.tables.results.user_totals import UserTotalsKind
 
 _KINDS: Final[Mapping[type[Windows], Callable[[Report, Any], WindowKind]]] = {
     Calendar: CalendarKind,
     Counts: CountKind,
-    Grid: GridKind,
+    Cumulate: AlignedKind,
+    Grid: AlignedKind,
     Sessions: SessionKind,
 }
 

@@ -43,7 +43,7 @@ class Results:
         self._swap(rows, where, batch, [Transaction(WRITER_APP, batch), *closed])
 
     def fence(self, batch: int) -> None:
-        """An empty publication, after which older processes can publish no more. Raises Replaced likewise."""
+        """An empty publication, after which older processes can publish no more. Raises Replaced as `put` does."""
         self.close(batch, rules.NO_WATERMARK)
 
     def close(self, batch: int, closed_until: int) -> None:
@@ -68,8 +68,7 @@ def published(warehouse: str, spec: TableSpec) -> Published:
 
 
 def _published(table: DeltaTable) -> Published:
-    final = table.transaction_version(CLOSED_APP)
-    return Published(table.transaction_version(WRITER_APP) or 0, rules.NO_WATERMARK if final is None else final)
+    return Published(table.transaction_version(WRITER_APP) or 0, rules.as_number(table.transaction_version(CLOSED_APP)))
 
 
 def committed(name: str, batch: int, among: str = "true") -> str:

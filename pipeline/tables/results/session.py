@@ -21,7 +21,7 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
 from pipeline.tables.results.islands import Islands, Numbers, panes_of
-from pipeline.tables.results.kind import Merge, WindowKind, keys_of, partition_by, settling
+from pipeline.tables.results.kind import Merge, WindowKind, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import Portion, committed, moments, utc
@@ -80,7 +80,7 @@ class SessionKind(WindowKind):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""
-        yield from settling(
+        yield from rewrites(
             self.name, runs, panes, lambda batch: panes_of(self.sessions(batch, panes, after=final), self.name)
         )
 

@@ -1,6 +1,6 @@
-"""Totals per user: what its settled sessions add up to, and the sessions that an event may still join.
+"""Totals per user: what its final sessions add up to, and the sessions that an event may still join.
 
-A session is settled when no event that is not too late can join it; compaction then keeps only how many there were. So
+A session is final when no event that is not too late can join it; compaction then keeps only how many there were. So
 a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
 """
 
@@ -16,13 +16,13 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.query import query
 from pipeline.tables.results.islands import Islands, panes_of
-from pipeline.tables.results.kind import Merge, ResultKind, settling
+from pipeline.tables.results.kind import Merge, ResultKind, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import Portion, committed, moments
 from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS
 
-# What a pane has of a user is one session, or settled ones, with which nothing meets any more.
+# What a pane has of a user is one session, or final ones, which no event meets any more.
 _SQL: Final = """
 SELECT user_id, {joined}max(batch) AS batch, sum(sessions) AS sessions
 FROM ({parts}) AS parts GROUP BY user_id, pane_start ORDER BY user_id, first_time, last_time
@@ -48,7 +48,7 @@ class UserTotalsKind(ResultKind):
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
-        found = _of_users(pa.concat_tables([*self._sessions(batch, panes, settled=0), self._corrected()]))
+        found = _of_users(pa.concat_tables([*self._sessions(batch, panes, final_before=0), self._corrected()]))
         seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}
         same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
         # A user who is known from corrections alone was there once.
@@ -58,25 +58,25 @@ class UserTotalsKind(ResultKind):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - nothing is published for the last time
         """One row per user for the sessions that ended before `cutoff`; one per other session."""
-        yield from settling(self.name, runs, panes, lambda batch: self._compacted(batch, panes, cutoff))
+        yield from rewrites(self.name, runs, panes, lambda batch: self._compacted(batch, panes, cutoff))
 
     def _compacted(self, batch: int, panes: DeltaTable, cutoff: int) -> pa.Table:
         done, others = self._sessions(batch, panes, cutoff)
         tables = [panes_of(_of_users(done), self.name), panes_of(others.drop_columns(c.SESSIONS), self.name)]
         return pa.concat_tables(tables)
 
-    def _sessions(self, batch: int, panes: DeltaTable, settled: int) -> tuple[pa.Table, pa.Table]:
-        """The sessions that ended before `settled`, of which some are counted already, and the others."""
+    def _sessions(self, batch: int, panes: DeltaTable, final_before: int) -> tuple[pa.Table, pa.Table]:
+        """The sessions that ended before a time, of which some are counted already, and the others."""
         sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch))
         rows = _typed(query(sql, panes=panes))
         counted, parts = rows.filter(pc.is_valid(rows[c.SESSIONS])), rows.filter(pc.is_null(rows[c.SESSIONS]))
         found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
         found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
-        done = pc.less(pc.add(found[c.LAST_TIME], self._totals.gap_ms), settled)
+        done = pc.less(pc.add(found[c.LAST_TIME], self._totals.gap_ms), final_before)
         return pa.concat_tables([counted, found.filter(done)]), found.filter(pc.invert(done))
 
     def _corrected(self) -> pa.Table:
-        """What was corrected, as parts of sessions that are counted."""
+        """The corrected events, as parts of sessions that are counted."""
         if not DeltaTable.is_deltatable(self._corrections):
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
         added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)

@@ -6,16 +6,16 @@ import sys
 
 import pytest
 
-# It starts a tethered process, which says that it runs, and waits longer than any test.
+# It starts a process that dies with it, which says that it runs, and waits longer than any test.
 PARENT = """
 import subprocess
-from demo.tether import tethered
-subprocess.Popen(tethered(["/bin/sh", "-c", "echo up; exec sleep 600"])).wait()
+from demo.die_with_parent import dying_with_parent
+subprocess.Popen(dying_with_parent(["/bin/sh", "-c", "echo up; exec sleep 600"])).wait()
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
-def test_what_is_tethered_dies_when_its_parent_is_killed() -> None:
+def test_a_child_dies_when_its_parent_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, start_new_session=True) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"up\n"

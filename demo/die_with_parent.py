@@ -1,4 +1,4 @@
-"""Run a command that dies with its parent: `python tether.py PARENT_PID COMMAND...`.
+"""Run a command that dies with its parent: `python die_with_parent.py PARENT_PID COMMAND...`.
 
 A parent that is killed outright runs no clean-up, and a broker left behind keeps its port and its memory. On Linux the
 kernel watches for us; elsewhere the parent's own clean-up must do. The kernel watches the *thread* that started the
@@ -13,13 +13,13 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def tethered(command: list[str]) -> list[str]:
-    """The command line that runs `command` tied to this process."""
+def dying_with_parent(command: list[str]) -> list[str]:
+    """The command line that runs `command`, and has it killed when this process dies."""
     return [sys.executable, __file__, str(os.getpid()), *command]
 
 
 def main() -> None:
-    """Tie this process to its parent and become the command."""
+    """Has this process die with its parent, and becomes the command."""
     parent, *command = sys.argv[1:]
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
