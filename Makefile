@@ -62,8 +62,9 @@ audit: $(SYNCED) ## what is shipped (build/sbom.cdx.json), its licences and its 
 lock: $(SYNCED) ## renew jars.lock from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
 
-pages: $(SYNCED) ## what is made of other files: docs/metrics.md and Grafana's dashboards
+pages: $(SYNCED) ## what is made of the code: docs/metrics.md, docs/tables.md and Grafana's dashboards
 	$(RUN) dev.metrics_page
+	$(RUN) dev.tables_page
 	$(RUN) dev.dashboards
 
 clean: ## remove the environment and every cache in this directory (the jars in the user's cache stay)

@@ -123,6 +123,7 @@ def _resources(
         mirror=mirror,
         observer=observer,
         now=now,
+        retention=settings.kept(),
     )
 
 

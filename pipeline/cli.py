@@ -130,6 +130,30 @@ def _reset_watermark(arguments: Sequence[str]) -> int:
     return reset_watermark(arguments)
 
 
+def _sql(arguments: Sequence[str]) -> int:
+    from pipeline.commands.sql import FORMATS, ask, statements
+    from pipeline.tables.engines import Engine
+
+    parser = argparse.ArgumentParser(
+        prog="tidemark sql",
+        description="DuckDB over a warehouse: a view of each table, with times as timestamps, and of each report NAME "
+        "the view NAME_live with its open windows. It only reads, and may run beside the service.",
+    )
+    parser.add_argument("statement", nargs="?", help="what to ask; without it a shell opens, where .help tells more")
+    add_warehouse(parser)
+    parser.add_argument("--format", choices=[*FORMATS], default="table", help="how rows are shown (default: table)")
+    parser.add_argument(
+        "--print",
+        choices=["duckdb", "spark"],
+        help="print the statements that make the views, for a session of your own, and end",
+    )
+    own = parser.parse_args(arguments)
+    if own.print:
+        print(statements(own.warehouse, Engine(own.print)), end="")
+        return 0
+    return ask(own.warehouse, own.statement, own.format)
+
+
 def _verify(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tidemark verify",
@@ -158,6 +182,7 @@ _VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "live": _live,
     "reset-watermark": _reset_watermark,
     "run": _run,
+    "sql": _sql,
     "status": _status,
     "verify": _verify,
 }

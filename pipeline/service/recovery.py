@@ -176,7 +176,7 @@ def _how(resources: Resources, rows: Sequence[LedgerRow], before: Opening | None
 
 def _make_tables(resources: Resources, batch: Batch, how: Opening, before: Opening | None) -> None:
     """Makes what is missing, and removes what no longer counts: the epoch is open now."""
-    layout.create_tables(resources.warehouse, how.policy)
+    layout.create_tables(resources.warehouse, how.policy, resources.retention)
     housekeeping.remove_void(resources.warehouse, how.last_batch, batch.number)
     if before is None:
         return

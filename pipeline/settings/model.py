@@ -14,6 +14,7 @@ from kafka_access.settings import JavaAccess
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.report import Report
+from pipeline.event_time.retention import Keep
 from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.logs import LogFormat
@@ -115,6 +116,15 @@ class DeadLetterSettings(Section):
         return MalformedLimit(self.limit, self.window)
 
 
+class RetentionSettings(Section):
+    """How long a table keeps what is old."""
+
+    time_travel: PositiveDuration = timedelta(days=1)
+    """How long its earlier versions can be read."""
+    rows: PositiveDuration | None = None
+    """How long its rows are kept, for ever by default: of a report by the watermark, of dead letters by the clock."""
+
+
 class MetricsSettings(Section):
     """The HTTP endpoint with `/metrics`, `/healthz` and `/readyz`."""
 
@@ -183,6 +193,8 @@ class Settings(BaseSettings):
     """With it `user_totals` is kept, for all time."""
     batch: BatchSettings = BatchSettings()
     dead_letters: DeadLetterSettings = DeadLetterSettings()
+    retention: dict[str, RetentionSettings] = {}
+    """By table (a report, `user_totals`, `dead_letters`): how long it keeps earlier versions and old rows."""
     metrics: MetricsSettings = MetricsSettings()
     spark: SparkSettings = SparkSettings()
 
@@ -196,6 +208,31 @@ class Settings(BaseSettings):
                     "not in sessions or counts of events"
                 )
         return self
+
+    @model_validator(mode="after")
+    def _retention_of_tables(self) -> Self:
+        for name, keep in self.retention.items():
+            if name not in {*self.reports, UserTotals.name, "dead_letters"}:
+                raise ValueError(
+                    f"retention.{name}: there is no such table; name a report, user_totals or dead_letters"
+                )
+            if keep.rows is None or name == "dead_letters":
+                continue
+            if name not in self.reports or (self.reports[name].window or self.window).model_fields_set & {
+                "gap",
+                "count",
+            }:
+                raise ValueError(
+                    f"retention.{name}.rows: only windows of time have an age by which their rows can be removed"
+                )
+        return self
+
+    def kept(self) -> dict[str, Keep]:
+        """How long tables keep what is old, in milliseconds, by the tables that the settings name."""
+        return {
+            name: Keep(milliseconds(keep.time_travel), None if keep.rows is None else milliseconds(keep.rows))
+            for name, keep in self.retention.items()
+        }
 
     def policy(self) -> Policy:
         """The policy of the pure core, in milliseconds."""

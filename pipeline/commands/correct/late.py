@@ -23,6 +23,7 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.registry import kind_of
 from pipeline.tables.results.result_table import published
+from pipeline.tables.retention import removed
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
 from schemas import load_schemas
 
@@ -69,6 +70,7 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     ledger = Ledger(settings.warehouse)
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
+    gone = {name: removed(DeltaTable(f"{settings.warehouse.rstrip('/')}/{name}")) for name in ends}
     ends |= {policy.totals.name: reached} if policy.totals else {}
     judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
     return [
@@ -78,6 +80,7 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
         for one in judges[event[c.BATCH] // EPOCH].consumers
         if one.name in ends and (one.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
         for row in _added(event, one, ends[one.name])
+        if row[c.WINDOW_END_MS] > gone.get(one.name, 0)
     ]
 
 
