@@ -16,10 +16,12 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
 
 from pipeline.errors import SetUpError
+from pipeline.tables.dictionary import About
 from pipeline.tables.durable import local
 from pipeline.tables.schemas import TableSpec, open_table
 
 _AT_ONCE: Final = 8
+_ABOUT: Final = About("a writer", ("writer",), "never", "all of it", {"writer": "its number"})
 _ROWS: Final = pa.table({"writer": pa.array([0], pa.int64())})
 
 
@@ -30,7 +32,7 @@ def require_one_winner(warehouse: str) -> None:
     """
     if local(warehouse) is not None:
         return
-    spec = TableSpec(f"_probe-{uuid.uuid4().hex}", _ROWS.schema, {})
+    spec = TableSpec(f"_probe-{uuid.uuid4().hex}", _ROWS.schema, _ABOUT, {})
     open_table(spec, warehouse)
     try:
         winners = _winners(spec.uri(warehouse))

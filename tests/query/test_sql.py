@@ -76,11 +76,11 @@ def test_open_windows_are_there(site: Site) -> None:
 
 @pytest.mark.parametrize("statement", ["DELETE FROM page_views", "INSERT INTO page_views SELECT * FROM page_views"])
 def test_nothing_can_be_written(site: Site, statement: str) -> None:
-    before = {path for path in site.warehouse.rglob("*") if path.is_file()}
+    before = {path for path in Path(site.warehouse).rglob("*") if path.is_file()}
     told = ask(site, statement)
     assert told.returncode == 1
     assert "Binder Error" in told.stderr
-    assert {path for path in site.warehouse.rglob("*") if path.is_file()} == before
+    assert {path for path in Path(site.warehouse).rglob("*") if path.is_file()} == before
 
 
 def test_a_mistake_is_exit_code_1_and_says_what_is_wrong(site: Site) -> None:

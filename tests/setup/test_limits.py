@@ -70,10 +70,10 @@ def test_a_container_that_is_too_small_is_told_in_a_sentence(tmp_path: Path) -> 
 def test_spark_is_given_what_the_container_has_unless_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "cores", lambda: 3)
     monkeypatch.setattr(limits, "memory", lambda _: 3 * GIB)
-    found = _deployment(SparkSettings())
+    found = _deployment(SparkSettings(), "console")
     assert (found["spark.master"], found["spark.sql.shuffle.partitions"]) == ("local[6]", "3")
     assert found["spark.driver.memory"] == "1536m"
-    assert "spark.driver.memory" not in _deployment(SparkSettings(conf={"spark.driver.memory": "5g"}))
+    assert "spark.driver.memory" not in _deployment(SparkSettings(conf={"spark.driver.memory": "5g"}), "console")
 
 
 @pytest.mark.skipif(MACHINE < 2, reason="one core is all there is")
