@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Final
 
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
 from kafka_access.errors import AccessError
 from kafka_access.secrets import clear_text, file_text
 from kafka_access.settings import JavaAccess, SaslSettings, TlsSettings
@@ -12,7 +15,6 @@ _PLAIN: Final = f"{_COMMON}.plain.PlainLoginModule"
 _SCRAM: Final = f"{_COMMON}.scram.ScramLoginModule"
 _OAUTHBEARER: Final = f"{_COMMON}.oauthbearer.OAuthBearerLoginModule"
 _FETCHES_TOKENS: Final = f"{_COMMON}.oauthbearer.OAuthBearerLoginCallbackHandler"
-_PKCS8: Final = ("-----BEGIN PRIVATE KEY-----", "-----BEGIN ENCRYPTED PRIVATE KEY-----")
 
 
 def java_options(access: JavaAccess) -> dict[str, str]:
@@ -63,16 +65,14 @@ def _tls(tls: TlsSettings) -> dict[str, str]:
     return options | {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.certificate.chain": file_text(tls.certificate, "kafka.tls.certificate"),
-        "ssl.keystore.key": _key(tls.key),
-        **({"ssl.key.password": password} if password is not None else {}),
+        "ssl.keystore.key": _key(tls.key, password),
     }
 
 
-def _key(file: Path) -> str:
-    text = file_text(file, "kafka.tls.key")
-    if not any(begin in text for begin in _PKCS8):
-        raise AccessError(
-            f"kafka.tls.key {file} has no key in PKCS #8, which Java needs: make one with "
-            f"`openssl pkcs8 -topk8 -nocrypt -in {file} -out NEW`"
-        )
-    return text
+def _key(file: Path, password: str | None) -> str:
+    """The key in PKCS #8 and in clear: Java 17 reads no other form, and no key that OpenSSL 3 has encrypted."""
+    try:
+        key = load_pem_private_key(file_text(file, "kafka.tls.key").encode(), password.encode() if password else None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise AccessError(f"kafka.tls.key {file} cannot be read: {error}") from error
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

@@ -79,7 +79,7 @@ class TlsSettings(_Section):
     certificate: Path | None = None
     """PEM file of the client's certificate, and those between it and the authority."""
     key: Path | None = None
-    """PEM file of the client's key, in PKCS #8."""
+    """PEM file of the client's key."""
     key_password: SecretStr | None = None
     """The password of the key's file."""
     key_password_file: Path | None = None

@@ -4,12 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from pydantic import BaseModel, ValidationError
 
 from kafka_access.errors import AccessError
 from kafka_access.java import java_options
 from kafka_access.librdkafka import librdkafka_options
 from kafka_access.settings import JavaAccess
+from tests.support.certificates import Authority
 
 MARK = "hunter2bqkz"
 MODULES = "org.apache.kafka.common.security"
@@ -88,18 +91,20 @@ def test_a_file_without_a_secret_is_told_by_its_setting(tmp_path: Path, content:
 
 
 def test_java_is_handed_what_the_files_have_and_librdkafka_reads_them_itself(tmp_path: Path) -> None:
-    files = {name: tmp_path / name for name in ("ca", "certificate", "key")}
-    for name, file in files.items():
-        file.write_text(f"-----BEGIN PRIVATE KEY----- {name}")
+    authority = Authority(tmp_path, "authority")
+    pair = authority.sign("ann", password=MARK)
+    files = {"ca": authority.file, "certificate": pair.certificate, "key": pair.key}
     way = access("SSL", tls={**files, "key_password": MARK})
-    assert java_options(way) == {
+    told = java_options(way)
+    key = load_pem_private_key(pair.key.read_bytes(), MARK.encode())
+    opened = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    assert told.pop("ssl.keystore.key") == opened.decode()
+    assert told == {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
-        "ssl.truststore.certificates": files["ca"].read_text(),
+        "ssl.truststore.certificates": authority.file.read_text(),
         "ssl.keystore.type": "PEM",
-        "ssl.keystore.certificate.chain": files["certificate"].read_text(),
-        "ssl.keystore.key": files["key"].read_text(),
-        "ssl.key.password": MARK,
+        "ssl.keystore.certificate.chain": pair.certificate.read_text(),
     }
     assert librdkafka_options(way) == {
         "security.protocol": "SSL",
@@ -117,11 +122,23 @@ def test_host_names_may_be_left_unverified_but_certificates_never() -> None:
     assert librdkafka_options(way)["ssl.endpoint.identification.algorithm"] == "none"
 
 
-def test_a_key_that_java_cannot_read_is_told_with_how_to_make_one_that_it_can(tmp_path: Path) -> None:
+def test_java_gets_a_key_in_its_own_form_whatever_the_file_has(tmp_path: Path) -> None:
+    key = generate_private_key(SECP256R1())
+    old = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    new = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     file = tmp_path / "key"
-    file.write_text("-----BEGIN RSA PRIVATE KEY-----")
-    with pytest.raises(AccessError, match=rf"kafka\.tls\.key {file} has no key in PKCS #8.*openssl pkcs8 -topk8"):
-        java_options(access("SSL", tls={"certificate": file, "key": file}))
+    file.write_bytes(old)
+    assert java_options(access("SSL", tls={"certificate": file, "key": file}))["ssl.keystore.key"] == new.decode()
+
+
+@pytest.mark.parametrize(
+    ("password", "words"), [(None, "[Pp]assword was not given"), ("wrong", "[Ii]ncorrect password")]
+)
+def test_a_key_that_cannot_be_read_is_told_by_its_setting(tmp_path: Path, password: str | None, words: str) -> None:
+    pair = Authority(tmp_path, "authority").sign("ann", password=MARK)
+    tls = {"certificate": pair.certificate, "key": pair.key} | ({"key_password": password} if password else {})
+    with pytest.raises(AccessError, match=rf"^kafka\.tls\.key {pair.key} cannot be read: .*{words}"):
+        java_options(access("SSL", tls=tls))
 
 
 def test_a_clients_own_properties_win_and_reach_no_other_client() -> None:

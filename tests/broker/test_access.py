@@ -181,7 +181,7 @@ def test_one_sentence_says_what_to_change_after(
     assert MARK not in said
 
 
-def test_no_secret_is_told_anywhere(secured: SecuredBroker, tmp_path: Path) -> None:
+def test_no_secret_is_told_anywhere(secured: SecuredBroker, enter: Enter, tmp_path: Path) -> None:
     """A service with all kinds of secrets at work, looked at from all sides."""
     page, metrics, warehouse = free_port(), free_port(), tmp_path / "warehouse"
     tree = by_password(secured)
@@ -202,10 +202,12 @@ def test_no_secret_is_told_anywhere(secured: SecuredBroker, tmp_path: Path) -> N
         "TIDEMARK_METRICS__PASSWORD": PASSWORD,
         "TIDEMARK_METRICS__PORT": str(metrics),
     }
-    assert secured.broker.running
+    enter(secured.at("SASL"), by_password(secured))
+    assert simulate(secured.at("SASL"), "--events", str(EVENTS), "--rate", "0", "--event-rate", "10") == 0
     arguments = ["run", "--topic", TOPIC, "--warehouse", str(warehouse), "--batch.interval", "200ms"]
     with Process([sys.executable, "-m", "pipeline.cli", *arguments], tmp_path / "log", told) as service:
-        wait_for(lambda: f'"{TOPIC}"' in plans(page), PATIENCE_S, f"a batch on Spark's page, {service.said[-2000:]}")
+        wait_for(lambda: "batch committed" in service.said, PATIENCE_S, "a batch")
+        wait_for(lambda: "MicroBatchScan" in plans(page), PATIENCE_S, "a batch on Spark's page")
         seen = {"log": service.said, "arguments": arguments_of_all(), "plans": plans(page)}
         seen |= {path: fetch(page, path) for path in ("/environment/", "/StreamingQuery/", "/SQL/", "/jobs/")}
         seen["environment"] = fetch(page, f"{application(page)}/environment")
@@ -247,7 +249,7 @@ def plans(page: int) -> str:
     try:
         listed: list[dict[str, Any]] = json.loads(fetch(page, f"{application(page)}/sql?details=true"))
         shown = [fetch(page, f"/SQL/execution/?id={one['id']}") for one in listed[-3:]]
-    except OSError:
+    except (OSError, json.JSONDecodeError):  # at first it says that it is starting
         return ""
     return json.dumps(listed) + "".join(shown)
 
