@@ -25,7 +25,7 @@ def configure_logs(log_format: LogFormat = "console") -> None:
     structlog.configure(
         processors=[*_COMMON, *ending],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # whatever it is when a line is written
     )
     theirs = ProcessorFormatter(
         foreign_pre_chain=[*_COMMON, structlog.stdlib.add_logger_name],
