@@ -6,7 +6,19 @@ from importlib.metadata import PackageNotFoundError, metadata
 from typing import Final
 
 ALLOWED: Final = frozenset(
-    {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Zlib"}
+    {
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "CC0-1.0",
+        "ISC",
+        "MIT",
+        "MIT-0",
+        "MPL-2.0",
+        "PSF-2.0",
+        "Zlib",
+    }
 )
 """By their SPDX names. They ask for no more than that one names the authors, or shares changes to their own files."""
 

@@ -41,8 +41,10 @@ class View:
         """What makes it, with its comments, in the engine's catalog."""
         name = engine.quoted(self.name)  # a report may be called `order`
         if engine is Engine.SPARK:
-            told = ", ".join(f"{engine.quoted(column)} COMMENT {_text(text)}" for column, text in self.columns.items())
-            return [f"CREATE OR REPLACE VIEW {name} ({told}) COMMENT {_text(self.comment)} AS {self.query}"]
+            told = ", ".join(
+                f"{engine.quoted(column)} COMMENT {_in_spark(text)}" for column, text in self.columns.items()
+            )
+            return [f"CREATE OR REPLACE VIEW {name} ({told}) COMMENT {_in_spark(self.comment)} AS {self.query}"]
         return [
             f"CREATE OR REPLACE VIEW {name} AS {self.query}",
             f"COMMENT ON VIEW {name} IS {_text(self.comment)}",
@@ -110,5 +112,10 @@ def _comment(field: pa.Field) -> str:
 
 
 def _text(text: str) -> str:
-    """A text as SQL has it. DuckDB doubles quotes, Spark too since 4.0, where a backslash would escape."""
+    """A text as standard SQL has it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def _in_spark(text: str) -> str:
+    """A text as Spark has it: two quotes would begin another one."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -31,6 +31,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
 
 
 def test_our_own_words_and_those_of_libraries_are_objects_of_the_same_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.captureWarnings(capture=False)  # pytest has put back what an earlier test had captured
     configure_logs("json")
     structlog.get_logger().info("batch committed", records=3)
     logging.getLogger("py4j").warning("gone after %s", "a minute")

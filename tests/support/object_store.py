@@ -58,6 +58,8 @@ class ObjectStore:
         # Two volumes a bucket, and small ones: by default each takes a gigabyte of the disk's free space for itself.
         small = ["-master.volumeSizeLimitMB=64", "-volume.max=50", "-master.volumePreallocate=false"]
         here = [f"-ip={HOST}", f"-ip.bind={HOST}", f"-dir={self.folder / 'data'}", "-filer", "-s3"]
+        # It has catalogs on ports of its own, too.
+        here += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
         command = [str(_PROGRAM), "server", *here, *options, *small, f"-s3.config={identities}"]
         self.process = Process(command, self.folder / "store.log")
         wait_for(lambda: self._answers(self.endpoint) and self._answers(self._filer), _UP_S, "the start of the store")
