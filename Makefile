@@ -1,6 +1,6 @@
 # From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast chaos soak flink check format bench lock clean
+.PHONY: help setup demo test test-fast chaos soak flink check format bench audit lock pages clean
 
 # The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
 PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
@@ -56,8 +56,16 @@ format: $(SYNCED) ## let ruff mend what it can
 bench: setup ## the same work done by peers, side by side
 	$(RUN) benchmarks $(ARGS)
 
+audit: $(SYNCED) ## what is shipped (build/sbom.cdx.json), its licences and its known vulnerabilities (asks osv.dev)
+	$(RUN) dev.audit
+
 lock: $(SYNCED) ## renew jars.lock from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
+
+pages: $(SYNCED) ## what is made of the code: docs/metrics.md, docs/tables.md and Grafana's dashboards
+	$(RUN) dev.metrics_page
+	$(RUN) dev.tables_page
+	$(RUN) dev.dashboards
 
 clean: ## remove the environment and every cache in this directory (the jars in the user's cache stay)
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

@@ -39,12 +39,21 @@ class Broker:
     """
 
     def __init__(
-        self, data_dir: Path, port: int | None = None, heap: str = "768m", properties: Mapping[str, str] | None = None
+        self,
+        data_dir: Path,
+        port: int | None = None,
+        heap: str = "768m",
+        further: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
     ) -> None:
-        """Choose ports, without starting anything yet; `properties` are over and above its own."""
+        """Choose ports, without starting anything yet.
+
+        `further` are properties that win over the broker's own, `options` those of its JVM.
+        """
         self.data_dir = data_dir.absolute()
         self.heap = heap
-        self._properties = properties or {}
+        self.further = further or {}
+        self.options = options
         free, self._controller_port = _free_ports()
         self.port = port or free
         self._process: subprocess.Popen[bytes] | None = None
@@ -70,7 +79,8 @@ class Broker:
         properties = self._prepare()
         # SIGKILL is among the expected ends, and this one is for all the others.
         atexit.register(self.stop)
-        self._process = self._spawn([f"-Xmx{self.heap}", "-XX:+ExitOnOutOfMemoryError"], "kafka.Kafka", properties)
+        options = [f"-Xmx{self.heap}", "-XX:+ExitOnOutOfMemoryError", *self.options]
+        self._process = self._spawn(options, "kafka.Kafka", properties)
         try:
             self._await_ready()
         except BaseException:
@@ -120,7 +130,7 @@ class Broker:
         """Write the properties, and give an empty directory the identity that Kafka wants to find there."""
         logs, properties = self.data_dir / "log", self.data_dir / "server.properties"
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        write_properties(properties, logs, self.port, self._controller_port, self._properties)
+        write_properties(properties, logs, self.port, self._controller_port, self.further)
         if not (logs / "meta.properties").exists():
             identity = f"--cluster-id={secrets.token_urlsafe(16)}"
             # One short run: compiling it well costs more than it gives.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 PROPERTIES = """\
 process.roles=broker,controller
@@ -42,9 +41,10 @@ log.cleaner.dedupe.buffer.size=16777216
 """
 
 
-def write_properties(
-    path: Path, log_dir: Path, port: int, controller_port: int, further: Mapping[str, str] = MappingProxyType({})
-) -> None:
-    """Write the broker's properties file; `further` ones win over those above."""
+def write_properties(path: Path, log_dir: Path, port: int, controller_port: int, further: Mapping[str, str]) -> None:
+    """Write the broker's properties file. `further` ones come last, and so win; `{listeners}` in them is its own."""
     own = PROPERTIES.format(log_dir=log_dir, port=port, controller_port=controller_port)
-    path.write_text(own + "".join(f"{name}={value}\n" for name, value in further.items()))
+    listeners = f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}"
+    lines = (f"{name}={value.replace('{listeners}', listeners)}" for name, value in further.items())
+    # A backslash is an escape there.
+    path.write_text(own + "\n".join(lines).replace("\\", "\\\\"))

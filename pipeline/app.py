@@ -14,7 +14,9 @@ from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
 from pipeline.metrics.exporter import Exporter
+from pipeline.metrics.host import Host
 from pipeline.metrics.observer import Observer
+from pipeline.runtime.java_process import java_pid
 from pipeline.runtime.session import spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publish import publish_due
@@ -26,7 +28,9 @@ from pipeline.settings.durations import milliseconds
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.ledger import Ledger
+from pipeline.tables.probe import require_one_winner
 from pipeline.tables.schemas import LEDGER, is_table
+from pipeline.tables.sizes import space
 from schemas import load_schemas
 
 
@@ -38,7 +42,9 @@ def wall_clock() -> int:
 def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
     """The HTTP endpoint of a process, which may outlive many services; the caller closes it. Raises SetUpError."""
     require_all(settings)
-    return Exporter(Observer(settings.metrics, settings.policy(), now), settings.metrics)
+    warehouse = settings.warehouse
+    host = Host(warehouse, lambda: space(warehouse), java_pid)
+    return Exporter(Observer(settings.metrics, settings.policy(), now, host=host), settings.metrics)
 
 
 @contextmanager
@@ -60,6 +66,8 @@ def open_service(
     with ExitStack() as stack:
         page = exporter or stack.enter_context(closing(serve(settings, now)))
         page.observer.opening()
+        if last_epoch.epoch is None:
+            require_one_winner(settings.warehouse)
         _require_ledger(settings.warehouse, last_epoch)
         resources = _resources(settings, now, stack, page.observer, wait)
         opened = open_epoch(resources, settings.kafka, last_epoch)
@@ -94,7 +102,7 @@ def _resources(
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
     observer.follow(topic.log_ends)
-    spark = spark_session(settings.spark)
+    spark = spark_session(settings.spark, settings.log_format)
     check_sql(spark, schemas, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
@@ -109,6 +117,7 @@ def _resources(
         mirror=mirror,
         observer=observer,
         now=now,
+        retention=settings.kept(),
     )
 
 

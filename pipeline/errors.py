@@ -2,7 +2,7 @@
 
 TidemarkError
 ├── SetUpError        a person must change something first: exit code 2, one sentence, no traceback
-│   └── Unreachable   no broker or store answered; once the service was at work the world will mend that
+│   └── Unreachable   no broker or store answered, or let us in; once the service was at work the world will mend that
 ├── Replaced          a newer service has taken this warehouse over: this one must stop
 ├── BrokenChain       a batch does not go on from the last one: a defect, and nothing was committed
 ├── TransientError    the world may get better by itself: the service tries again, with pauses
@@ -21,7 +21,7 @@ class SetUpError(TidemarkError):
 
 
 class Unreachable(SetUpError):
-    """A broker or store did not answer: at the first start a person must look, later it is transient."""
+    """A broker or store did not answer, or refused: at the first start a person must look, later it is transient."""
 
 
 class Replaced(TidemarkError):

@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AclOperation
 from confluent_kafka.cimpl import NewTopic
 
+from kafka_access.admin import Admin
+from kafka_access.errors import AccessError, Refused
+from kafka_access.librdkafka import librdkafka_options
+from kafka_access.settings import Access
 from producers.errors import SetupError
 
-# librdkafka's own log lines would stand beside our one sentence; only a crash may speak.
-QUIET = {"log_level": 2}
+_OPEN = Access()
+_NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION)
 
 
 @dataclass(frozen=True)
@@ -19,21 +23,35 @@ class Target:
     bootstrap_servers: str
     topic: str
     timeout_ms: int = 30_000
+    access: Access = _OPEN
+
+    def client(self) -> dict[str, str | int | float | bool]:
+        """What each client is told. Raises SetupError if a file of the settings cannot be read."""
+        try:
+            # librdkafka's own log lines would stand beside our one sentence; only a crash may speak.
+            return {"bootstrap.servers": self.bootstrap_servers, "log_level": 2, **librdkafka_options(self.access)}
+        except AccessError as error:
+            raise SetupError(str(error)) from error
 
 
 def partitions_of(target: Target) -> int | None:
     """How many partitions the topic has, None if there is no such topic.
 
-    Raises SetupError if the broker does not answer in time.
+    Raises SetupError if the broker does not answer in time, or does not let this client write to the topic.
     """
     try:
-        topics = _admin(target).list_topics(timeout=target.timeout_ms / 1000).topics
-    except KafkaException as error:
+        return len(_admin(target).describe(target.topic, AclOperation.WRITE, target.timeout_ms / 1000).partitions)
+    except Refused as error:
+        raise SetupError(error.sentence) from error
+    except (KafkaException, TimeoutError) as error:
+        if isinstance(error, KafkaException) and error.args[0].code() in _NO_TOPIC:
+            return None
+        cause = _cause(error) if isinstance(error, KafkaException) else "the request timed out"
         raise SetupError(
             f"no Kafka broker answered at {target.bootstrap_servers} within "
-            f"{target.timeout_ms / 1000:g} s ({_cause(error)}); start it or correct --bootstrap-servers"
+            f"{target.timeout_ms / 1000:g} s ({cause}); start it, or correct --bootstrap-servers or "
+            "--kafka.security.protocol"
         ) from error
-    return len(topics[target.topic].partitions) if target.topic in topics else None
 
 
 def create_topic(target: Target, partitions: int) -> None:
@@ -50,8 +68,11 @@ def create_topic(target: Target, partitions: int) -> None:
         ) from error
 
 
-def _admin(target: Target) -> AdminClient:
-    return AdminClient({"bootstrap.servers": target.bootstrap_servers, **QUIET})
+def _admin(target: Target) -> Admin:
+    try:
+        return Admin(target.client(), target.access)
+    except AccessError as error:
+        raise SetupError(str(error)) from error
 
 
 def _cause(error: KafkaException) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from producers.access import access_of
 from producers.broker import Target
 from producers.delivery import Delivery
 from producers.errors import SetupError
@@ -41,7 +42,7 @@ def plan(options: Namespace, now_ms: int) -> Plan:
     _check_name(options)
     with user_errors():
         return Plan(
-            target=Target(options.bootstrap_servers, options.topic, options.timeout),
+            target=Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options)),
             site=Site(users=options.users, seed=options.seed),
             disorder=_disorder(options),
             pace=Pace(options.rate, options.events, options.duration, event_rate),

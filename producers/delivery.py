@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from producers.broker import QUIET, Target
+from producers.broker import Target
 from producers.errors import DeliveryError, SetupError
 
 Delivering = Callable[[int], AbstractContextManager[None]]
@@ -45,11 +45,10 @@ class Progress:
         self._topic = target.topic
         self._group = Consumer(
             {
-                "bootstrap.servers": target.bootstrap_servers,
+                **target.client(),
                 "group.id": name,
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
-                **QUIET,
             }
         )
 

@@ -9,6 +9,7 @@ import click
 
 from command_line.types import Read
 from command_line.verbs import SectionOption
+from producers.access import access_options
 from producers.delivery import Delivery
 from producers.kinds import MALFORMED, Kind
 from producers.units import duration_ms, instant_ms, length_ms, rate, share, whole
@@ -109,4 +110,4 @@ def _truth() -> list[click.Option]:
 
 def simulate_options() -> list[Any]:
     """The options, as they stand in help."""
-    return [*_where_to(), *_pace(), *_site(), *_disorder(), *_truth()]
+    return [*_where_to(), *access_options(), *_pace(), *_site(), *_disorder(), *_truth()]

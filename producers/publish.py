@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from producers.broker import QUIET, Target
+from producers.broker import Target
 from producers.delivery import Delivery, client_options
 from producers.errors import DeliveryError
 
@@ -28,7 +28,7 @@ class Publisher:
         self._first_failure = ""
         self.producer = Producer(
             {
-                "bootstrap.servers": target.bootstrap_servers,
+                **target.client(),
                 **client_options(delivery, name),
                 "message.timeout.ms": target.timeout_ms,
                 "compression.type": compression,
@@ -38,7 +38,6 @@ class Publisher:
                 # A Python call per acknowledged record would halve the rate.
                 "delivery.report.only.error": True,
                 "on_delivery": self._on_failure,
-                **QUIET,
             }
         )
 

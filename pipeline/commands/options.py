@@ -40,7 +40,8 @@ DURATIONS: Final = Read("DURATION,...", _durations)
 TIME: Final = Read("TIME", iso_milliseconds)
 """An ISO time, as milliseconds since the epoch."""
 _FILE: Final = click.Path(path_type=Path)
-_FOLDER: Final = click.Path()
+_PLACES: Final = {"FOLDER": "dir", "FILE": "file"}
+"""What a shell may complete, by the form of a setting."""
 
 _config = click.option(
     "--config",
@@ -75,7 +76,7 @@ def warehouse_option(run: Run) -> Run:
     """Gives a verb its argument `warehouse`, from where settings come from."""
     named = click.option(
         "--warehouse",
-        type=_FOLDER,
+        type=click.Path(),
         envvar="TIDEMARK_WAREHOUSE",
         show_envvar=True,
         required=True,
@@ -123,7 +124,7 @@ def _option(setting: Setting) -> Callable[[Run], Run]:
         "__".join(setting.path),
         cls=SectionOption,
         section=setting.section,
-        type=_FOLDER if setting.form == "FOLDER" else str,
+        type=click.Path() if setting.form in _PLACES else str,
         multiple=setting.is_map,
         metavar=setting.form,
         help=setting.meaning + default,
@@ -139,13 +140,13 @@ def _keep(setting: Setting, context: click.Context, _: click.Parameter, value: A
         return
     if setting.is_secret:
         raise SetUpError(
-            f"{setting.name} is a secret, and other users of this machine see the arguments of a process: "
-            f"set {setting.variable}, or write it in the settings file"
+            f"{setting.name} may be a secret, and other users of this machine see the arguments of a process: "
+            f"set {setting.variable} or write it in the settings file"
         )
     context.meta.setdefault(_FLAGS, {})[setting.name] = value
 
 
 def _complete(setting: Setting, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    if setting.form == "FOLDER" or setting.name == "warehouse":
-        return [CompletionItem(incomplete, type="dir")]
+    if setting.form in _PLACES:
+        return [CompletionItem(incomplete, type=_PLACES[setting.form])]
     return [CompletionItem(choice) for choice in setting.choices if choice.startswith(incomplete)]

@@ -57,6 +57,8 @@ class Batch:
     lost: Mapping[int, int] = field(default_factory=dict)
     """Offsets per partition that retention removed before they were read."""
     opening: str | None = None
+    open_windows: Mapping[str, int] = field(default_factory=dict)
+    """How many windows it left that are not closed, by report."""
 
     @property
     def epoch(self) -> int:
@@ -67,6 +69,19 @@ class Batch:
     def is_empty(self) -> bool:
         """Whether it changed nothing that the ledger tells: no offset and no watermark."""
         return self.before.watermark == self.after.watermark and self.before.positions == self.after.positions
+
+    def summary(self, committed_at: int) -> dict[str, int | None]:
+        """The figures of its line in the log: records by verdict, windows, and times in milliseconds."""
+        firings = self.firings.values()
+        return {
+            "records": self.tallies.total(),
+            **{verdict.value: self.tallies.total([verdict]) for verdict in Verdict},
+            "fired": sum(len(firing.fired) for firing in firings),
+            "refired": sum(len(firing.refired) for firing in firings),
+            "closed": sum(len(firing.closed) for firing in firings),
+            "watermark": self.after.watermark,
+            "took_ms": committed_at - self.folded_at,
+        }
 
     def ledger_rows(self, committed_at: int) -> list[LedgerRow]:
         """One row per Kafka partition, in order."""

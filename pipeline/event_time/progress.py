@@ -57,7 +57,10 @@ class Progress:
             self.windows, window_states.moved(number, tallies.panes, self.frontier.watermark, frontier.watermark)
         )
         malformed = self.malformed.after(tallies.total(), tallies.total([Verdict.MALFORMED]))
-        batch = Batch(number, self.topic, self.frontier, frontier, tallies, firings, now, self.policy)
+        still_open = window_states.open_windows(windows)
+        batch = Batch(
+            number, self.topic, self.frontier, frontier, tallies, firings, now, self.policy, open_windows=still_open
+        )
         if batch.is_empty:
             return replace(batch, number=self.number), replace(self, frontier=frontier)
         return batch, replace(self, number=number, frontier=frontier, windows=windows, malformed=malformed)

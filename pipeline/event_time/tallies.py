@@ -48,8 +48,6 @@ class Tallies:
     ages_ms: Counter[int] = field(default_factory=Counter)
     bytes: int = 0
     """Size of the folded rows."""
-    letter_bytes: int = 0
-    """Of these, of the rows that are dead letters and nothing else."""
     malformed: Counter[Check] = field(default_factory=Counter)
     """Records that are no events, by the check that they failed."""
 
@@ -64,7 +62,6 @@ class Tallies:
     def add(self, row: Statistic) -> None:
         """One row of the fold's statistics; every grouping has all counted records, the first one all records."""
         self.bytes += row.bytes
-        self.letter_bytes += row.bytes if row.check > Check.PARTLY_LATE else 0
         if row.grouping:
             return
         check = Check(row.check)

@@ -51,6 +51,10 @@ class TotalsState:
     stale: bool = False
     """Whether events may have been counted since they were written."""
 
+    @property
+    def open_windows(self) -> None:
+        """Only the tables know."""
+
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is all of it, where the watermark came past a multiple."""
         state = replace(self, stale=self.stale or bool(moved.panes))

@@ -47,6 +47,12 @@ def at_start(states: States, watermark: int | None, batch: int) -> tuple[Firings
     return _split({name: state.at_start(reached, batch) for name, state in states.items()})
 
 
+def open_windows(states: States) -> dict[str, int]:
+    """How many windows are not closed, of the reports whose states know."""
+    known = {name: state.open_windows for name, state in states.items()}
+    return {name: count for name, count in known.items() if count is not None}
+
+
 def then(first: Firings, later: Firings) -> Firings:
     """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
     return {name: first.get(name, Firing()).then(later.get(name, Firing())) for name in {**first, **later}}

@@ -27,8 +27,6 @@ _KEPT_BY_SOME: Final = {
 """Columns of `panes` that are null where a consumer does not need them."""
 CHUNK_BYTES: Final = 256 * 1024 * 1024
 """Roughly the most that the driver takes at once."""
-LETTER_BYTES: Final = 64 * 1024 * 1024
-"""Dead letters beyond that are written by the executors."""
 
 
 def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:

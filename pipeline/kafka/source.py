@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from pipeline.kafka.clients import java_client
 from pipeline.settings.model import BatchSettings, KafkaSettings
 
 # Measured on a 2-core machine: 2.0 instead of 1.1 million records/s. Larger fetches and polls were slower.
@@ -26,15 +27,15 @@ def source_options(kafka: KafkaSettings, batch: BatchSettings, positions: Mappin
     """Options that read the topic from `positions` (partition -> next offset), committed records only.
 
     A partition added later is read from its beginning. Spark fails the query when offsets are gone: see `offsets`.
+    Raises SetUpError if a file of the settings is not as it must be.
     """
     return (
         _FAST_CONSUMER
         | {
-            "kafka.bootstrap.servers": kafka.bootstrap_servers,
             "kafka.isolation.level": "read_committed",
             "subscribe": kafka.topic,
             "startingOffsets": json.dumps({kafka.topic: {str(n): offset for n, offset in positions.items()}}),
             "maxOffsetsPerTrigger": str(batch.max_records),
         }
-        | {f"kafka.{name}": value for name, value in kafka.options.items()}
+        | {f"kafka.{name}": value for name, value in java_client(kafka).items()}
     )

@@ -5,24 +5,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import structlog
-from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
-    IsolationLevel,
-    KafkaError,
-    KafkaException,
-    TopicCollection,
-    TopicPartition,
-)
-from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AclOperation, OffsetSpec, TopicDescription
 
+from kafka_access.admin import Admin
+from kafka_access.errors import Refused
 from pipeline.errors import SetUpError, TransientError, Unreachable
+from pipeline.kafka.clients import java_client, librdkafka_client
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import KafkaSettings
+from pipeline.settings.secrets import for_a_person
 from pipeline.settings.start_position import At, Committed, Earliest, Latest, Offsets, StartPosition
 
 _REQUEST_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
-_SHARED = {"security", "sasl", "ssl"}
 _log = structlog.get_logger()
 
 
@@ -38,7 +34,7 @@ class Identity:
 class Topic:
     """The topic as seen through an admin client; every call asks the broker."""
 
-    admin: AdminClient
+    admin: Admin
     name: str
     patience_s: float = _REQUEST_SECONDS
     """How long a call waits for its answer."""
@@ -122,13 +118,13 @@ class Topic:
         return sorted(partition.id for partition in self._described().partitions)
 
     def _described(self) -> TopicDescription:
-        # describe_topics and not list_topics: the latter creates a missing topic where the broker allows it.
-        asked = self.admin.describe_topics(TopicCollection([self.name]), request_timeout=self.patience_s)
+        # describe and not list_topics: the latter creates a missing topic where the broker allows it.
         try:
-            described: TopicDescription = asked[self.name].result(self.patience_s)
-            return described
+            return self.admin.describe(self.name, AclOperation.READ, self.patience_s)
         except TimeoutError as error:
             raise TransientError("no broker answers: the request timed out") from error
+        except Refused as error:
+            raise Unreachable(error.sentence) from error
         except KafkaException as error:
             if error.args[0].code() not in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION}:
                 raise TransientError(f"no broker answers: {error.args[0].str()}") from error
@@ -138,9 +134,10 @@ class Topic:
 def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) -> Topic:
     """The topic, once a broker answers; waits for one up to `connect_timeout`.
 
-    Raises Unreachable if none answers in time, SetUpError if the topic does not exist, and what `wait` raises.
+    Raises Unreachable if none answers in time or lets the client in, SetUpError if the topic does not exist or a file
+    of the settings is not as it must be, and what `wait` raises.
     """
-    topic = Topic(AdminClient(client_options(kafka)), kafka.topic)
+    topic = Topic(_admin(kafka), kafka.topic)
     left = milliseconds(kafka.connect_timeout) / 1000
     hasty = replace(topic, patience_s=min(_REQUEST_SECONDS, left))  # one request must not outlast the timeout
     began = time.monotonic()
@@ -152,14 +149,13 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
             if time.monotonic() - began >= left:
                 raise Unreachable(
                     f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
-                    "Start it, or correct kafka.bootstrap_servers"
+                    "Start it, or correct kafka.bootstrap_servers or kafka.security.protocol"
                 ) from error
             _log.warning("waiting for the broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
             wait(_PAUSE_SECONDS)
 
 
-def client_options(kafka: KafkaSettings) -> dict[str, str | int | float | bool]:
-    """Options for librdkafka: of the further client properties those that it shares with the Java client."""
-    shared = {name: value for name, value in kafka.options.items() if name.split(".")[0] in _SHARED}
-    # Its own log would repeat every second what `connect` says once.
-    return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0, **shared}
+def _admin(kafka: KafkaSettings) -> Admin:
+    java_client(kafka)  # a mistake in its part is told before Spark starts
+    with for_a_person():
+        return Admin(librdkafka_client(kafka), kafka)

@@ -2,6 +2,7 @@
 
 import socket
 import socketserver
+import ssl
 import sys
 from http import HTTPStatus
 from threading import Thread
@@ -12,6 +13,7 @@ import structlog
 from prometheus_client import MetricsHandler
 
 from pipeline.errors import SetUpError
+from pipeline.metrics.guard import Guard, tls_of
 from pipeline.metrics.health import Answer
 from pipeline.metrics.observer import Observer
 from pipeline.settings.model import MetricsSettings
@@ -26,7 +28,7 @@ class Exporter:
         """Listens. Raises SetUpError if the address cannot be had."""
         self.observer = observer
         try:
-            self._server = _Server(observer, settings.host, settings.port)
+            self._server = _Server(observer, settings)
         except OSError as error:
             raise SetUpError(
                 f"cannot serve metrics on {settings.host} port {settings.port} ({error.strerror}): "
@@ -49,14 +51,23 @@ class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, observer: Observer, host: str, port: int) -> None:
+    def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
         self.observer = observer
-        self.address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]  # IPv4 or IPv6
-        super().__init__((host, port), _Handler.factory(observer.registry))
+        self.guard, self._tls = Guard(settings), tls_of(settings)
+        address = settings.host, settings.port
+        self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]  # IPv4 or IPv6
+        super().__init__(address, _Handler.factory(observer.registry))
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """The handshake is left to the request's own thread: a client that says nothing must hold up nobody else."""
+        request, address = super().get_request()
+        if self._tls:
+            request = self._tls.wrap_socket(request, server_side=True, do_handshake_on_connect=False)
+        return request, address
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - socketserver's signature
-        """A client that went away is its own business."""
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+        """A client that went away, or speaks no TLS, is its own business."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError | ssl.SSLError):
             _log.exception("request failed", client=client_address)
 
 
@@ -66,8 +77,10 @@ class _Handler(MetricsHandler):
 
     def do_GET(self) -> None:  # noqa: N802 - http.server's name for it
         match urlsplit(self.path).path:
-            case "/metrics":
+            case "/metrics" if self.server.guard.admits(self.headers["Authorization"]):
                 super().do_GET()
+            case "/metrics":
+                self._say(HTTPStatus.UNAUTHORIZED, "Wrong name or password.")
             case "/healthz":
                 self._answer(self.server.observer.healthy())
             case "/readyz":
@@ -81,6 +94,8 @@ class _Handler(MetricsHandler):
     def _say(self, status: HTTPStatus, sentence: str) -> None:
         body = f"{sentence}\n".encode()
         self.send_response(status)
+        if status is HTTPStatus.UNAUTHORIZED:
+            self.send_header("WWW-Authenticate", 'Basic realm="tidemark", charset="UTF-8"')
         self.send_header("Content-Type", "text/plain; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

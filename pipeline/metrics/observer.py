@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from threading import Lock
+from types import MappingProxyType
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, ProcessCollector
 
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.policy import Policy
@@ -11,8 +12,10 @@ from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import FailureKind, Step
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
+from pipeline.metrics.host import Host, TableSize
 from pipeline.metrics.log_ends import Ask, LogEnds
 from pipeline.metrics.page import Page
+from pipeline.metrics.processes import JAVA
 from pipeline.metrics.readings import Heard, Readings, read
 from pipeline.metrics.totals import Totals
 from pipeline.settings.durations import milliseconds
@@ -20,6 +23,7 @@ from pipeline.settings.model import MetricsSettings
 
 # Well below the ten seconds that Prometheus waits for a page, and the one second of a Kubernetes probe.
 _PATIENCE_S = 0.5
+_NOWHERE = Host()
 
 
 class Observer:
@@ -34,8 +38,10 @@ class Observer:
         policy: Policy,
         now: Callable[[], int],
         patience_s: float = _PATIENCE_S,
+        host: Host = _NOWHERE,
     ) -> None:
         self.registry = CollectorRegistry()
+        self._host = host
         self._max_age_ms = milliseconds(settings.max_age)
         self._stuck_after_ms = milliseconds(settings.stuck_after)
         self._policy = policy
@@ -49,6 +55,8 @@ class Observer:
         self._goal: Mapping[int, int] | None = None
         self._caught_up = False
         self.registry.register(Page(self._read))
+        ProcessCollector(registry=self.registry)
+        ProcessCollector(JAVA, pid=lambda: host.java() or "none", registry=self.registry)
 
     def follow(self, log_ends: Ask) -> None:
         """From now on asks there for the log ends; before there are none."""
@@ -74,13 +82,14 @@ class Observer:
             self._error = reason
             self._loop.round(self._now(), f"the service failed and starts again after {pause_s:g} s: {reason}")
 
-    def opened(self, epoch: int, frontier: Frontier) -> None:
+    def opened(self, epoch: int, frontier: Frontier, open_windows: Mapping[str, int] = MappingProxyType({})) -> None:
         """An epoch begins at a frontier that the ledger has. What is on the topic now is what there is to catch up."""
         self._log_ends.refresh()
         with self._lock:
             self._loop.round(self._now(), "the service is at work")
             self._totals.epoch = epoch
             self._totals.stand_at(frontier)
+            self._totals.open_windows = open_windows
             # A start publishes all that was left.
             self._totals.unpublished, self._totals.unpublished_since = 0, None
             self._look_whether_caught_up()
@@ -101,7 +110,7 @@ class Observer:
     def published(self, firings: Firings) -> None:
         """Windows are visible in the result tables."""
         with self._lock:
-            self._totals.publish(firings)
+            self._totals.publish(firings, self._now())
 
     def unpublished(self, batches: int, since: int | None) -> None:
         """How many batches are committed and not published, and when the first of them was committed."""
@@ -117,6 +126,11 @@ class Observer:
         """The store refused upkeep."""
         with self._lock:
             self._totals.upkeep_failures += 1
+
+    def measured(self, tables: Mapping[str, TableSize]) -> None:
+        """How large the tables are, by their names."""
+        with self._lock:
+            self._totals.tables = tables
 
     def stepped(self, step: str, seconds: float) -> None:
         """A step of a batch ended. Raises ValueError for one that the catalogue does not have."""
@@ -144,8 +158,9 @@ class Observer:
 
     def _read(self) -> Readings:
         self._log_ends.refresh()
+        space = self._host.space()
         with self._lock:
-            return read(self._totals, self._heard, self._policy, self._now())
+            return read(self._totals, self._heard, self._policy, self._host, space, self._now())
 
     def _hear(self, log_ends: Mapping[int, int]) -> None:
         with self._lock:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client import Metric as Family
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-from pipeline.metrics.catalogue import CATALOGUE, Kind, Metric
+from pipeline.metrics.catalogue import CATALOGUE
 from pipeline.metrics.histogram import Distribution
+from pipeline.metrics.metric import Kind, Metric
 from pipeline.metrics.readings import Labels, Readings
 
 

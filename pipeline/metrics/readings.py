@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.policy import AllIdle, Policy, Verdict
 from pipeline.event_time.watermark import PartitionState
 from pipeline.metrics import catalogue as m
 from pipeline.metrics.health import Backlog
 from pipeline.metrics.histogram import Distribution
+from pipeline.metrics.host import BUILD, Host, Space
+from pipeline.metrics.metric import Metric
 from pipeline.metrics.totals import Totals
 
 Labels = tuple[str, ...]
-Values = dict[m.Metric, dict[Labels, float]]
-Distributions = dict[m.Metric, dict[Labels, Distribution]]
+Values = dict[Metric, dict[Labels, float]]
+Distributions = dict[Metric, dict[Labels, Distribution]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +34,30 @@ class Heard:
     backlog: Backlog = field(default_factory=Backlog)
 
 
-def read(totals: Totals, heard: Heard, policy: Policy, now: int) -> Readings:
+def read(totals: Totals, heard: Heard, policy: Policy, host: Host, space: Space | None, now: int) -> Readings:
     """All metrics at once."""
     age_ms = heard.backlog.oldest_age_ms(totals.positions, now)
     values: Values = {
         m.ATTEMPTS: {(): totals.attempts},
         m.BATCHES: {(): totals.batches},
-        m.EPOCH: _if_known(totals.epoch),
+        m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
+        m.BUILD: {BUILD: 1},
+        m.EPOCH: {} if totals.epoch is None else {(host.warehouse,): totals.epoch},
+        m.LAST_COMMIT: _seconds(totals.last_commit_at),
         m.LAST_ERROR: _seconds(totals.last_error_at),
+        m.LAST_PUBLICATION: _seconds(totals.last_publication_at),
         m.LOG_ENDS_TIME: _seconds(heard.at),
         m.OLDEST_WAITING: {(): (age_ms or 0) / 1000},
+        m.OPEN_WINDOWS: {(report,): count for report, count in totals.open_windows.items()},
         m.PUBLICATION_FAILURES: {(): totals.publication_failures},
         m.UNACCOUNTED: {(): totals.unaccounted},
         m.UNPUBLISHED: {(): totals.unpublished},
         m.UNPUBLISHED_SINCE: _seconds(totals.unpublished_since),
         m.UPKEEP_FAILURES: {(): totals.upkeep_failures},
         m.WATERMARK: _seconds(totals.watermark),
-        m.WATERMARK_LAG: _seconds(None if totals.watermark is None else now - totals.watermark),
+        m.WATERMARK_LAG: _seconds(_watermark_lag(totals, policy, now)),
     }
-    values |= _counts(totals) | _partitions(totals, heard.log_ends, policy, now)
+    values |= _counts(totals) | _partitions(totals, heard.log_ends, policy, now) | _sizes(totals, space)
     return Readings(values, _distributions(totals))
 
 
@@ -60,6 +67,23 @@ def _if_known(value: float | None) -> dict[Labels, float]:
 
 def _seconds(milliseconds: int | None) -> dict[Labels, float]:
     return _if_known(None if milliseconds is None else milliseconds / 1000)
+
+
+def _watermark_lag(totals: Totals, policy: Policy, now: int) -> int | None:
+    """None also where nothing comes in, so that there is nothing that the watermark could be behind."""
+    quiet = all(state.idle for state in totals.partitions.values())
+    holds = quiet and policy.all_idle is AllIdle.HOLD and not policy.strategy.by_clock
+    return None if totals.watermark is None or holds else now - totals.watermark
+
+
+def _sizes(totals: Totals, space: Space | None) -> Values:
+    return {
+        m.TABLE_BYTES: {(name,): size.bytes for name, size in totals.tables.items()},
+        m.TABLE_FILES: {(name,): size.files for name, size in totals.tables.items()},
+        m.TABLE_ROWS: {(name,): size.rows for name, size in totals.tables.items()},
+        m.WAREHOUSE_FREE: _if_known(space.free if space else None),
+        m.WAREHOUSE_SIZE: _if_known(space.total if space else None),
+    }
 
 
 def _counts(totals: Totals) -> Values:

@@ -1,7 +1,7 @@
 """The numbers since the start, as committed batches and publications change them."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipeline.event_time.batch import Batch, LedgerRow
@@ -10,6 +10,7 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.histogram import Histogram
+from pipeline.metrics.host import TableSize
 
 
 def _per_step() -> dict[Step, Histogram]:
@@ -33,6 +34,10 @@ class Totals:
     attempts: int = 0
     failures: Counter[FailureKind] = field(default_factory=Counter)
     last_error_at: int | None = None
+    last_commit_at: int | None = None
+    last_publication_at: int | None = None
+    open_windows: Mapping[str, int] = field(default_factory=dict)
+    tables: Mapping[str, TableSize] = field(default_factory=dict)
     publication_failures: int = 0
     upkeep_failures: int = 0
     unpublished: int = 0
@@ -59,7 +64,9 @@ class Totals:
     def commit(self, batch: Batch, committed_at: int) -> None:
         """A batch that the ledger has."""
         self.batches += 1
+        self.last_commit_at = committed_at
         self.stand_at(batch.after)
+        self.open_windows = batch.open_windows
         for row in batch.ledger_rows(committed_at):
             self._account(row)
         # Counted here and not at publication, which a batch that only closes windows does not have.
@@ -69,8 +76,9 @@ class Totals:
             # A producer's clock may be ahead of ours; a sum must never go back.
             self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
 
-    def publish(self, firings: Firings) -> None:
+    def publish(self, firings: Firings, now: int) -> None:
         """Windows whose results have become visible."""
+        self.last_publication_at = now
         for name, firing in firings.items():
             self.windows[name, WindowEvent.FIRED] += len(firing.fired)
             self.windows[name, WindowEvent.REFIRED] += len(firing.refired)

@@ -20,6 +20,15 @@ _ORDERLY_S: Final = 10.0
 _PARENT: Final = os.getppid()
 
 
+def java_pid() -> int | None:
+    """The process id; None before there is one."""
+    gateway = SparkContext._gateway  # noqa: SLF001 - there is no other way to the process
+    if gateway is None:
+        return None
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    return _PARENT if process is None else process.pid  # spark-submit started us: it is our parent
+
+
 def java_ended(within_s: float = 0) -> bool:
     """Whether it ran and has ended, or does so within a time."""
     gateway = SparkContext._gateway  # noqa: SLF001 - there is no other way to the process

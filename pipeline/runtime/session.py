@@ -2,10 +2,16 @@
 
 import logging
 import os
+import re
+import tempfile
+from pathlib import Path
 from typing import Final
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from pipeline.logs import LogFormat
+from pipeline.runtime import limits
 from pipeline.runtime.jars import spark_jars
 from pipeline.runtime.java import use_java
 from pipeline.settings.model import SparkSettings
@@ -18,6 +24,8 @@ AVRO_LIMITS: Final = (
 )
 # Avro's newer reader: a fifth less CPU for reading and decoding together.
 JVM_OPTIONS: Final = f"-XX:+UseParallelGC -Dorg.apache.avro.fastread=true {AVRO_LIMITS}"
+REDACTED: Final = "(?i)secret|password|token|access[.]?key|jaas[.]config|ssl[.]keystore|private key"
+"""Spark's own expression, and what Kafka's clients are told besides: Spark shows no option by such a name or value."""
 _ALWAYS: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -27,16 +35,18 @@ _ALWAYS: Final = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # A query whose broker has gone asks it for minutes more before it can be stopped: then it is left to itself.
     "spark.sql.streaming.stopTimeout": "10s",
+    "spark.redaction.regex": REDACTED,
     # What the status store keeps per query must not grow the driver over weeks.
     "spark.sql.ui.retainedExecutions": "20",
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
 }
+_MEMORY: Final = "spark.driver.memory"
 _STAND_ALONE: Final = {
-    "spark.driver.memory": "4g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": JVM_OPTIONS,
+    # A folder that Spark makes and never fills, by default where the process was started.
+    "spark.sql.warehouse.dir": Path(tempfile.gettempdir(), "spark-warehouse").as_uri(),
     # With `spark.master` of a cluster the records are decoded elsewhere.
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
     # Without native Hadoop libraries each file written to a local disk would fork chmod and readlink.
@@ -47,34 +57,50 @@ _STAND_ALONE: Final = {
 }
 
 
-def spark_session(settings: SparkSettings) -> SparkSession:
+def spark_session(settings: SparkSettings, log_format: LogFormat = "console") -> SparkSession:
     """The session of this process, made on first use; spark-submit's own where that started us.
 
-    Raises SetUpError if there is no Java, or a jar cannot be had.
+    Raises SetUpError if there is no Java, too little memory, or a jar cannot be had.
     """
-    session = SparkSession.getActiveSession() or _new_session(settings)
+    session = SparkSession.getActiveSession() or _new_session(settings, log_format)
     session.sparkContext.setLogLevel("ERROR")
     return session
 
 
-def _new_session(settings: SparkSettings) -> SparkSession:
+def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession:
     # py4j prints pages to the root logger where its Java process ends; `java_process` says it in a sentence.
     logging.getLogger().addFilter(lambda record: record.msg != "Exception while sending command.")
     builder = SparkSession.builder.appName("tidemark")
-    for name, value in (_ALWAYS | _deployment(settings) | settings.conf).items():
+    properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
+    # PySpark starts Java with every property in its arguments, which all users of the machine can read.
+    open_ones = [(name, value) for name, value in properties.items() if not re.search(REDACTED, name)]
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(open_ones))  # noqa: SLF001 - no other way
+    for name, value in properties.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 
 
-def _deployment(settings: SparkSettings) -> dict[str, str]:
+def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
     """Master, jars and memory; none under spark-submit, which sets them itself."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return {}
     use_java()
-    cores = os.cpu_count() or 1
-    return _STAND_ALONE | {
-        # More slots than cores: a task waits for Kafka half of its time.
-        "spark.master": settings.master or f"local[{2 * cores}]",
-        "spark.sql.shuffle.partitions": str(cores),
-        "spark.jars": ",".join(str(jar) for jar in spark_jars()),
-    }
+    cores = limits.cores()
+    # What is told is not asked for: it may be that there is too little of it.
+    memory = {} if _MEMORY in settings.conf else {_MEMORY: limits.heap()}
+    return (
+        _STAND_ALONE
+        | memory
+        | {
+            # More slots than cores: a task waits for Kafka half of its time.
+            "spark.master": settings.master or f"local[{2 * cores}]",
+            "spark.sql.shuffle.partitions": str(cores),
+            "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {_words(log_format)}",
+            "spark.jars": ",".join(str(jar) for jar in spark_jars()),
+        }
+    )
+
+
+def _words(log_format: LogFormat) -> str:
+    """The option by which Spark speaks on the same stream and in the same format as we do."""
+    return f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from threading import Lock
 
+import structlog
 from pyspark.sql import DataFrame
+from structlog.contextvars import bound_contextvars
 
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import Batch
@@ -23,6 +25,8 @@ from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
 from pipeline.service.resources import Resources
 from pipeline.service.write_ahead import Folded, WriteAhead
+
+_log = structlog.get_logger()
 
 
 class Service:
@@ -93,7 +97,7 @@ class Service:
     @contextmanager
     def _turn(self) -> Iterator[bool]:
         """One batch or tick at a time, and none after one that failed; whether the service is open."""
-        with self._lock:
+        with self._lock, bound_contextvars(batch=self._progress.number + 1):
             if self._failure is not None:
                 raise self._failure
             try:
@@ -145,6 +149,7 @@ class Service:
     def _observe(self, batch: Batch, committed_at: int) -> None:
         """Step 5: metrics and the mirrored offsets, from what was committed."""
         self._resources.observer.committed(batch, committed_at)
+        _log.info("batch committed", **batch.summary(committed_at))
         self._resources.mirror.commit(batch.after.positions)
         self._resources.ledger.tidy()
 

@@ -7,18 +7,23 @@ from pipeline.event_time.batch import Batch
 from pipeline.service.resources import Resources
 from pipeline.tables import housekeeping
 from pipeline.tables.results.compaction import Compaction
+from pipeline.tables.retention import remove_by_age
 from pipeline.tables.schemas import results_of
+from pipeline.tables.sizes import sizes
 
 _EVERY_BATCHES: Final = 100
 """So often the tables are looked at, and after the first batch of a service."""
+_AGE_EVERY_MS: Final = 3_600_000
+"""So often at most what has grown old is removed."""
 
 
 class Maintenance:
-    """Compacts panes, merges small files, removes dead ones."""
+    """Compacts panes, removes what is old, merges small files, removes dead ones, and measures the tables."""
 
     def __init__(self, resources: Resources, compaction: Compaction) -> None:
         self._resources = resources
         self._compaction = compaction
+        self._aged_at: int | None = None
 
     def wanted_after(self, batch: Batch) -> bool:
         """Whether it is time to look, by the number of batches in this epoch."""
@@ -29,5 +34,11 @@ class Maintenance:
         warehouse, results = self._resources.warehouse, results_of(batch.policy)
         too_late, _ = lateness.cutoffs(batch.policy.reports, batch.after.watermark)
         self._compaction(batch.number, too_late)
+        now = self._resources.now()
+        if self._aged_at is None or now - self._aged_at >= _AGE_EVERY_MS:
+            self._aged_at = now
+            kept = self._resources.retention
+            remove_by_age(warehouse, kept, batch.policy, batch.after.watermark, batch.number, now)
         housekeeping.merge_small_files(warehouse, results)
         housekeeping.remove_dead_files(warehouse, results)
+        self._resources.observer.measured(sizes(warehouse, results))

@@ -1,8 +1,12 @@
 """Step 4 of a batch: what is due becomes visible in the result tables."""
 
+import structlog
+
 from pipeline.event_time.window_states import Firings
 from pipeline.service.resources import Resources
 from pipeline.tables.results.publication import Publication
+
+_log = structlog.get_logger()
 
 
 def publish_due(resources: Resources, publication: Publication, firings: Firings, batch: int) -> None:
@@ -13,3 +17,5 @@ def publish_due(resources: Resources, publication: Publication, firings: Firings
     with resources.timed("publish"):
         publication.publish({name: firing for name, firing in firings.items() if firing}, batch)
     resources.observer.published(firings)
+    fired, refired = (sum(len(getattr(firing, kind)) for firing in firings.values()) for kind in ("fired", "refired"))
+    _log.info("windows published", batch=batch, fired=fired, refired=refired)

@@ -131,7 +131,7 @@ class Publisher:
         except Exception as error:
             if not is_of_store(error):
                 raise
-            self._pause_after(error)
+            self._pause_after(error, offer.batch)
         else:
             with self._changed:
                 self._outbox.landed()
@@ -139,13 +139,13 @@ class Publisher:
                 self._last_failure = None
                 self._tell()
 
-    def _pause_after(self, error: Exception) -> None:
+    def _pause_after(self, error: Exception, batch: int) -> None:
         with self._changed:
             self._last_failure = error
             self._tries_left = self._tries_left and self._tries_left - 1
             pause_s, hurries = self._pauses.next(), self._hurries
             self._observer.publication_failed()
-            _log.warning("publication failed and is tried again", pause_s=pause_s, reason=_brief(error))
+            _log.warning("publication failed and is tried again", batch=batch, pause_s=pause_s, reason=_brief(error))
             self._changed.notify_all()
             self._wait(self._changed, lambda: self._closed or self._hurries > hurries, pause_s)
 

@@ -70,7 +70,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     if anything(firings):
         publish_due(resources, publication, firings, batch.number)
     publication.fence([name for name, firing in firings.items() if not firing], batch.number)
-    resources.observer.opened(batch.epoch, batch.after)
+    resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
     republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
     return Opened(progress, publication, Compaction(resources.warehouse, kinds))
@@ -91,7 +91,7 @@ def _try_to_open(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpo
 
 def _make_tables(resources: Resources, batch: Batch, how: Opening, before: Opening | None) -> None:
     """Makes what is missing, and removes what no longer counts: the epoch is open now."""
-    layout.create_tables(resources.warehouse, how.policy)
+    layout.create_tables(resources.warehouse, how.policy, resources.retention)
     housekeeping.remove_void(resources.warehouse, how.last_batch, batch.number)
     if before is None:
         return

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import Policy
+from pipeline.event_time.retention import Keep
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
@@ -32,6 +33,8 @@ class Resources:
     mirror: OffsetMirror
     observer: Observer
     now: Clock
+    retention: Mapping[str, Keep]
+    """By table; what is not named keeps its rows for ever."""
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:

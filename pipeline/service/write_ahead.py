@@ -8,8 +8,7 @@ from pyspark.sql import DataFrame
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.grouping_sets import Groupings
-from pipeline.fold.outputs import LETTER_BYTES, chunks, dead_letters, panes
-from pipeline.fold.rejected import counted, rejected
+from pipeline.fold.outputs import chunks, dead_letters, panes
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from pipeline.tables.write import Appender
 
@@ -32,15 +31,8 @@ class WriteAhead:
         self._dead_letters = Appender(DEAD_LETTERS, warehouse)
 
     def __call__(self, folded: Folded, batch: Batch) -> None:
-        """Writes both; what is large comes in pieces, or from the executors. Raises Replaced."""
-        watermark, tallies, number = batch.before.watermark, batch.tallies, batch.number
-        rows, size = folded.rows, tallies.bytes
-        apart = tallies.letter_bytes > LETTER_BYTES
-        if apart:
-            letters = rejected(rows, batch.topic, number, watermark, len(batch.before.partitions))
-            self._dead_letters.append_from_executors(letters, number)
-            rows, size = counted(rows), size - tallies.letter_bytes
-        for piece in chunks(rows, size):
-            if not apart:
-                self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
+        """Writes both; what is large comes in pieces. Raises Replaced."""
+        watermark, number = batch.before.watermark, batch.number
+        for piece in chunks(folded.rows, batch.tallies.bytes):
+            self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
             self._panes.append(panes(piece, batch.policy.consumers, folded.groupings, number, watermark), number)

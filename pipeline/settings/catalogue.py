@@ -15,7 +15,7 @@ from pipeline.settings.model import Settings
 from pipeline.settings.written import Written
 
 PREFIX: Final = "TIDEMARK_"
-_FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "NUMBER", Path: "FOLDER"}
+_FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "NUMBER", Path: "FILE"}
 _GENERAL: Final = "Settings"
 
 
@@ -50,10 +50,9 @@ class Setting:
 
 @cache
 def catalogue() -> tuple[Setting, ...]:
-    """All settings: first those of no section, then in the order of the tree."""
+    """All settings, in the order of the tree; those of a section come before those of the sections in it."""
     # Not `Settings()`, which would read the environment.
-    defaults = Settings.model_construct().model_dump(mode="json")
-    return tuple(sorted(_leaves(Settings, (), defaults), key=lambda setting: len(setting.path) > 1))
+    return tuple(_leaves(Settings, (), Settings.model_construct().model_dump(mode="json")))
 
 
 def names_at(path: Sequence[str]) -> list[str]:
@@ -71,13 +70,16 @@ def names_at(path: Sequence[str]) -> list[str]:
 
 def _leaves(section: type[BaseModel], path: tuple[str, ...], defaults: Any) -> Iterator[Setting]:
     heading = f"{'.'.join(path)}: {_first_line(section)}" if path else _GENERAL
+    within = {}
     for name, field in section.model_fields.items():
         default = defaults.get(name) if isinstance(defaults, Mapping) else None
         kind, form = _shape(field.annotation, field.metadata)
         if _is_section(kind):
-            yield from _leaves(kind, (*path, name), default)
+            within[name] = kind, default
         else:
             yield _setting((*path, name), heading, field, (kind, form), default)
+    for name, (kind, default) in within.items():
+        yield from _leaves(kind, (*path, name), default)
 
 
 def _setting(

@@ -7,14 +7,17 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from kafka_access.settings import JavaAccess
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.report import Report
+from pipeline.event_time.retention import Keep
 from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from pipeline.event_time.user_totals import UserTotals
+from pipeline.logs import LogFormat
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from pipeline.settings.reports import (
@@ -34,8 +37,8 @@ def _start(value: str) -> str:
     return value
 
 
-class KafkaSettings(Section):
-    """Where the events come from."""
+class KafkaSettings(JavaAccess):
+    """Where the events come from, and how the service gets in there."""
 
     bootstrap_servers: Annotated[str, Written("HOST:PORT,...")] = ""
     """Brokers to ask first, `host:port,host:port`."""
@@ -50,8 +53,6 @@ class KafkaSettings(Section):
     """Where records were deleted before they were read: `stop`, or `record` what is lost in the ledger and go on."""
     connect_timeout: PositiveDuration = timedelta(minutes=1)
     """How long a start waits for a broker that does not answer."""
-    options: dict[str, str] = Field(default_factory=dict)
-    """Further Kafka client properties by their Java names, such as `security.protocol`."""
 
 
 class TimeSettings(Section):
@@ -116,6 +117,15 @@ class DeadLetterSettings(Section):
         return MalformedLimit(self.limit, self.window)
 
 
+class RetentionSettings(Section):
+    """How long a table keeps what is old."""
+
+    time_travel: PositiveDuration = timedelta(days=1)
+    """How long its earlier versions can be read."""
+    rows: PositiveDuration | None = None
+    """How long its rows are kept, for ever by default: of a report by the watermark, of dead letters by the clock."""
+
+
 class MetricsSettings(Section):
     """The HTTP endpoint with `/metrics`, `/healthz` and `/readyz`."""
 
@@ -123,10 +133,28 @@ class MetricsSettings(Section):
     """Address to listen on; a container needs 0.0.0.0."""
     port: Annotated[int, Field(ge=0, le=65535)] = 9477
     """Port to listen on; 0 takes a free one."""
+    certificate: Path | None = None
+    """With it and its key the endpoint speaks TLS: PEM file of the certificate, and those up to the authority."""
+    key: Path | None = None
+    """PEM file of the certificate's key."""
+    username: str | None = None
+    """With it and its password `/metrics` asks for both; `/healthz` and `/readyz` do not, for probes have none."""
+    password: SecretStr | None = None
+    """The password that goes with the name."""
+    password_file: Path | None = None
+    """A file with that password."""
     max_age: PositiveDuration = timedelta(minutes=5)
     """The service is not ready while its oldest unprocessed record, or an unpublished batch, is older than this."""
     stuck_after: PositiveDuration = timedelta(minutes=5)
     """The service is unhealthy when for so long no batch, no tick and no failed attempt has ended."""
+
+    @model_validator(mode="after")
+    def _in_pairs(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("certificate and key belong together: set both or neither")
+        if [self.password, self.password_file].count(None) != (2 if self.username is None else 1):
+            raise ValueError("username and one of password and password_file belong together: set both or neither")
+        return self
 
 
 class SparkSettings(Section):
@@ -147,12 +175,15 @@ class Settings(BaseSettings):
         extra="forbid",
         frozen=True,
         use_attribute_docstrings=True,
+        hide_input_in_errors=True,
     )
 
-    warehouse: str = ""
+    warehouse: Annotated[str, Written("FOLDER")] = ""
     """Folder or URI under which the Delta tables live."""
-    schemas: Path | None = None
+    schemas: Annotated[Path | None, Written("FOLDER")] = None
     """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the packaged ones."""
+    log_format: LogFormat = "console"
+    """How the service speaks on standard error: lines for people, or a JSON object a line."""
     kafka: KafkaSettings = KafkaSettings()
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()
@@ -163,6 +194,8 @@ class Settings(BaseSettings):
     """With it `user_totals` is kept, for all time."""
     batch: BatchSettings = BatchSettings()
     dead_letters: DeadLetterSettings = DeadLetterSettings()
+    retention: dict[str, RetentionSettings] = {}
+    """By table (a report, `user_totals`, `dead_letters`): how long it keeps earlier versions and old rows."""
     metrics: MetricsSettings = MetricsSettings()
     spark: SparkSettings = SparkSettings()
 
@@ -176,6 +209,31 @@ class Settings(BaseSettings):
                     "not in sessions or counts of events"
                 )
         return self
+
+    @model_validator(mode="after")
+    def _retention_of_tables(self) -> Self:
+        for name, keep in self.retention.items():
+            if name not in {*self.reports, UserTotals.name, "dead_letters"}:
+                raise ValueError(
+                    f"retention.{name}: there is no such table; name a report, user_totals or dead_letters"
+                )
+            if keep.rows is None or name == "dead_letters":
+                continue
+            if name not in self.reports or (self.reports[name].window or self.window).model_fields_set & {
+                "gap",
+                "count",
+            }:
+                raise ValueError(
+                    f"retention.{name}.rows: only windows of time have an age by which their rows can be removed"
+                )
+        return self
+
+    def kept(self) -> dict[str, Keep]:
+        """How long tables keep what is old, in milliseconds, by the tables that the settings name."""
+        return {
+            name: Keep(milliseconds(keep.time_travel), None if keep.rows is None else milliseconds(keep.rows))
+            for name, keep in self.retention.items()
+        }
 
     def policy(self) -> Policy:
         """The policy of the pure core, in milliseconds."""

@@ -28,7 +28,7 @@ def _measure(name: str) -> str:
 class Section(BaseModel):
     """A part of the tree of settings."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
 
 class WindowSettings(Section):

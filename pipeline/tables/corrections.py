@@ -20,6 +20,7 @@ from pipeline.tables.query import Row, query, rows_of
 from pipeline.tables.results.kind import WindowKind
 from pipeline.tables.results.measures import shown_anew
 from pipeline.tables.results.result_table import utc
+from pipeline.tables.retention import removed
 from pipeline.tables.schemas import CORRECTIONS, open_table
 from pipeline.tables.swap import attempt, swap
 
@@ -55,7 +56,9 @@ class Corrections:
         for _ in range(_ATTEMPTS):
             last = table.transaction_version(APP) or 0
             rows = self._ask(
-                f"SELECT *{told} FROM corrections WHERE report = '{kind.name}' AND correction > {last}"  # noqa: S608 - ours
+                f"SELECT *{told} FROM corrections WHERE report = '{kind.name}' AND correction > {last} "  # noqa: S608 - ours
+                # What was removed by age would come back with these events alone.
+                f"AND window_end_ms > {removed(table)}"
             )
             if not rows or _apply(table, kind, rows):
                 return

@@ -19,6 +19,11 @@ class Engine(StrEnum):
         """The timestamp in UTC of an expression in milliseconds."""
         return _TIMES[self].format(milliseconds)
 
+    def quoted(self, name: str) -> str:
+        """A name as it is, whatever the engine's grammar has it for."""
+        mark = "`" if self is Engine.SPARK else '"'
+        return f"{mark}{name}{mark}"
+
     def table(self, spec: TableSpec, warehouse: str) -> str:
         """A table, where a FROM wants one."""
         return _TABLES[self](spec, warehouse)

@@ -1,5 +1,7 @@
 """Whose fault an error is: the store's, which may get well by itself, or ours."""
 
+import re
+
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
@@ -8,8 +10,8 @@ _OF_THE_STORE = (DeltaError, OSError, pa.ArrowInvalid)
 
 
 def one_line(error: BaseException) -> str:
-    """What it says, without its line breaks."""
-    return " ".join(str(error).split())
+    """What it says, without its line breaks, and the colours that object stores' errors have."""
+    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).split())
 
 
 def is_of_store(error: BaseException) -> bool:

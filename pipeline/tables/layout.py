@@ -1,29 +1,44 @@
 """The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Final
 
-from deltalake import DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, Schema
 
 from pipeline.errors import SetUpError
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.report import Report
+from pipeline.event_time.retention import Keep
 from pipeline.event_time.user_totals import UserTotals
+from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
 from pipeline.tables.policies import report_from_json, report_to_json
-from pipeline.tables.schemas import DEAD_LETTERS, PANES, is_table, open_table, results_of
+from pipeline.tables.schemas import (
+    CORRECTIONS,
+    DEAD_LETTERS,
+    LEDGER,
+    PANES,
+    VERSIONS_KEPT,
+    TableSpec,
+    is_table,
+    open_table,
+    results_of,
+)
+from pipeline.tables.swap import attempt
 
 _STORED_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
 
-def create_tables(warehouse: str, policy: Policy) -> None:
+def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = MappingProxyType({})) -> None:
     """Makes the tables that do not exist yet, and mends those that a power cut left with a commit cut off.
 
-    Raises SetUpError if the warehouse cannot be written.
+    `kept` says by table how long earlier versions stay. Raises SetUpError if the warehouse cannot be written.
     """
     results = results_of(policy)
     for spec in (PANES, DEAD_LETTERS, *results):
@@ -33,8 +48,42 @@ def create_tables(warehouse: str, policy: Policy) -> None:
         table = open_table(spec, warehouse, {_STORED_AS: json.dumps(wanted)})
         if _told(spec.name, warehouse) != wanted:
             table.alter.set_table_properties({_STORED_AS: json.dumps(wanted)}, raise_if_not_exists=False)
-    open_table(DEAD_LETTERS, warehouse)
     _add_columns(open_table(PANES, warehouse))
+    open_table(DEAD_LETTERS, warehouse)
+    for spec in (DEAD_LETTERS, *results):
+        _keep_versions(DeltaTable(spec.uri(warehouse)), spec, kept.get(spec.name))
+    for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, *results):
+        if is_table(spec.uri(warehouse)):  # corrections are made by whoever corrects first
+            _describe(DeltaTable(spec.uri(warehouse)), spec)
+
+
+def _keep_versions(table: DeltaTable, spec: TableSpec, keep: Keep | None) -> None:
+    """Has a table keep its earlier versions for so long, by default as long as all tables do."""
+    told = f"interval {keep.time_travel_ms // 1000} seconds" if keep else None
+    wanted = {name: told or spec.properties[name] for name in VERSIONS_KEPT}
+    found = table.metadata().configuration
+    if any(found.get(name) != value for name, value in wanted.items()):
+        table.alter.set_table_properties(wanted)
+
+
+def _describe(table: DeltaTable, spec: TableSpec) -> None:
+    """Has a table that was made before, or by other words, say what the dictionary says of it and its columns."""
+    if table.metadata().description != spec.about.description:
+        _alter(table, lambda how: table.alter.set_table_description(spec.about.description, commit_properties=how))
+    said = {one.name: one.metadata.get(COMMENT) for one in table.schema().fields}
+    for one in spec.schema:
+        if one.name in said and said[one.name] != (comment := comment_of(one)):
+            _alter(table, partial(_comment, table, one.name, comment))
+
+
+def _comment(table: DeltaTable, column: str, comment: str, how: CommitProperties) -> None:
+    table.alter.set_column_metadata(column, {COMMENT: comment}, commit_properties=how)
+
+
+def _alter(table: DeltaTable, act: Callable[[CommitProperties], None]) -> None:
+    """Again, where another's commit came first."""
+    while not attempt(table, act):
+        pass
 
 
 def _add_columns(panes: DeltaTable) -> None:

@@ -17,11 +17,19 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
 
 from pipeline.errors import SetUpError
+from pipeline.tables.dictionary import About
 from pipeline.tables.durable import local
 from pipeline.tables.schemas import TableSpec, open_table
 
 _AT_ONCE: Final = 8
+_ABOUT: Final = About("a writer", ("writer",), "never", "all of it", {"writer": "its number"})
 _ROWS: Final = pa.table({"writer": pa.array([0], pa.int64())})
+
+
+def require_one_winner(warehouse: str) -> None:
+    """`probe`, where it is no local file system, of which it is known."""
+    if local(warehouse) is None:
+        probe(warehouse)
 
 
 def probe(warehouse: str) -> None:
@@ -29,7 +37,7 @@ def probe(warehouse: str) -> None:
 
     Raises Unreachable if the warehouse cannot be written, SetUpError if more than one of them succeeds.
     """
-    spec = TableSpec(f"_probe-{uuid.uuid4().hex}", _ROWS.schema, {})
+    spec = TableSpec(f"_probe-{uuid.uuid4().hex}", _ROWS.schema, _ABOUT, {})
     try:
         open_table(spec, warehouse)
         winners = _winners(spec.uri(warehouse))

@@ -1,7 +1,7 @@
 """The tables: names, columns and Delta properties, each written once."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
@@ -15,38 +15,44 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import PARTS, Shows
+from pipeline.tables import dictionary
+from pipeline.tables.dictionary import About, commented
 from pipeline.tables.faults import one_line
 
 WRITER_APP: Final = "tidemark"
 """Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""
 CLOSED_APP: Final = "tidemark-closed"
 """On a result table: windows that end no later than this version, in milliseconds, are closed and final."""
-EXECUTORS_APP: Final = "tidemark-executors"
-"""On `dead_letters`, of those that executors write."""
 COMPACTION_APP: Final = "tidemark-compaction"
 """On `panes`, beside the appends of the batches, which it may overtake."""
 
+VERSIONS_KEPT: Final = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
+"""Properties that say how long earlier versions of a table can be read."""
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
     "delta.checkpointInterval": "100",
     # A commit a second leaves 86,400 files a day in the log, and as many dead data files.
-    "delta.logRetentionDuration": "interval 1 days",
-    "delta.deletedFileRetentionDuration": "interval 1 days",
+    **dict.fromkeys(VERSIONS_KEPT, "interval 1 days"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """Name under the warehouse, Arrow schema and Delta properties of a table."""
+    """Name under the warehouse, Arrow schema with its comments, and Delta properties of a table."""
 
     name: str
     schema: pa.Schema
+    about: About
     properties: dict[str, str] = field(default_factory=lambda: dict(_PROPERTIES))
     partition_by: tuple[str, ...] = ()
 
     def uri(self, warehouse: str) -> str:
         """Where the table lives."""
         return f"{warehouse.rstrip('/')}/{self.name}"
+
+
+def _commented(name: str, about: About, fields: Sequence[pa.Field]) -> TableSpec:
+    return TableSpec(name, commented(pa.schema(fields), about), about)
 
 
 def _longs(*names: str) -> list[pa.Field]:
@@ -57,34 +63,34 @@ def _texts(*names: str) -> list[pa.Field]:
     return [pa.field(name, pa.string()) for name in names]
 
 
-LEDGER: Final = TableSpec(
+LEDGER: Final = _commented(
     "ledger",
-    pa.schema(
-        [
-            *_longs(c.BATCH, "epoch"),
-            pa.field(c.TOPIC, pa.string()),
-            pa.field(c.PARTITION, pa.int32()),
-            *_longs(
-                "from_offset",
-                "to_offset",
-                c.RECORDS,
-                "counted",
-                "partly_late",
-                "too_late",
-                "future",
-                "malformed",
-                "gap",
-                "lost",
-            ),
-            *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
-            pa.field("slack", pa.list_(pa.struct(_longs("slack_ms", c.RECORDS)))),
-            pa.field("opening", pa.string()),
-        ]
-    ),
+    dictionary.LEDGER,
+    [
+        *_longs(c.BATCH, "epoch"),
+        pa.field(c.TOPIC, pa.string()),
+        pa.field(c.PARTITION, pa.int32()),
+        *_longs(
+            "from_offset",
+            "to_offset",
+            c.RECORDS,
+            "counted",
+            "partly_late",
+            "too_late",
+            "future",
+            "malformed",
+            "gap",
+            "lost",
+        ),
+        *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
+        pa.field("slack", pa.list_(pa.struct(_longs("slack_ms", c.RECORDS)))),
+        pa.field("opening", pa.string()),
+    ],
 )
-PANES: Final = TableSpec(
-    "panes",
-    pa.schema(
+PANES: Final = replace(
+    _commented(
+        "panes",
+        dictionary.PANES,
         [
             *_longs(c.BATCH),
             pa.field(c.REPORT, pa.string()),
@@ -93,44 +99,42 @@ PANES: Final = TableSpec(
             *_longs(c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL, c.RECORD_POSITION, c.SESSIONS),
             *_longs(c.WINDOW_START_MS, c.WINDOW_END_MS),
             *(pa.field(part.name, pa.type_for_alias(part.type)) for part in PARTS),
-        ]
+        ],
     ),
     # Publication looks panes up by batch and time: statistics of further columns would only cost.
-    {**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "3"},
+    properties={**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "3"},
     # Each report is read, merged and dropped by itself.
     partition_by=(c.REPORT,),
 )
-DEAD_LETTERS: Final = TableSpec(
+DEAD_LETTERS: Final = _commented(
     "dead_letters",
-    pa.schema(
-        [
-            pa.field(c.REASON, pa.string()),
-            pa.field(c.DETAIL, pa.string()),
-            pa.field(c.TOPIC, pa.string()),
-            pa.field(c.PARTITION, pa.int32()),
-            *_longs(c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME),
-            pa.field(c.USER_ID, pa.string()),
-            *_longs(c.WATERMARK),
-            pa.field(c.KEY, pa.binary()),
-            pa.field(c.VALUE, pa.binary()),
-            *_longs(c.BATCH),
-        ]
-    ),
+    dictionary.DEAD_LETTERS,
+    [
+        pa.field(c.REASON, pa.string()),
+        pa.field(c.DETAIL, pa.string()),
+        pa.field(c.TOPIC, pa.string()),
+        pa.field(c.PARTITION, pa.int32()),
+        *_longs(c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME),
+        pa.field(c.USER_ID, pa.string()),
+        *_longs(c.WATERMARK),
+        pa.field(c.KEY, pa.binary()),
+        pa.field(c.VALUE, pa.binary()),
+        *_longs(c.BATCH),
+    ],
 )
 
 
-CORRECTIONS: Final = TableSpec(
+CORRECTIONS: Final = _commented(
     "corrections",
-    pa.schema(
-        [
-            *_longs("correction", "corrected_at"),
-            *_texts(c.REPORT, c.TOPIC),
-            pa.field(c.PARTITION, pa.int32()),
-            *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, c.CLOSED_UNTIL),
-            *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
-        ]
-    ),
+    dictionary.CORRECTIONS,
+    [
+        *_longs("correction", "corrected_at"),
+        *_texts(c.REPORT, c.TOPIC),
+        pa.field(c.PARTITION, pa.int32()),
+        *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, c.CLOSED_UNTIL),
+        *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
+        *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
+    ],
 )
 
 
@@ -145,31 +149,29 @@ _SHOWN: Final = {
 
 def result_of(report: Report) -> TableSpec:
     """The result table of a report: one row for each window and key."""
-    return TableSpec(
+    return _commented(
         report.name,
-        pa.schema(
-            [
-                pa.field(c.WINDOW_START, _MOMENT),
-                pa.field(c.WINDOW_END, _MOMENT),
-                *_texts(*report.keys),
-                *(pa.field(one.name, _SHOWN[one.shows]) for one in report.tells),
-                *(pa.field(one.state, pa.type_for_alias(one.part.type)) for one in report.tells if one.state),
-                *_longs(c.LATE_EVENTS, c.PUBLISHED_BATCH),
-            ]
-        ),
+        dictionary.of_result(report),
+        [
+            pa.field(c.WINDOW_START, _MOMENT),
+            pa.field(c.WINDOW_END, _MOMENT),
+            *_texts(*report.keys),
+            *(pa.field(one.name, _SHOWN[one.shows]) for one in report.tells),
+            *(pa.field(one.state, pa.type_for_alias(one.part.type)) for one in report.tells if one.state),
+            *_longs(c.LATE_EVENTS, c.PUBLISHED_BATCH),
+        ],
     )
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
-USER_TOTALS: Final = TableSpec(
+USER_TOTALS: Final = _commented(
     UserTotals.name,
-    pa.schema(
-        [
-            pa.field(c.USER_ID, pa.string()),
-            *(pa.field(name, _MOMENT) for name in (c.FIRST_SEEN, c.LAST_SEEN)),
-            *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH),
-        ]
-    ),
+    dictionary.USER_TOTALS,
+    [
+        pa.field(c.USER_ID, pa.string()),
+        *(pa.field(name, _MOMENT) for name in (c.FIRST_SEEN, c.LAST_SEEN)),
+        *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH),
+    ],
 )
 """One row for each user."""
 
@@ -200,6 +202,7 @@ def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | 
             spec.schema,
             mode="ignore",
             name=spec.name,
+            description=spec.about.description,
             partition_by=list(spec.partition_by),
             configuration={**spec.properties, **(properties or {})},
             raise_if_key_not_exists=False,

@@ -2,12 +2,10 @@
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
-from pyspark.sql import DataFrame
 
 from pipeline.event_time.batch import EPOCH
-from pipeline.tables.durable import sync
 from pipeline.tables.ledger import replaced
-from pipeline.tables.schemas import COMPACTION_APP, EXECUTORS_APP, WRITER_APP, TableSpec
+from pipeline.tables.schemas import COMPACTION_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
 
 
@@ -15,7 +13,7 @@ class Appender:
     """Appends to one table, from one thread at a time; refused once a newer service has fenced the table."""
 
     def __init__(self, spec: TableSpec, warehouse: str) -> None:
-        self._schema, self._uri = spec.schema, spec.uri(warehouse)
+        self._schema = spec.schema
         self._table = DeltaTable(spec.uri(warehouse))
 
     def append(self, rows: pa.Table, batch: int) -> None:
@@ -25,25 +23,13 @@ class Appender:
             # Maintenance took the version, or a newer service.
             refuse_if_fenced(self._table, batch)
 
-    def append_from_executors(self, rows: DataFrame, batch: int) -> None:
-        """Adds rows that are too many for the driver: those who have them write the files. Raises Replaced.
-
-        Delta itself leaves out a write whose transaction is older than the last one of its application.
-        """
-        seen = self._table.version()
-        writer = rows.select(*self._schema.names).write.format("delta").mode("append")
-        writer.option("txnAppId", EXECUTORS_APP).option("txnVersion", batch).save(self._uri)
-        self._table.update_incremental()
-        refuse_if_fenced(self._table, batch)
-        sync(self._uri, range(seen + 1, self._table.version() + 1))
-
 
 def fence(table: DeltaTable, schema: pa.Schema, batch: int) -> None:
     """An empty commit, after which nothing that an older process still writes can land. Raises Replaced.
 
     So what is void, and was written before it, can be removed once and for all.
     """
-    transactions = [Transaction(app, batch) for app in (WRITER_APP, COMPACTION_APP, EXECUTORS_APP)]
+    transactions = [Transaction(app, batch) for app in (WRITER_APP, COMPACTION_APP)]
     while not swap(table, schema.empty_table(), None, transactions):
         refuse_if_fenced(table, batch)
 

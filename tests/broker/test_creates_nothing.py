@@ -37,7 +37,7 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
 def obliging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A broker that makes a topic for whoever asks for one."""
     properties = {"auto.create.topics.enable": "true"}
-    with Broker(tmp_path_factory.mktemp("obliging"), heap="256m", properties=properties) as broker:
+    with Broker(tmp_path_factory.mktemp("obliging"), heap="256m", further=properties) as broker:
         broker.create_topic("clicks")
         yield broker
 

@@ -10,12 +10,12 @@ import pytest
 from producers.cli import main as produce
 from producers.truth import Truth
 from tests.cluster.standalone import HOST, standalone_cluster
-from tests.support.against_truth import assert_tells_the_truth, ledger_version
+from tests.support.against_truth import assert_tells_the_truth
 from tests.support.class_archive import BRIEF_JVM
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
-from tests.support.warehouse import rows
+from tests.support.warehouse import records
 
 SUBMIT = Path(__file__).parents[2] / "deploy" / "spark-submit" / "submit.sh"
 EVENTS = 20_000
@@ -40,7 +40,7 @@ def test_a_submitted_job_runs_on_workers_without_python_and_stops_in_order(
     assert produce(["simulate", *where, *DISORDER, "--truth", str(truth), "--truth-window", "5s"]) == 0
     with standalone_cluster(tmp_path / "cluster") as cluster:
         with submitted(tmp_path / "job.log", cluster.url, *where, "--warehouse", str(warehouse)) as job:
-            wait_for(lambda: not job.alive or read(warehouse) == EVENTS, CAUGHT_UP_S, "the reading of all events")
+            wait_for(lambda: not job.alive or records(warehouse) == EVENTS, CAUGHT_UP_S, "the reading of all events")
             assert job.alive, job.said
             job.send(signal.SIGTERM)
             assert job.wait() == 0, job.said
@@ -55,8 +55,3 @@ def submitted(log: Path, master: str, *where: str) -> Process:
     spark = ("--driver-memory", "1g", "--executor-memory", "600m", "--conf", f"spark.driver.host={HOST}")
     brief = [f"--conf=spark.{each}.defaultJavaOptions={BRIEF_JVM}" for each in ("driver", "executor")]
     return Process([str(SUBMIT), *spark, *brief, "--", "run", *where, *RULES], log, environment)
-
-
-def read(warehouse: Path) -> int:
-    """How many records are committed."""
-    return sum(row["records"] for row in rows(warehouse, "ledger")) if ledger_version(warehouse) else 0

@@ -72,7 +72,6 @@ def test_the_image_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) 
         if name.startswith("TIDEMARK_"):
             monkeypatch.setenv(name, value)
     settings = settings_told("--bootstrap-servers", "b:9092", "--topic", "t")
-    assert settings.warehouse == told["TIDEMARK_WAREHOUSE"]
     assert settings.metrics.host == told["TIDEMARK_METRICS__HOST"]
 
 
@@ -85,11 +84,12 @@ def documented_runs() -> Iterable[list[str]]:
             yield arguments
 
 
-def test_options_on_the_spark_submit_page_exist() -> None:
-    runs = list(documented_runs())
+def test_options_on_the_spark_submit_page_exist(tmp_path: Path) -> None:
+    runs, config = list(documented_runs()), tmp_path / "tidemark.toml"
+    config.touch()
     assert len(runs) >= 3
     for arguments in runs:
-        settings_told(*arguments)
+        settings_told(*(str(config) if word.endswith(".toml") else word for word in arguments))
 
 
 def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:
@@ -129,6 +129,6 @@ def started(module: str, words: list[str], folder: Path, told: dict[str, str]) -
 
 def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> None:
     ((_, image),) = [(word, rest) for word, rest in instructions() if word == "ENTRYPOINT"]
-    assert image == '["tini", "--", "tidemark"]'
+    assert image == '["tini", "--", "python", "/opt/tidemark/entrypoint.py"]'
     assert services()["producer"]["entrypoint"] == ["tini", "--", "producers"]
     assert {name for name, service in services().items() if service["image"] == SERVICE} == {"tidemark", "producer"}

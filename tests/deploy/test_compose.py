@@ -15,7 +15,8 @@ from tests.deploy.files import COMPOSE, PROMETHEUS, ROOT, SERVICE, compose, serv
 LOCAL_PORT = re.compile(r"127\.0\.0\.1:\d+:\d+")
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.\d+")
 # Images that run as a user of their own by themselves; ours says so in its Dockerfile.
-NOT_ROOT = ("apache/kafka:", "prom/prometheus:", "tidemark:")
+NOT_ROOT = ("apache/kafka:", "grafana/grafana:", "prom/alertmanager:", "prom/prometheus:", "tidemark:")
+MONITORING = {"prometheus", "alertmanager", "grafana"}
 ONCE = "service_completed_successfully"
 
 
@@ -59,13 +60,13 @@ def test_whoever_is_waited_for_can_say_that_it_is_ready() -> None:
 def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
     for name in ("tidemark", "producer"):
         assert services()[name]["depends_on"]["topic"]["condition"] == ONCE
-    assert services()["topic"]["depends_on"]["kafka"]["condition"] == "service_healthy"
+    assert services()["topic"]["depends_on"]["kafka"]["condition"] == "service_started"
 
 
 def test_what_lasts_is_in_named_volumes() -> None:
     declared = set(compose()["volumes"])
     assert {name for name, _ in named_volumes()} == declared
-    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "prometheus"}
+    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", *MONITORING}
 
 
 def test_files_that_are_mounted_exist_and_are_read_only() -> None:
@@ -77,11 +78,39 @@ def test_files_that_are_mounted_exist_and_are_read_only() -> None:
         assert mode == "ro"
 
 
-def test_our_image_is_built_from_the_dockerfile_that_is_there() -> None:
+def test_our_image_is_built_once_from_the_dockerfile_that_is_there() -> None:
     ours = [service for service in services().values() if service["image"] == SERVICE]
-    assert len(ours) == 2
-    for service in ours:
-        assert (ROOT / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+    taken = [service for service in ours if "build" not in service]
+    (build,) = [service["build"] for service in ours if "build" in service]
+    assert (ROOT / build["context"] / build["dockerfile"]).is_file()
+    assert taken
+    assert {service["pull_policy"] for service in taken} == {"never"}
+
+
+def test_what_is_ours_writes_nothing_but_its_volumes_and_has_no_rights() -> None:
+    for service in (service for service in services().values() if service["image"] == SERVICE):
+        assert service["read_only"]
+        assert service["tmpfs"] == ["/tmp"]  # noqa: S108 - of the container
+        assert service["cap_drop"] == ["ALL"]
+        assert "no-new-privileges:true" in service["security_opt"]
+
+
+@pytest.mark.parametrize("service", each_service())
+def test_every_service_has_a_limit_of_memory(service: dict[str, Any]) -> None:
+    assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
+
+
+def test_monitoring_is_a_profile_and_the_rest_is_always_there() -> None:
+    profiles = {name: service.get("profiles") for name, service in services().items()}
+    assert {name for name, chosen in profiles.items() if chosen == ["monitoring"]} == MONITORING
+    assert {name for name, chosen in profiles.items() if chosen is None} == {"kafka", "topic", "tidemark", "producer"}
+    needed = {name for service in services().values() for name in service.get("depends_on", {})}
+    assert not needed & MONITORING, "what is always there must not wait for what may not be"
+
+
+def test_no_health_check_starts_a_jvm() -> None:
+    for service in services().values():
+        assert "kafka" not in str(service.get("healthcheck", {}).get("test", ""))
 
 
 def test_prometheus_asks_the_port_that_the_service_listens_on() -> None:

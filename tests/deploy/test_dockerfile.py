@@ -52,11 +52,15 @@ def test_the_service_finds_at_run_time_the_jars_that_were_fetched_at_build_time(
     assert environment["TIDEMARK_JARS_CACHE"] == "/opt/tidemark/jars"
 
 
-def test_its_health_is_asked_on_the_port_that_the_service_has_by_default() -> None:
-    port = Settings().metrics.port
+def test_its_health_is_told_by_the_service_on_the_port_that_it_has() -> None:
     (check,) = arguments("HEALTHCHECK")
-    assert f"http://127.0.0.1:{port}/healthz" in check
-    assert arguments("EXPOSE") == [str(port)]
+    assert check.endswith('CMD ["tidemark", "health"]')
+    assert arguments("EXPOSE") == [str(Settings().metrics.port)]
+
+
+def test_nothing_of_it_is_run_by_a_shell_but_its_building() -> None:
+    for word in ("ENTRYPOINT", "CMD"):
+        assert all(rest.startswith("[") for found, rest in last_stage() if found == word)
 
 
 def test_everything_that_is_copied_is_there_and_not_ignored() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.tallies import Statistic, Tallies
 from tests.event_time.core import row_of
@@ -59,12 +58,6 @@ def test_every_record_is_tallied_once_under_its_verdict(policy: Policy, batch: S
     for each in Verdict:
         assert tallies.total([each]) == sum(verdict(record) is each for record in batch)
     assert tallies.ages_ms.total() == len(batch)
-
-
-def test_the_size_of_what_is_a_dead_letter_and_nothing_else_is_known() -> None:
-    sizes = {Check.PASSED: 1, Check.PARTLY_LATE: 2, Check.TOO_LATE: 4, Check.AVRO: 8}
-    tallies = tallies_of([Statistic(0, 0, check, None, 0, 1, None, size) for check, size in sizes.items()])
-    assert (tallies.bytes, tallies.letter_bytes) == (15, 12)
 
 
 def test_a_partition_that_brought_nothing_has_an_empty_tally() -> None:

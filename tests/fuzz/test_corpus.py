@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import open_service
-from pipeline.fold.outputs import LETTER_BYTES
-from pipeline.service import write_ahead
+from pipeline.fold import outputs
 from producers.encode import encode_one, header
 from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
@@ -35,15 +34,15 @@ def cut() -> list[bytes]:
     return [whole[:end] for end in range(len(whole))]
 
 
-@pytest.mark.parametrize("letter_bytes", [LETTER_BYTES, 0], ids=["by the driver", "by the executors"])
-def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_whoever_writes_the_dead_letters(
-    letter_bytes: int,
+@pytest.mark.parametrize("chunk_bytes", [outputs.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
+def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_however_the_driver_takes_them(
+    chunk_bytes: int,
     broker: Cluster,
     make_topic: Callable[..., str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(write_ahead, "LETTER_BYTES", letter_bytes)
+    monkeypatch.setattr(outputs, "CHUNK_BYTES", chunk_bytes)
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))

@@ -21,8 +21,11 @@ from tests.support.waiting import wait_for
 from tests.support.warehouse import has_read
 
 PARTS, PER_PART, PARTITIONS = 5, 200_000, 4
-HEAP_RATIO = 1.5
-"""How much more may live on the heap after the last part than after the first; a part is 40 MB of records."""
+HEAP_RATIO = 1.2
+"""How much more may live on the heap after the last part than after the first.
+
+Measured 75, 75, 77, 77 and 73 MB; a part is 40 MB of records.
+"""
 PATIENCE_S = 300
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"k" * 300)
 

@@ -1,5 +1,6 @@
 """A clock and a broker that tests own, and batches as the service commits them."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,12 +13,15 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.tallies import Tallies, Tally
 from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.metrics.host import Host
 from pipeline.metrics.observer import Observer
 from pipeline.settings.model import MetricsSettings, Settings
+from pipeline.tables.sizes import Space
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()
 NOTHING_DUE = Firing()
+HOST = Host("/warehouse", lambda: Space(total=1000, free=400), os.getpid)
 
 
 @dataclass
@@ -38,7 +42,7 @@ class World:
 
     def observer(self, settings: MetricsSettings | None = None, policy: Policy = POLICY) -> Observer:
         """An observer of this world; patient, because the fake broker answers at once on however busy a machine."""
-        observer = Observer(settings or MetricsSettings(), policy, lambda: self.now, patience_s=30)
+        observer = Observer(settings or MetricsSettings(), policy, lambda: self.now, patience_s=30, host=HOST)
         observer.follow(self.ask)
         return observer
 
@@ -56,7 +60,17 @@ def batch(
     partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
     ages = Counter({1000: sum(tally.records for tally in partitions.values())})
     tallies = Tallies(partitions, set(), ages)
-    return Batch(1_000_000_001, "clicks", before, after, tallies, {"page_views": firing}, START, POLICY)
+    return Batch(
+        1_000_000_001,
+        "clicks",
+        before,
+        after,
+        tallies,
+        {"page_views": firing},
+        START,
+        POLICY,
+        open_windows={"page_views": 3},
+    )
 
 
 def samples(observer: Observer) -> dict[str, float]:

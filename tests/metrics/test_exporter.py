@@ -1,18 +1,23 @@
 """The HTTP endpoint, asked as Prometheus and Kubernetes ask it."""
 
+import base64
 import socket
-from collections.abc import Iterator
+import ssl
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import timedelta
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Observer
 from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import World, frontier
+from tests.support.certificates import Authority
 
 PATIENCE_S = 5  # less than the ten seconds that the exporter gives a client
 SETTINGS = MetricsSettings(port=0, stuck_after=timedelta(minutes=1))
@@ -35,10 +40,10 @@ def port(observer: Observer) -> Iterator[int]:
         yield exporter.port
 
 
-def get(port: int, path: str, accept: str = "*/*") -> tuple[int, str, str]:
+def get(port: int, path: str, accept: str = "*/*", headers: Mapping[str, str] | None = None) -> tuple[int, str, str]:
     """Status, content type and body."""
     with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
-        connection.request("GET", path, headers={"Accept": accept})
+        connection.request("GET", path, headers={"Accept": accept, **(headers or {})})
         answer = connection.getresponse()
         return answer.status, answer.headers["Content-Type"], answer.read().decode()
 
@@ -99,3 +104,55 @@ def test_a_closed_exporter_gives_its_port_back(observer: Observer) -> None:
 def test_a_client_that_says_nothing_holds_up_nobody_else(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)):
         assert get(port, "/readyz")[0] == 503
+
+
+SECRET = {"username": "prometheus", "password": "hunter2bqkz"}
+GUARDED = MetricsSettings.model_validate({"port": 0, "stuck_after": "1m", **SECRET})
+
+
+def authorization(name: str, password: str) -> dict[str, str]:
+    return {"Authorization": f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"}
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, authorization("prometheus", "guessed"), authorization("eve", "hunter2bqkz"), {"Authorization": "ä"}]
+)
+def test_who_does_not_know_the_password_gets_no_metrics(observer: Observer, headers: dict[str, str]) -> None:
+    with closing(Exporter(observer, GUARDED)) as exporter:
+        status, _, body = get(exporter.port, "/metrics", headers=headers)
+    assert (status, body) == (401, "Wrong name or password.\n")
+
+
+def test_who_knows_the_password_gets_metrics_and_probes_need_none(observer: Observer) -> None:
+    with closing(Exporter(observer, GUARDED)) as exporter:
+        assert get(exporter.port, "/metrics", headers=authorization("prometheus", "hunter2bqkz"))[0] == 200
+        assert get(exporter.port, "/healthz")[0] == 200
+        assert get(exporter.port, "/readyz")[0] == 503
+
+
+def test_the_page_speaks_tls_and_a_client_that_does_not_holds_up_nobody(observer: Observer, tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "authority")
+    pair = authority.sign("page")
+    context = ssl.create_default_context(cafile=authority.file)
+    settings = SETTINGS.model_copy(update={"certificate": pair.certificate, "key": pair.key})
+    with closing(Exporter(observer, settings)) as exporter, socket.create_connection(("127.0.0.1", exporter.port)):
+        with pytest.raises((OSError, HTTPException)):
+            get(exporter.port, "/metrics")
+        with closing(HTTPSConnection("127.0.0.1", exporter.port, timeout=PATIENCE_S, context=context)) as connection:
+            connection.request("GET", "/metrics")
+            assert connection.getresponse().status == 200
+
+
+def test_a_certificate_that_cannot_be_used_is_a_set_up_error(observer: Observer, tmp_path: Path) -> None:
+    pair = Authority(tmp_path, "authority").sign("page")
+    pair.key.write_text("no key")
+    with pytest.raises(SetUpError, match=r"metrics\.certificate .* and metrics\.key .* cannot be used"):
+        Exporter(observer, SETTINGS.model_copy(update={"certificate": pair.certificate, "key": pair.key}))
+
+
+@pytest.mark.parametrize(
+    "half", [{"certificate": "a"}, {"username": "a"}, {"password": "a"}, {**SECRET, "password_file": "a"}]
+)
+def test_what_belongs_together_is_set_together(half: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="belong together: set both or neither"):
+        MetricsSettings.model_validate(half)

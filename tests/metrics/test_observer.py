@@ -1,19 +1,24 @@
 """What the page says after what the service told."""
 
+import platform
+import re
+import sys
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
+from importlib.metadata import version
 from threading import Event, Thread
 
 import pytest
 
 from pipeline.event_time.firing import Firing
-from pipeline.event_time.policy import Policy, Verdict
+from pipeline.event_time.policy import AllIdle, Policy, Verdict
 from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
-from pipeline.event_time.watermark import Frontier
+from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.metrics.catalogue import FailureKind
 from pipeline.metrics.observer import Observer
 from pipeline.settings.model import MetricsSettings
+from pipeline.tables.sizes import Size
 from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
 
 COUNTED = {0: Counter({Verdict.COUNTED: 10})}
@@ -29,7 +34,7 @@ def test_before_there_is_a_watermark_its_metrics_are_absent() -> None:
     observer.opened(3, frontier({0: 0}))
     page = samples(observer)
     assert not [name for name in page if "watermark" in name]
-    assert page["tidemark_epoch"] == 3
+    assert page['tidemark_epoch{warehouse="/warehouse"}'] == 3
 
 
 def test_the_watermark_lag_grows_with_the_clock_while_no_batch_comes() -> None:
@@ -43,6 +48,86 @@ def test_the_watermark_lag_grows_with_the_clock_while_no_batch_comes() -> None:
     assert page["tidemark_watermark_timestamp_seconds"] == (START - 30_000) / 1000
     own = (START - 20_000 - POLICY.strategy.idle_lag_ms) / 1000
     assert page['tidemark_partition_watermark_timestamp_seconds{partition="0"}'] == own
+
+
+def idle(*partitions: bool) -> Frontier:
+    """A watermark at START, and partitions that are idle or not."""
+    states = {number: PartitionState(10, START, START, is_idle) for number, is_idle in enumerate(partitions)}
+    return Frontier(states, START)
+
+
+@pytest.mark.parametrize(
+    ("policy", "partitions", "expected"),
+    [
+        (POLICY, (True, True), None),
+        (POLICY, (True, False), 60),
+        (replace(POLICY, all_idle=AllIdle.ADVANCE), (True, True), 60),
+        (replace(POLICY, strategy=TimeLag(5_000)), (True, True), 60),
+    ],
+)
+def test_a_topic_that_is_quiet_has_no_watermark_lag_where_it_holds(
+    policy: Policy, partitions: tuple[bool, ...], expected: int | None
+) -> None:
+    world = World()
+    observer = world.observer(policy=policy)
+    observer.opened(1, idle(*partitions))
+    world.now += 60_000
+    assert samples(observer).get("tidemark_watermark_lag_seconds") == expected
+
+
+def test_the_lag_is_there_again_with_the_next_event() -> None:
+    world = World()
+    observer = world.observer()
+    observer.opened(1, idle(True))
+    observer.advanced(idle(False))
+    assert samples(observer)["tidemark_watermark_lag_seconds"] == 0
+
+
+def test_the_last_commit_and_the_last_publication_are_when_they_were() -> None:
+    world = World()
+    observer = world.observer()
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
+    world.now += 3000
+    observer.published({})
+    world.now += 3000
+    page = samples(observer)
+    assert page["tidemark_last_commit_timestamp_seconds"] == START / 1000
+    assert page["tidemark_last_publication_timestamp_seconds"] == START / 1000 + 3
+
+
+def test_open_windows_are_those_of_the_start_and_then_those_of_the_last_batch() -> None:
+    observer = World().observer()
+    observer.opened(1, frontier({0: 0}), {"page_views": 5})
+    assert samples(observer)['tidemark_open_windows{report="page_views"}'] == 5
+    observer.committed(batch(frontier({0: 0}), AFTER, COUNTED), START)
+    assert samples(observer)['tidemark_open_windows{report="page_views"}'] == 3
+
+
+def test_tables_and_the_disk_have_the_sizes_that_were_told() -> None:
+    observer = World().observer()
+    observer.measured({"panes": Size(rows=7, bytes=4096, files=2)})
+    page = samples(observer)
+    sizes = [page[f'tidemark_table_{what}{{table="panes"}}'] for what in ("rows", "bytes", "files")]
+    assert sizes == [7, 4096, 2]
+    assert (page["tidemark_warehouse_free_bytes"], page["tidemark_warehouse_size_bytes"]) == (400, 1000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prometheus_client reads /proc, which only Linux has")
+def test_both_processes_are_on_the_page_and_java_only_while_it_is_there() -> None:
+    page = samples(World().observer())
+    assert page["process_resident_memory_bytes"] > 0
+    assert page["tidemark_java_process_start_time_seconds"] == page["process_start_time_seconds"]  # a test has one
+    alone = samples(Observer(MetricsSettings(), POLICY, lambda: START))
+    assert not [name for name in alone if name.startswith("tidemark_java")]
+
+
+def test_the_versions_are_labels() -> None:
+    (found,) = [name for name in samples(World().observer()) if name.startswith("tidemark_build_info")]
+    labels = dict(re.findall(r'(\w+)="([^"]+)"', found))
+    assert labels == {name: version(name) for name in ("pyspark", "deltalake")} | {
+        "python": platform.python_version(),
+        "version": version("tidemark"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -174,6 +259,7 @@ def test_offsets_that_nothing_accounts_for_show_up_and_never_cancel_out() -> Non
         """A batch whose two ledger rows lose a record and invent one."""
 
         after, firings, folded_at, tallies = good.after, good.firings, good.folded_at, good.tallies
+        open_windows = good.open_windows
 
         def ledger_rows(self, committed_at: int) -> list[object]:
             row = good.ledger_rows(committed_at)[0]

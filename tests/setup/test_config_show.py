@@ -4,13 +4,10 @@ import os
 import tomllib
 from pathlib import Path
 
-import click
 import pytest
 
 from pipeline.cli import main
-from pipeline.commands.options import _option
-from pipeline.errors import SetUpError
-from pipeline.settings.catalogue import Setting, catalogue
+from pipeline.settings.catalogue import catalogue
 from tests.support.told import settings_told
 
 SESSIONS = """
@@ -86,12 +83,17 @@ def test_a_secret_is_shown_to_be_set_and_no_more(tmp_path: Path, capsys: pytest.
     assert tomllib.loads(text)["spark"]["conf"] == {"spark.executor.memory": "4g"}
 
 
-def test_a_secret_is_no_flag_for_others_see_the_arguments_of_a_process() -> None:
-    setting = Setting(("kafka", "password"), "kafka", "A password.", "TEXT", (), None, is_map=False, is_secret=True)
-    command = click.command()(_option(setting)(lambda: 0))
-    with pytest.raises(SetUpError, match=r"^kafka\.password is a secret, .* set TIDEMARK_KAFKA__PASSWORD"):
-        command.main(["--kafka.password", "hush"], standalone_mode=False)
-    assert "password" not in command.get_help(click.Context(command))
+def test_how_to_get_in_is_shown_without_what_is_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "tidemark.toml"
+    config.write_text(
+        '[kafka.security]\nprotocol = "SASL_SSL"\n[kafka.sasl]\nmechanism = "PLAIN"\nusername = "ann"\n'
+        'password = "hush"\n[kafka.java]\n"sasl.login.class" = "hush"\n'
+    )
+    text = shown(capsys, "--config", str(config))
+    assert "hush" not in text
+    assert f"# password is set, and hidden  # file {config}" in text
+    assert f'# java."sasl.login.class" is set, and hidden  # file {config}' in text
+    assert tomllib.loads(text)["kafka"]["sasl"] == {"mechanism": "PLAIN", "username": "ann"}
 
 
 def test_settings_that_are_not_right_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ Cell = tuple[str, int, str]
 _EVENT_TYPES = {"visit": "page_views", "click": "clicks"}
 
 
-def assert_tells_the_truth(warehouse: Path, truth: Truth) -> Balance:
+def assert_tells_the_truth(warehouse: Path | str, truth: Truth) -> Balance:
     """Hold a warehouse at rest against the conservation laws and the truth; returns the ledger's sums.
 
     An event that was sent too late may truly be counted, if it shared a batch with what closed its window; then it is
@@ -26,7 +26,7 @@ def assert_tells_the_truth(warehouse: Path, truth: Truth) -> Balance:
     return balance
 
 
-def assert_shows(warehouse: Path, truth: Truth, corrected: Counter[Cell] | None = None) -> None:
+def assert_shows(warehouse: Path | str, truth: Truth, corrected: Counter[Cell] | None = None) -> None:
     """Hold what is counted and what is rejected against the truth; `corrected` was added to closed windows later."""
     ledger, dead = rows(warehouse, "ledger"), rows(warehouse, "dead_letters")
     reasons = Counter(row["reason"] for row in dead)
@@ -48,7 +48,7 @@ def void_rows(warehouse: Path, name: str) -> int:
     return sum(row["batch"] not in committed for row in rows(warehouse, name))
 
 
-def epochs(warehouse: Path) -> set[int]:
+def epochs(warehouse: Path | str) -> set[int]:
     """The epochs that were opened on a warehouse."""
     return {row["batch"] // EPOCH for row in rows(warehouse, "ledger")}
 
@@ -59,7 +59,7 @@ def ledger_version(warehouse: Path) -> int:
     return max((int(commit.stem) for commit in log.glob("*.json") if commit.stem.isdigit()), default=0)
 
 
-def _counted(warehouse: Path, watermark: int | None) -> Counter[Cell]:
+def _counted(warehouse: Path | str, watermark: int | None) -> Counter[Cell]:
     """What the fired windows show, and the committed panes of the others."""
     cells: Counter[Cell] = Counter()
     committed = {row["batch"] for row in rows(warehouse, "ledger")}

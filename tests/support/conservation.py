@@ -22,7 +22,7 @@ class Balance:
     watermark: int | None
 
 
-def assert_conserved(warehouse: Path) -> Balance:
+def assert_conserved(warehouse: Path | str) -> Balance:
     """Hold a warehouse against every law; returns the sums, for a test that knows what they must be."""
     verification = verify(str(warehouse))
     assert verification.is_sound, "\n".join(breach.sentence for breach in verification.breaches)

@@ -10,18 +10,18 @@ from deltalake import DeltaTable
 EPOCH = 10**9
 
 
-def table(warehouse: Path, name: str) -> pa.Table:
+def table(warehouse: Path | str, name: str) -> pa.Table:
     """A whole table as it is now, void rows included."""
-    return DeltaTable(str(warehouse / name)).to_pyarrow_table()
+    return DeltaTable(f"{warehouse}/{name}").to_pyarrow_table()
 
 
-def rows(warehouse: Path, name: str) -> list[dict[str, Any]]:
+def rows(warehouse: Path | str, name: str) -> list[dict[str, Any]]:
     """The same as plain dictionaries."""
     found: list[dict[str, Any]] = table(warehouse, name).to_pylist()
     return found
 
 
-def page_views(warehouse: Path) -> dict[tuple[str, int, int], tuple[int, int, int]]:
+def page_views(warehouse: Path | str) -> dict[tuple[str, int, int], tuple[int, int, int]]:
     """(user, window start, window end) -> (page views, clicks, late events); fails if a row is there twice."""
     found = rows(warehouse, "page_views")
     cells = {
@@ -63,6 +63,12 @@ def latest_batch(warehouse: Path) -> list[dict[str, Any]]:
     ledger = rows(warehouse, "ledger")
     newest = max(row["batch"] for row in ledger)
     return [row for row in ledger if row["batch"] == newest]
+
+
+def records(warehouse: Path | str) -> int:
+    """How many records are committed."""
+    is_there = DeltaTable.is_deltatable(f"{warehouse}/ledger")
+    return sum(row["records"] for row in rows(warehouse, "ledger")) if is_there else 0
 
 
 def batches(warehouse: Path) -> list[int]:

@@ -126,9 +126,10 @@ def shown(cell: Any) -> Any:
 
 
 @pytest.mark.parametrize("reader", ["delta-rs", "duckdb"])
-def test_the_live_view_tells_it_of_open_windows(reader: str, tmp_path: Path) -> None:
-    played(tmp_path, REPORTS["grid"], 99)
-    view = READERS[reader](str(tmp_path), "grid").to_pylist()
+@pytest.mark.parametrize(("name", "windows"), [("grid", 1), ("grows", 4)])
+def test_the_live_view_tells_it_of_open_windows(name: str, windows: int, reader: str, tmp_path: Path) -> None:
+    played(tmp_path, REPORTS[name], 99)
+    view = READERS[reader](str(tmp_path), name).to_pylist()
     found = [row for row in view if row["state"] == "open"]
     last = BATCHES[-1]
-    assert [{measure: shown(row[measure]) for measure in TOLD} for row in found] == [told(last)]
+    assert [{measure: shown(row[measure]) for measure in TOLD} for row in found] == [told(last)] * windows

@@ -103,7 +103,7 @@ _PARTS: Final[Mapping[str, Callable[[Event], Any]]] = {
 class Site:
     """One partition, and a service's epochs over it."""
 
-    warehouse: Path
+    warehouse: Path | str
     policy: Policy = POLICY
     number: int = 0
     position: int = 0

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pipeline.app import serve
 from pipeline.commands.check.finding import Finding, doubtful, well, wrong
+from pipeline.commands.page import open_page
 from pipeline.errors import SetUpError
 from pipeline.runtime.jars import cache, locked, mirror, missing
 from pipeline.runtime.java import ask, find_java
@@ -89,7 +90,7 @@ def metrics(settings: Settings) -> Iterator[Finding]:
 
 def _is_served_by_tidemark(settings: MetricsSettings) -> bool:
     try:
-        with urllib.request.urlopen(f"http://{settings.host}:{settings.port}/metrics", timeout=_ANSWER_S) as page:
+        with open_page(settings, "/metrics") as page:
             return b"tidemark_" in page.read()
     except (OSError, ValueError):
         return False

@@ -1,7 +1,10 @@
 """Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -18,9 +21,10 @@ from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
 from pipeline.tables.layout import check_stored_report
 from pipeline.tables.ledger import Ledger, require_warehouse
-from pipeline.tables.query import Row
+from pipeline.tables.query import Row, query
 from pipeline.tables.results.registry import kind_of
 from pipeline.tables.results.result_table import published
+from pipeline.tables.retention import removed
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
 from schemas import load_schemas
 
@@ -63,14 +67,12 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
 
 def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[Row]:
     policy, known = settings.policy(), corrections.known()
-    spark = spark_session(settings.spark)
-    dead = spark.read.format("delta").load(DEAD_LETTERS.uri(settings.warehouse))
-    batches = spark.read.format("delta").load(LEDGER.uri(settings.warehouse)).select(c.BATCH).distinct()
-    dead = dead.where(F.col(c.REASON).isin(*chosen.reasons)).join(batches, c.BATCH, "left_semi")
+    dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
     events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
     ledger = Ledger(settings.warehouse)
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
+    gone = {name: removed(DeltaTable(f"{settings.warehouse.rstrip('/')}/{name}")) for name in ends}
     ends |= {policy.totals.name: reached} if policy.totals else {}
     judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
     return [
@@ -80,7 +82,16 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
         for one in judges[event[c.BATCH] // EPOCH].consumers
         if one.name in ends and (one.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
         for row in _added(event, one, ends[one.name])
+        if row[c.WINDOW_END_MS] > gone.get(one.name, 0)
     ]
+
+
+def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
+    """The committed ones with these reasons. Spark is not asked: it would need a client of its own for each store."""
+    dead, ledger = (DeltaTable(spec.uri(warehouse)) for spec in (DEAD_LETTERS, LEDGER))
+    wanted = ", ".join(f"'{reason}'" for reason in reasons)
+    sql = f"SELECT * FROM dead WHERE reason IN ({wanted}) AND batch IN (SELECT batch FROM ledger)"  # noqa: S608 - ours
+    return query(sql, dead=dead, ledger=ledger).select(DEAD_LETTERS.schema.names).cast(DEAD_LETTERS.schema)
 
 
 def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:

@@ -14,6 +14,7 @@ from pipeline.app import open_service, serve
 from pipeline.commands.run.retries import Retries
 from pipeline.errors import JavaEnded, Replaced, SetUpError, TidemarkError, TransientError, Unreachable
 from pipeline.kafka.faults import causes, is_of_broker
+from pipeline.logs import configure_logs
 from pipeline.metrics.catalogue import FailureKind
 from pipeline.metrics.exporter import Exporter
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
@@ -28,6 +29,7 @@ _log = structlog.get_logger()
 
 def catch_up(settings: Settings) -> None:
     """Reads to the end of the topic once. Raises TidemarkError where it cannot."""
+    configure_logs(settings.log_format)
     with java_watched(lambda: None):
         try:
             with open_service(settings) as service:
@@ -45,6 +47,7 @@ def supervise(settings: Settings, give_up_after: timedelta | None = None) -> Non
     Raises SetUpError, Replaced and JavaEnded at once; but Unreachable only before it first opened an epoch. Raises
     TransientError if attempts committed nothing for `give_up_after`.
     """
+    configure_logs(settings.log_format)
     stopping = _Stopping()
     stopping.on_signals()
     with closing(serve(settings)) as exporter, java_watched(stopping.set):

@@ -7,6 +7,7 @@ from pipeline.commands.verify import counts, periodic, sessions, sql
 from pipeline.commands.verify.aligned import aligned
 from pipeline.commands.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
 from pipeline.commands.verify.tables import Tables
+from pipeline.commands.verify.text import moment
 from pipeline.commands.verify.verification import Finding
 from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
@@ -14,6 +15,7 @@ from pipeline.event_time.policy import TimeOf
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.schemas import DEAD_LETTERS
 
 _EVENTS: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
 _QUARTER_MS: Final = 900_000
@@ -24,6 +26,11 @@ def check(tables: Tables, finding: Finding) -> None:
     for shown in shown_reports(tables):
         if not _has_one_place(shown) or not shown.epochs:
             finding.tell(f"{shown.name} does not tell of all events, each once: it is left out")
+            continue
+        if shown.removed:
+            finding.tell(
+                f"{shown.name}: windows that ended by {moment(shown.removed)} were removed by age: it is left out"
+            )
             continue
         if isinstance(shown.report.windows, Sessions) and any(one.reset for one in tables.openings.values()):
             finding.tell(f"{shown.name}: sessions cannot be told apart after a return to a lower watermark")
@@ -95,7 +102,9 @@ def _missed(tables: Tables, shown: Shown) -> tuple[int, int]:
     """At least and at most how many of the counted events came too late for this report."""
     if not shown.report.windows.by_time or not _of_ledger(tables, shown, "partly_late"):
         return 0, 0
-    least = most = 0
+    removed = tables.removed(DEAD_LETTERS.name)
+    least = 0
+    most = tables.number(f"SELECT sum(partly_late) FROM ledger WHERE batch <= {removed}")
     for epoch in shown.epochs:
         opening = tables.openings[epoch]
         report = opening.report(shown.name)

@@ -5,6 +5,7 @@ from typing import Final
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.text import moment
 from pipeline.commands.verify.verification import Finding, Row
+from pipeline.tables.schemas import DEAD_LETTERS
 
 REASONS: Final = ("too_late", "future", "malformed", "partly_late")
 _DEAD: Final = "(SELECT * FROM dead_letters WHERE batch IN (SELECT batch FROM ledger)) AS dead"
@@ -15,7 +16,10 @@ SELECT batch, "partition", reason, sum(found) AS found, sum(wanted) AS wanted FR
   {{told}}
 ) AS both GROUP BY batch, "partition", reason HAVING sum(found) <> sum(wanted) ORDER BY batch, "partition", reason
 """
-_TOLD: Final = "UNION ALL SELECT batch, \"partition\", '{reason}', 0, {reason} FROM ledger WHERE {reason} > 0"
+_TOLD: Final = (
+    "UNION ALL SELECT batch, \"partition\", '{reason}', 0, {reason} FROM ledger "
+    "WHERE {reason} > 0 AND batch > {removed}"
+)
 _TWICE: Final = f"""
 SELECT topic, "partition", "offset", count(*) AS found FROM {_DEAD} GROUP BY topic, "partition", "offset"
 HAVING count(*) > 1 ORDER BY "partition", "offset"
@@ -37,7 +41,10 @@ def check(tables: Tables, finding: Finding) -> None:
     finding.look(tables.number("SELECT count(*) FROM dead_letters") - void, "dead letters")
     if void:
         finding.tell(f"dead_letters: {void:,} rows of batches that the ledger does not have are void")
-    told = " ".join(_TOLD.format(reason=reason) for reason in REASONS)
+    removed = tables.removed(DEAD_LETTERS.name)
+    if removed:
+        finding.tell(f"dead_letters: those of batches up to {removed} were removed by age")
+    told = " ".join(_TOLD.format(reason=reason, removed=removed) for reason in REASONS)
     finding.each(
         tables.ask(_COUNTS.format(told=told)),
         "dead_letters: batch {batch}, partition {partition} has {found} that are {reason}, but the ledger {wanted}",

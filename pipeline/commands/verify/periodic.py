@@ -39,7 +39,7 @@ _DUE: Final = """
 SELECT start_ms, end_ms, {keys} CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
   CAST(sum(CASE WHEN watermark >= end_ms THEN page_views + clicks ELSE 0 END) AS BIGINT) AS late_events,
   CAST(sum(begun) AS BIGINT) AS sessions_begun
-FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark}
+FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND end_ms > {removed}
 GROUP BY {keys} start_ms, end_ms
 """
 
@@ -76,8 +76,9 @@ class Periodic:
         return windows.places(gap) if windows else _CALENDAR.format(gap=gap)
 
     def due(self) -> str:
-        """The rows that panes add up to, of windows that have fired."""
-        return _DUE.format(keys=sql.columns(self.shown.report.keys), watermark=self.shown.watermark)
+        """The rows that panes add up to, of windows that have fired and were not removed by age."""
+        shown = self.shown
+        return _DUE.format(keys=sql.columns(shown.report.keys), watermark=shown.watermark, removed=shown.removed)
 
     def is_whole(self) -> str:
         """Of which windows no pane can be gone: those that may still change."""

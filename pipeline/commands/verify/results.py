@@ -15,10 +15,14 @@ SELECT report, topic, "partition", "offset", count(*) AS found FROM corrections
 GROUP BY report, topic, "partition", "offset", window_start_ms, window_end_ms HAVING count(*) > 1
 ORDER BY report, "partition", "offset"
 """
+# Of what was removed by age nothing is left that it could be held against.
 _OF_NOTHING: Final = """
 SELECT added.* FROM corrections AS added LEFT JOIN dead_letters AS dead
   ON added.topic = dead.topic AND added."partition" = dead."partition" AND added."offset" = dead."offset"
-WHERE dead.topic IS NULL ORDER BY added."partition", added."offset"
+LEFT JOIN (
+  SELECT topic, "partition", max(to_offset) AS until FROM ledger WHERE batch <= {removed} GROUP BY topic, "partition"
+) AS gone ON added.topic = gone.topic AND added."partition" = gone."partition"
+WHERE dead.topic IS NULL AND added."offset" >= coalesce(gone.until, 0) ORDER BY added."partition", added."offset"
 """
 
 
@@ -56,7 +60,7 @@ def _check_corrections(tables: Tables, finding: Finding) -> None:
         "of {report}, but must be once",
     )
     finding.each(
-        tables.ask(_OF_NOTHING),
+        tables.ask(_OF_NOTHING.format(removed=tables.removed("dead_letters"))),
         "corrections: offset {offset} of partition {partition} of {topic} was added to {report}, but there are "
         "0 dead letters of it",
     )

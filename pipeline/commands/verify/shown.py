@@ -29,6 +29,8 @@ class Result:
     """Windows that end no later are closed, as of the newest batch."""
     swept: int
     """Windows that end no later are final by the table's own word: these alone may lack some of their panes."""
+    removed: int
+    """Windows that end no later were removed by age; 0 for none."""
     corrected: int
     """The last correction that it has."""
     is_kept: bool
@@ -100,6 +102,7 @@ def _result(name: str, tables: Tables, now: Mapping[int, int]) -> dict[str, Any]
         "highest": rules.as_number(reached["highest"]),
         "closed": _closed(name, tables, now),
         "swept": tables.swept(name),
+        "removed": tables.removed(name),
         "corrected": tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
         "is_kept": having[-1:] == epochs[-1:],
         "epochs": tuple(having) if having == epochs[len(epochs) - len(having) :] else (),

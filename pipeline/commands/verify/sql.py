@@ -39,7 +39,7 @@ def corrections(tables: Tables, shown: Shown) -> str | None:
         return None
     sql = (
         "SELECT window_start_ms AS start_ms, window_end_ms AS end_ms, * FROM corrections "
-        f"WHERE report = '{shown.name}' AND correction <= {shown.corrected}"
+        f"WHERE report = '{shown.name}' AND correction <= {shown.corrected} AND window_end_ms > {shown.removed}"
     )
     return sql if tables.number(f"SELECT count(*) FROM ({sql}) AS added") else None
 

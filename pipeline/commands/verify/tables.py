@@ -23,6 +23,7 @@ from pipeline.tables.schemas import (
 )
 
 CORRECTIONS_APP: Final = "tidemark-corrections"
+REMOVED_APP: Final = "tidemark-removed"
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
 _FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
@@ -63,6 +64,10 @@ class Tables:
         if compacted == EPOCH:  # the first start has been there, and nobody since
             return rules.NO_WATERMARK
         return rules.as_number(self.handles[name].transaction_version(CLOSED_APP))
+
+    def removed(self, name: str) -> int:
+        """How far rows were removed by age: the end of a window in milliseconds, or a batch; 0 for none."""
+        return (self.handles[name].transaction_version(REMOVED_APP) if name in self.handles else None) or 0
 
     def without(self, names: Iterable[str]) -> "Tables":
         """The same, less tables in which a query could fail."""

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 class State(Protocol):
     """The state of a report's windows. It is immutable: a batch leads to the windows due and the next state."""
 
+    @property
+    def open_windows(self) -> int | None:
+        """How many have events and are not closed; None where only the tables know."""
+
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """The windows that a batch makes due, and the state after it."""
 

@@ -56,6 +56,10 @@ class CountState:
     published: int = 0
     """The batch up to which full windows are published."""
 
+    @property
+    def open_windows(self) -> None:
+        """Only the tables know."""
+
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what became full, if events were counted."""
         if not moved.panes:

@@ -61,6 +61,11 @@ class PeriodicState:
             state = replace(state, steps=state._noted(watermark, batch))
         return state
 
+    @property
+    def open_windows(self) -> int:
+        """How many are not closed."""
+        return len(self.open)
+
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Of windows that overlap some may be closed while others still take a late event.
 

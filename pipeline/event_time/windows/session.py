@@ -62,6 +62,10 @@ class SessionState:
     """Sessions that end no later have been published as closed."""
     steps: Steps = ()
 
+    @property
+    def open_windows(self) -> None:
+        """Only the tables know."""
+
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what ended since and what may have changed."""
         if moved.after == rules.NO_WATERMARK or (moved.after == moved.before and not moved.panes):

@@ -1,0 +1,26 @@
+"""Writes the dashboards as Grafana reads them: `make pages`."""
+
+from pathlib import Path
+from typing import Final
+
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+from dev.dashboards.overview import overview
+from dev.dashboards.steps import steps
+from dev.dashboards.tables import tables
+
+FOLDER: Final = Path(__file__).parents[2] / "deploy" / "grafana" / "dashboards"
+
+
+def made() -> dict[Path, str]:
+    """The text of each file."""
+    boards = {"overview": overview(), "steps": steps(), "tables": tables()}
+    return {
+        FOLDER / f"{name}.json": JSONEncoder(sort_keys=True, indent=2).encode(board.build()) + "\n"
+        for name, board in boards.items()
+    }
+
+
+if __name__ == "__main__":
+    for file, text in made().items():
+        file.write_text(text)

@@ -1,0 +1,50 @@
+"""Makes the tables of `docs/metrics.md` of the catalogue: `make pages`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from pipeline.event_time.policy import Verdict
+from pipeline.metrics.catalogue import CATALOGUE, FailureKind, Step, WindowEvent
+from pipeline.metrics.metric import Metric
+from pipeline.metrics.processes import PROCESSES
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "metrics.md"
+_BEGIN: Final = "<!-- what follows is made by `make pages` from pipeline/metrics/catalogue.py -->\n"
+_END: Final = "<!-- down to here -->\n"
+_REJECTED: Final = ("partly_late", *(verdict.value for verdict in Verdict if verdict is not Verdict.COUNTED))
+_VALUES: Final[dict[str, Iterable[str]]] = {
+    "event": WindowEvent,
+    "kind": FailureKind,
+    "reason": _REJECTED,
+    "step": Step,
+    "verdict": Verdict,
+}
+"""Of the labels whose values are known."""
+
+
+def with_table(page: str) -> str:
+    """The page with the tables in their place."""
+    before, rest = page.split(_BEGIN)
+    _, after = rest.split(_END)
+    return f"{before}{_BEGIN}\n{_table((*CATALOGUE, *PROCESSES))}\n{_END}{after}"
+
+
+def _table(metrics: Iterable[Metric]) -> str:
+    head = "| metric | kind | labels | the question it answers | meaning |\n|---|---|---|---|---|\n"
+    return head + "".join(map(_row, metrics))
+
+
+def _row(metric: Metric) -> str:
+    labels = "; ".join(map(_label, metric.labels))
+    meaning = " ".join(filter(None, (metric.help, metric.note)))
+    return f"| `{metric.name}` | {metric.kind} | {labels} | {metric.question} | {meaning} |\n"
+
+
+def _label(name: str) -> str:
+    values = ", ".join(f"`{value}`" for value in _VALUES.get(name, ()))
+    return f"`{name}`: {values}" if values else f"`{name}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text()))

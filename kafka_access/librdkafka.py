@@ -1,0 +1,55 @@
+"""The vocabulary as properties of librdkafka, which reads the files itself."""
+
+from pathlib import Path
+
+from kafka_access.secrets import clear_text, file_text
+from kafka_access.settings import Access, SaslSettings, TlsSettings
+
+
+def librdkafka_options(access: Access) -> dict[str, str]:
+    """Properties by their names, secrets in clear. Raises AccessError where a file cannot be read."""
+    return {
+        "security.protocol": access.security.protocol,
+        **_sasl(access.sasl),
+        **(_tls(access.tls) if access.security.protocol.endswith("SSL") else {}),
+        **{name: value.get_secret_value() for name, value in access.librdkafka.items()},
+    }
+
+
+def _sasl(sasl: SaslSettings) -> dict[str, str]:
+    if sasl.mechanism == "OAUTHBEARER":
+        options = {
+            "sasl.mechanism": sasl.mechanism,
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.token.endpoint.url": sasl.token_url,
+            "sasl.oauthbearer.client.id": sasl.client_id,
+            "sasl.oauthbearer.client.secret": clear_text(
+                sasl.client_secret, sasl.client_secret_file, "kafka.sasl.client_secret"
+            ),
+            "sasl.oauthbearer.scope": sasl.scope,
+        }
+    else:
+        options = {
+            "sasl.mechanism": sasl.mechanism,
+            "sasl.username": sasl.username,
+            "sasl.password": clear_text(sasl.password, sasl.password_file, "kafka.sasl.password"),
+        }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _tls(tls: TlsSettings) -> dict[str, str]:
+    options = {
+        "ssl.endpoint.identification.algorithm": "https" if tls.verify == "full" else "none",
+        "ssl.ca.location": _readable(tls.ca, "kafka.tls.ca"),
+        "ssl.certificate.location": _readable(tls.certificate, "kafka.tls.certificate"),
+        "ssl.key.location": _readable(tls.key, "kafka.tls.key"),
+        "ssl.key.password": clear_text(tls.key_password, tls.key_password_file, "kafka.tls.key_password"),
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _readable(file: Path | None, name: str) -> str | None:
+    """Its path: librdkafka would tell neither the setting nor the reason."""
+    if file is not None:
+        file_text(file, name)
+    return None if file is None else str(file)

@@ -1,0 +1,1 @@
+"""`tidemark sql`: the tables as views in DuckDB."""

@@ -1,0 +1,67 @@
+"""`tidemark sql`: DuckDB's own shell, with the tables of a warehouse as views."""
+
+import shutil
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import SetUpError
+from pipeline.tables.durable import local
+from pipeline.tables.engines import Engine
+from pipeline.tables.views import views
+
+FORMATS: Final = {"table": "-box", "csv": "-csv", "json": "-json"}
+"""How rows may be shown, and what the shell calls it."""
+_EXTENSION: Final = "duckdb_extension_delta"
+_MISSING: Final = "{} is missing, which `tidemark sql` runs: pip install 'tidemark[sql]'"
+
+
+def ask(warehouse: str, statement: str | None, form: str) -> int:
+    """Answers a statement, or opens the shell where there is none; returns its exit code.
+
+    Raises SetUpError where there is no warehouse that it can read, or no shell.
+    """
+    words = [_shell(), "-init", "/dev/null", "-cmd", _begin(warehouse), FORMATS[form]]
+    if statement is not None:
+        return subprocess.run([*words, "-bail", "-c", statement], check=False).returncode
+    # Ctrl-C is for the shell, which ends a query by it.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return subprocess.run(words, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def statements(warehouse: str, engine: Engine) -> str:
+    """The statements that make the views in a session of an engine. Raises SetUpError where there is no warehouse."""
+    made = (statement for view in views(warehouse, engine) for statement in view.statements(engine))
+    return "".join(f"{statement.strip()};\n" for statement in made)
+
+
+def _begin(warehouse: str) -> str:
+    """The statements that make the views."""
+    if local(warehouse) is None:
+        raise SetUpError(f"{warehouse} is no folder of this machine, which is all that `tidemark sql` reads")
+    return f"LOAD '{_extension()}';\nSET TimeZone = 'UTC';\n{statements(warehouse, Engine.DUCKDB)}"
+
+
+def _shell() -> str:
+    """DuckDB's command line, that of this environment before others."""
+    beside = Path(sys.executable).with_name("duckdb")
+    found = str(beside) if beside.exists() else shutil.which("duckdb")
+    if found is None:
+        raise SetUpError(_MISSING.format("DuckDB's shell"))
+    return found
+
+
+def _extension() -> Path:
+    """DuckDB's reader of Delta, as PyPI has it: DuckDB itself would fetch it from elsewhere."""
+    found = find_spec(_EXTENSION)
+    folders = (found and found.submodule_search_locations) or ()
+    file = next((file for folder in folders for file in Path(folder).rglob("delta.duckdb_extension")), None)
+    if file is None:
+        raise SetUpError(_MISSING.format("DuckDB's extension for Delta"))
+    return file

@@ -1,0 +1,13 @@
+"""How long a table keeps what is old."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Of one table, in milliseconds."""
+
+    time_travel_ms: int
+    """How long its earlier versions can be read."""
+    rows_ms: int | None = None
+    """How long its rows are kept; None for ever."""

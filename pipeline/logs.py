@@ -1,0 +1,43 @@
+"""The log of the commands: our lines and those of Python's libraries on standard error, in one format."""
+
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import structlog
+from structlog.dev import ConsoleRenderer, plain_traceback
+from structlog.stdlib import ProcessorFormatter
+from structlog.typing import Processor
+
+LogFormat = Literal["console", "json"]
+
+_COMMON: Final[Sequence[Processor]] = (
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+)
+
+
+def configure_logs(log_format: LogFormat = "console") -> None:
+    """Lines for a person, or an object a line. Tracebacks without local variables, for these have every password."""
+    ending = _ending(log_format)
+    structlog.configure(
+        processors=[*_COMMON, *ending],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # whatever it is when a line is written
+    )
+    theirs = ProcessorFormatter(
+        foreign_pre_chain=[*_COMMON, structlog.stdlib.add_logger_name],
+        processors=[ProcessorFormatter.remove_processors_meta, *ending],
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(theirs)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.captureWarnings(capture=True)
+
+
+def _ending(log_format: LogFormat) -> Sequence[Processor]:
+    if log_format == "json":
+        return (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+    return (ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback),)

@@ -1,0 +1,66 @@
+"""Removing rows by age, where the settings say so; how far is kept with the table, in the same commit.
+
+Of a report windows go that ended so long before the watermark, once they are closed. Dead letters go with batches that
+were committed so long ago, once no event of theirs has a window that is open: `tidemark correct` could have had them.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from deltalake import DeltaTable, Transaction
+
+from pipeline import columns as c
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.retention import Keep
+from pipeline.tables.query import rows_of
+from pipeline.tables.results.result_table import utc
+from pipeline.tables.schemas import CLOSED_APP, DEAD_LETTERS, LEDGER, result_of
+from pipeline.tables.swap import attempt
+from pipeline.tables.write import refuse_if_fenced
+
+REMOVED_APP: Final = "tidemark-removed"
+"""On a result table: of windows that end no later than this version, in milliseconds, the rows were removed; on
+`dead_letters`: of batches no later."""
+_LAST: Final = """
+SELECT max(batch) AS last FROM ledger WHERE batch < (
+  SELECT coalesce(min(batch), {never}) FROM ledger WHERE committed_at > {younger} OR max_event_time >= {in_time}
+)
+"""
+
+
+def removed(table: DeltaTable) -> int:
+    """How far rows of a table were removed by age: the end of a window in milliseconds, or a batch; 0 for none."""
+    return table.transaction_version(REMOVED_APP) or 0
+
+
+def remove_by_age(
+    warehouse: str, kept: Mapping[str, Keep], policy: Policy, watermark: int | None, batch: int, now: int
+) -> None:
+    """Removes what is older than is kept, as of a committed batch and the service's clock.
+
+    Raises Replaced if a newer service has begun.
+    """
+    if watermark is None:
+        return
+    ages = {name: keep.rows_ms for name, keep in kept.items() if keep.rows_ms is not None}
+    for report in policy.reports:
+        if report.name in ages:
+            table = DeltaTable(result_of(report).uri(warehouse))
+            until = min(watermark - ages[report.name], table.transaction_version(CLOSED_APP) or 0)
+            _remove(table, f"{c.WINDOW_END} <= '{utc(until)}'", until, batch)
+    if DEAD_LETTERS.name in ages:
+        in_time, _ = lateness.cutoffs(policy.reports, watermark)
+        sql = _LAST.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], in_time=in_time)
+        last = rows_of(sql, ledger=DeltaTable(LEDGER.uri(warehouse)))[0]["last"] or 0
+        _remove(DeltaTable(DEAD_LETTERS.uri(warehouse)), f"{c.BATCH} <= {last}", last, batch)
+
+
+def _remove(table: DeltaTable, where: str, until: int, batch: int) -> None:
+    """Again, where another's commit came first; nothing, where nothing has grown old since the last time."""
+    if until <= removed(table):
+        return
+    done = [Transaction(REMOVED_APP, until)]
+    refuse_if_fenced(table, batch)
+    while not attempt(table, lambda properties: table.delete(where, commit_properties=properties), done):
+        refuse_if_fenced(table, batch)

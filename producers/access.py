@@ -1,0 +1,64 @@
+"""How a run gets in to Kafka: the vocabulary of `kafka_access` as options and variables."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from command_line.verbs import SectionOption
+from kafka_access.secrets import secret_names
+from kafka_access.settings import Access
+from producers.errors import SetupError
+
+
+class _Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="PRODUCERS_", env_nested_delimiter="__", hide_input_in_errors=True)
+
+    kafka: Access = Access()
+
+
+def access_options() -> list[SectionOption]:
+    """An option for each setting but secrets, which every user of the machine could read in a process's arguments."""
+    heading = (
+        "How to get in (each as PRODUCERS_KAFKA__SASL__PASSWORD and the like, too, and secrets only so or in files)"
+    )
+    return [
+        SectionOption(
+            [f"--{name.replace('_', '-')}", name.replace(".", "__")],
+            section=heading,
+            metavar="VALUE",
+            help=meaning,
+            show_default=False,
+        )
+        for name, meaning in _options(Access, ("kafka",))
+    ]
+
+
+def access_of(options: Namespace) -> Access:
+    """What options and environment ask for, options first. Raises SetupError where they do not go together."""
+    given: dict[str, Any] = {}
+    for name, value in vars(options).items():
+        if value is not None and name.startswith("kafka__"):
+            _, section, setting = name.split("__")
+            given.setdefault(section, {})[setting] = value
+    try:
+        return _Settings(kafka=given).kafka  # type: ignore[arg-type] # as pydantic takes it, merged with the environment
+    except ValidationError as error:
+        problems = ((".".join(map(str, problem["loc"])), problem["msg"]) for problem in error.errors())
+        raise SetupError(
+            "; ".join(f"{name}: {said.removeprefix('Value error, ')}" for name, said in problems)
+        ) from error
+    except SettingsError as error:
+        raise SetupError(str(error)) from error
+
+
+def _options(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Name and meaning of what may be given as an option."""
+    secret = {names for names in secret_names(model) if len(names) == 1}
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _options(field.annotation, (*path, name))
+        elif (name,) not in secret:
+            yield ".".join((*path, name)), field.description or ""

@@ -1,0 +1,168 @@
+"""What librdkafka says of a refusal, as a person needs it. The texts are its own, of version 2.16."""
+
+import re
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AclOperation
+
+from kafka_access.reasons import forbidden, is_refusal, refused
+from kafka_access.settings import Access
+from tests.support.certificates import Authority, Pair
+
+BOOTSTRAP = "b:9093/bootstrap"
+ALERT = f"ssl://{BOOTSTRAP}: Receive failed: error:0A000412:ssl/tls alert bad certificate: SSL alert number 42"
+BY_PASSWORD = {
+    "security": {"protocol": "SASL_SSL"},
+    "sasl": {"mechanism": "SCRAM-SHA-512", "username": "ann", "password": "hunter2bqkz"},
+}
+BY_TOKEN = {
+    "security": {"protocol": "SASL_SSL"},
+    "sasl": {
+        "mechanism": "OAUTHBEARER",
+        "token_url": "https://login.example/token",
+        "client_id": "ann",
+        "client_secret": "hunter2bqkz",
+    },
+}
+WITH_CERTIFICATE = {"security": {"protocol": "SSL"}, "tls": {"certificate": "client.pem", "key": "client.key"}}
+
+
+def access(settings: dict[str, Any]) -> Access:
+    return Access.model_validate(settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text", "sentence"),
+    [
+        (
+            BY_PASSWORD,
+            (
+                f"sasl_ssl://{BOOTSTRAP}: SASL authentication error: Authentication failed during authentication "
+                "due to invalid credentials with SASL mechanism SCRAM-SHA-512 (after 422ms in state AUTH_REQ)"
+            ),
+            (
+                "the broker at b:9093 does not take the password of ann: "
+                "correct kafka.sasl.username or kafka.sasl.password"
+            ),
+        ),
+        (
+            BY_PASSWORD,
+            (
+                f"sasl_ssl://{BOOTSTRAP}: SASL SCRAM-SHA-256 mechanism handshake failed: Broker: "
+                "Unsupported SASL mechanism: broker's supported mechanisms: SCRAM-SHA-512,PLAIN,OAUTHBEARER"
+            ),
+            "the broker at b:9093 has other mechanisms: correct kafka.sasl.mechanism",
+        ),
+        (
+            BY_PASSWORD,
+            (
+                f"sasl_plaintext://{BOOTSTRAP}: SASL SCRAM-SHA-512 mechanism handshake failed: Broker: Request "
+                "not valid in current SASL state: broker's supported mechanisms:  (after 36ms in state AUTH_HANDSHAKE)"
+            ),
+            "the broker at b:9093 does not ask who the client is: correct kafka.security.protocol",
+        ),
+        (
+            BY_PASSWORD,
+            (
+                f"sasl_ssl://{BOOTSTRAP}: SSL handshake failed: Disconnected: SSL connection closed by peer: "
+                "connecting to a PLAINTEXT broker listener?"
+            ),
+            "the broker at b:9093 speaks no TLS there: correct kafka.security.protocol",
+        ),
+        (
+            BY_TOKEN,
+            'Failed to acquire SASL OAUTHBEARER token: {"error": "invalid_client"}',
+            (
+                "https://login.example/token gives no token: "
+                "correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret"
+            ),
+        ),
+        (
+            WITH_CERTIFICATE,
+            ALERT,
+            (
+                "the broker at b:9093 does not take the client's certificate, which may have expired or be "
+                "signed by an authority that it does not know: correct kafka.tls.certificate and kafka.tls.key"
+            ),
+        ),
+        (
+            {"security": {"protocol": "SSL"}},
+            ALERT,
+            ("the broker at b:9093 wants a certificate of the client: set kafka.tls.certificate and kafka.tls.key"),
+        ),
+    ],
+)
+def test_a_refusal_is_one_sentence_that_names_what_to_change(
+    settings: dict[str, Any], text: str, sentence: str
+) -> None:
+    assert is_refusal(text)
+    assert refused(access(settings), text) == sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ssl://127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused",
+        "1/1 brokers are down",
+        f"sasl_ssl://{BOOTSTRAP}: Disconnected (after 30ms in state UP)",
+    ],
+)
+def test_an_outage_is_no_refusal(text: str) -> None:
+    assert not is_refusal(text)
+
+
+def test_a_missing_right_is_told_with_how_to_give_it() -> None:
+    assert forbidden(access(BY_PASSWORD), AclOperation.READ, "clicks") == (
+        "ann may not read topic clicks: allow it, as by "
+        "`kafka-acls.sh --add --allow-principal User:ann --operation Read --topic clicks`"
+    )
+
+
+@contextmanager
+def listening(pair: Pair) -> Iterator[str]:
+    """The address of a listener that shows a certificate to whoever comes."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pair.certificate, pair.key)
+
+    def greet(server: socket.socket) -> None:
+        line, _ = server.accept()
+        try:
+            context.wrap_socket(line, server_side=True).close()
+        except OSError:  # the client hangs up when it does not like what it sees
+            line.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        greeter = Thread(target=greet, args=(server,))
+        greeter.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        greeter.join()
+
+
+@pytest.mark.parametrize(
+    ("signed", "trusted", "verify", "words"),
+    [
+        ({"valid": -timedelta(days=1)}, True, "full", "has expired: have it renewed"),
+        ({}, False, "full", "no authority that is trusted signed .*: correct kafka.tls.ca"),
+        ({"host": "192.0.2.1"}, True, "full", "is for another host: correct kafka.bootstrap_servers"),
+        ({"host": "192.0.2.1", "valid": -timedelta(days=1)}, True, "ca", "has expired: have it renewed"),
+        ({"valid": timedelta(days=20)}, True, "full", "is not valid yet: correct the clock of this machine"),
+    ],
+)
+def test_what_is_wrong_with_a_brokers_certificate_is_told(
+    signed: dict[str, Any], trusted: bool, verify: str, words: str, tmp_path: Path
+) -> None:
+    authority, stranger = Authority(tmp_path, "authority"), Authority(tmp_path, "stranger")
+    tls = {"ca": authority.file if trusted else stranger.file, "verify": verify}
+    with listening(authority.sign("broker", **signed)) as address:
+        text = (
+            f"ssl://{address}/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
+        )
+        assert re.search(words, refused(access({"security": {"protocol": "SSL"}, "tls": tls}), text))

@@ -1,0 +1,70 @@
+"""The rules of Prometheus and what belongs to them, as data."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pipeline.metrics.catalogue import CATALOGUE
+from pipeline.metrics.metric import Kind
+from pipeline.metrics.processes import PROCESSES
+from tests.deploy.files import PROMETHEUS, ROOT
+from tests.support.yaml_text import parsed
+
+FOLDER: Final = PROMETHEUS.parent
+RULES: Final = FOLDER / "rules"
+ALERTMANAGER: Final = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
+RUNBOOK: Final = ROOT / "docs" / "runbook.md"
+_NOT_NAMES: Final = r"""
+    "[^"]*"                                          # a label's value
+  | \{[^}]*\}                                        # a selector
+  | \[[^\]]*\]                                       # a range
+  | \b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)
+  | \boffset\s+\w+
+  | (?<![:\w])(?:and|or|unless|sum|min|max)\b
+  | \b[a-z_]+\s*(?=\()                               # a function
+"""
+
+
+def rules() -> list[dict[str, Any]]:
+    """Every rule, recording ones and alerts."""
+    groups = [group for file in sorted(RULES.glob("*.yml")) for group in parsed(file.read_text())["groups"]]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def alerts() -> dict[str, dict[str, Any]]:
+    """The alerts by name."""
+    return {rule["alert"]: rule for rule in rules() if "alert" in rule}
+
+
+def known_names() -> set[str]:
+    """What an expression may ask for: the page's series, what rules record, and Prometheus' own `up`."""
+    page = {metric.name for metric in (*CATALOGUE, *PROCESSES)}
+    histograms = [metric.name for metric in CATALOGUE if metric.kind is Kind.HISTOGRAM]
+    parts = {f"{name}_{part}" for name in histograms for part in ("bucket", "count", "sum")}
+    return page | parts | {rule["record"] for rule in rules() if "record" in rule} | {"up"}
+
+
+def names_in(expression: str) -> set[str]:
+    """The series that an expression asks for."""
+    left = re.sub(_NOT_NAMES, " ", expression, flags=re.VERBOSE)
+    return set(re.findall(r"[a-zA-Z_:][\w:]*", left))
+
+
+def queries(file: Path) -> list[str]:
+    """The expressions of a dashboard, as Grafana would ask them of every instance."""
+    panels = json.loads(file.read_text())["panels"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [query.replace("$__rate_interval", "1m").replace("$instance", ".*") for query in asked]
+
+
+def tool(name: str) -> Path:
+    """A program of Prometheus; skips the test where it is missing."""
+    found = shutil.which(name)
+    package = "prometheus-alertmanager" if name in {"amtool", "prometheus-alertmanager"} else "prometheus"
+    if not found:
+        pytest.skip(f"{name} is not on PATH; Debian has it in the package {package}")
+    return Path(found)

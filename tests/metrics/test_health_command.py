@@ -1,0 +1,67 @@
+"""`tidemark health` says what the page of the service says, found by the service's own settings."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.metrics.exporter import Exporter
+from pipeline.settings.model import MetricsSettings
+from tests.metrics.fakes import World
+from tests.support.certificates import Authority
+
+
+@pytest.fixture
+def world() -> World:
+    return World(log_ends={0: 10})
+
+
+@pytest.fixture(params=["127.0.0.1", "0.0.0.0", "::1"])  # noqa: S104 - for a moment
+def port(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The port of a page, whose host is told by its variable."""
+    settings = MetricsSettings(host=request.param, port=0, stuck_after=timedelta(minutes=1))
+    monkeypatch.setenv("TIDEMARK_METRICS__HOST", request.param)
+    # A proxy is for the way out, and there is none here.
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with closing(Exporter(world.observer(settings), settings)) as exporter:
+        yield exporter.port
+
+
+def test_it_asks_the_port_of_variable_file_or_flag(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tidemark.toml"
+    file.write_text(f"[metrics]\nport = {port}\n")
+    for words in (["--config", str(file)], [f"--metrics.port={port}"]):
+        assert main(["health", *words]) == 0
+    monkeypatch.setenv("TIDEMARK_METRICS__PORT", str(port))
+    assert main(["health"]) == 0
+    assert capsys.readouterr().out == "Well: the service starts; its loop came round 0.0 s ago.\n" * 3
+
+
+def test_one_that_is_stuck_or_away_is_told_in_a_sentence_and_by_the_exit_code(
+    port: int, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.now += 61_000
+    assert main(["health", f"--metrics.port={port}"]) == 1
+    assert capsys.readouterr().err.startswith("tidemark: Unwell: the service starts; its loop came round 61.0 s ago")
+    assert main(["health", "--metrics.port=1"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tidemark: no service answers at http://")
+
+
+def test_it_asks_a_page_that_is_encrypted_and_trusts_its_own_certificate_only(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, other = (Authority(tmp_path / name, name).sign("page", host="192.0.2.1") for name in ("own", "other"))
+    settings = MetricsSettings(port=0, certificate=own.certificate, key=own.key)
+    with closing(Exporter(world.observer(settings), settings)) as exporter:
+        for pair, code in ((own, 0), (other, 1)):
+            where = [f"--metrics.port={exporter.port}", f"--metrics.certificate={pair.certificate}"]
+            assert main(["health", *where, f"--metrics.key={pair.key}"]) == code
+    said = capsys.readouterr()
+    assert said.out.startswith("Well: ")
+    assert "certificate verify failed" in said.err

@@ -1,0 +1,146 @@
+"""Every query of docs/queries.md, in every engine that it is for, over the tables of a real service: one answer."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+from duckdb_extensions import import_extension
+from pyspark.sql import SparkSession
+
+from pipeline.app import open_service
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.grid import Grid
+from pipeline.settings.model import Settings
+from pipeline.tables.engines import Engine
+from pipeline.tables.schemas import result_of
+from pipeline.tables.views import views
+from tests.query.page import SECTIONS, block_of, blocks
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import Raw, event
+
+QUESTIONS = [title for title in SECTIONS if title.endswith("?")]
+Rows = list[tuple[Any, ...]]
+
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+NOON = 1_714_564_800_000
+"""2024-05-01T12:00:00Z."""
+REPORTS: dict[str, dict[str, Any]] = {
+    "page_views": {"keys": ["user_id"]},
+    "page_traffic": {"keys": ["page_url"]},
+    "paths": {"keys": ["user_id", "page_url"], "measures": ["page_views", "clicks", "first_seen"]},
+}
+TIME = {"bound": "0s", "allowed_lateness": "1m", "idle_timeout": "1h", "max_future_skew": "1h"}
+
+
+def seen(user: str, second: int, page: str, act: str = "visit", partition: int = 0) -> Raw:
+    return event(user, NOON + second * 1_000, act, partition, page=page)
+
+
+@pytest.fixture(scope="module")
+def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """What users did was read two days ago, and more of it today: some in time, one too late, which is corrected."""
+    topic = "queries"
+    broker.create_topic(topic, 2, **ANY_TIMESTAMP)
+    settings = settings_of(broker, topic, tmp_path_factory.mktemp("queries"), time=TIME, reports=REPORTS)
+    clock = Clock(Clock.real() - 2 * DAY)
+    first = [
+        [seen("ann", 1, "/"), seen("ann", 20, "/shop"), seen("ann", 30, "/shop", "click"), seen("bob", 40, "/")],
+        [seen("ann", 3_600, "/shop"), seen("cat", 3_605, "/", partition=1)],
+    ]
+    second = [
+        [seen("bob", 10, "/sale"), Raw(b"no event", b"?")],
+        [seen("ann", 3_700, "/"), seen("cat", 3_700, "/sale", partition=1)],
+        [seen("ann", 3_655, "/sale"), seen("cat", 3_790, "/", partition=1), seen("ann", 3_790, "/")],
+    ]
+    with open_service(settings, now=clock) as service:
+        take(service, broker, topic, first)
+        clock.move(2 * DAY)
+        take(service, broker, topic, second)
+    apply_corrections(settings, Chosen())
+    return settings
+
+
+@pytest.fixture(scope="module")
+def by_duckdb(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(config={"extension_directory": str(tmp_path_factory.mktemp("extensions"))}) as connection:
+        import_extension("delta", con=connection)
+        connection.load_extension("delta")
+        connection.execute("SET TimeZone = 'UTC'")
+        for view in views(settings.warehouse, Engine.DUCKDB):
+            for statement in view.statements(Engine.DUCKDB):
+                connection.execute(statement)
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def by_spark(settings: Settings) -> Iterator[SparkSession]:
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    made = views(settings.warehouse, Engine.SPARK)
+    for view in made:
+        for statement in view.statements(Engine.SPARK):
+            spark.sql(statement)
+    yield spark
+    for view in made:
+        spark.sql(f"DROP VIEW {view.name}")
+
+
+def by_polars(warehouse: str, block: str) -> Rows:
+    """What a block answers, after the definitions of the page."""
+    names: dict[str, Any] = {"warehouse": warehouse, "timedelta": timedelta}
+    exec(block_of("How to ask") + block, names)  # noqa: S102 - it is our own page
+    rows: Rows = names["answer"].collect().rows()
+    return rows
+
+
+def _rows(table: pa.Table) -> Rows:
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+ASKED = [
+    pytest.param(sql, python, id=f"{question} {number}")
+    for question in QUESTIONS
+    for number, (sql, python) in enumerate(zip(blocks(question, "sql"), blocks(question, "python"), strict=True))
+]
+
+
+@pytest.mark.parametrize(("sql", "python"), ASKED)
+def test_engines_agree(
+    settings: Settings, by_duckdb: duckdb.DuckDBPyConnection, by_spark: SparkSession, sql: str, python: str
+) -> None:
+    answer = by_polars(settings.warehouse, python)
+    assert answer
+    assert _rows(by_duckdb.execute(sql).to_arrow_table()) == answer
+    assert _rows(by_spark.sql(sql).toArrow()) == answer
+
+
+def test_spark_describes_tables_and_views(settings: Settings, by_spark: SparkSession) -> None:
+    about = result_of(Report("page_views", Grid(1, 1), 0)).about
+    for name in (f"delta.`{settings.warehouse}/page_views`", "page_views"):
+        told = {row["col_name"]: row["comment"] for row in by_spark.sql(f"DESCRIBE {name}").collect()}
+        assert told == {column: about.columns[column] for column in told}
+    extended = {row["col_name"]: row["data_type"] for row in by_spark.sql("DESCRIBE EXTENDED page_views").collect()}
+    assert extended["Comment"] == about.description
+
+
+def test_every_time_of_a_view_is_a_timestamp(
+    settings: Settings, by_duckdb: duckdb.DuckDBPyConnection, by_spark: SparkSession
+) -> None:
+    names = {
+        "ledger": ["max_event_time", "watermark_before", "watermark", "committed_at"],
+        "dead_letters": ["kafka_timestamp", "event_time", "watermark"],
+        "corrections": ["corrected_at", "event_time", "window_start", "window_end", "closed_until"],
+    }
+    for view, columns in names.items():
+        shown = dict(by_spark.table(view).dtypes)
+        assert {shown[name] for name in columns} == {"timestamp"}
+        found = by_duckdb.execute(f"SELECT {', '.join(columns)} FROM {view} ").to_arrow_table()  # noqa: S608 - our own
+        assert {str(field.type) for field in found.schema} == {"timestamp[us, tz=UTC]"}
+        asked = by_spark.table(view).select(*columns).toArrow()
+        assert sorted(found.to_pylist(), key=str) == sorted(asked.to_pylist(), key=str)
+    assert settings.warehouse

@@ -1,0 +1,61 @@
+"""The bill of materials: all that is locked is on it, with hashes, and under licences that are allowed."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dev.audit import refused, sbom
+from dev.licences import is_allowed
+
+ROOT = Path(__file__).parents[2]
+
+
+@cache
+def bill() -> dict[str, Any]:
+    return sbom()
+
+
+def test_every_jar_is_on_the_bill_with_its_hash() -> None:
+    locked = tomllib.loads((ROOT / "jars.lock").read_text())
+    found = {one["purl"]: one["hashes"][0]["content"] for one in bill()["components"] if "maven" in one["purl"]}
+    for section in locked.values():
+        for coordinate, digest in section.items():
+            group, name, version = coordinate.split(":")
+            assert found[f"pkg:maven/{group}/{name}@{version}"] == digest
+
+
+def test_every_package_is_on_the_bill_with_its_hashes_but_none_of_development() -> None:
+    packages = {one["name"]: one for one in bill()["components"] if "pypi" in one["purl"]}
+    assert {"pyspark", "deltalake", "confluent-kafka"} < packages.keys()
+    assert not {"duckdb", "pytest", "ruff"} & packages.keys()
+    for one in packages.values():
+        assert all(file["hashes"] for file in one["externalReferences"])
+
+
+def test_what_is_shipped_is_under_licences_that_are_allowed() -> None:
+    assert refused(bill()) == []
+
+
+def test_a_licence_that_nobody_looked_up_is_refused() -> None:
+    unknown, gpl = {"name": "new"}, {"name": "gpl", "licenses": [{"expression": "GPL-3.0-only"}]}
+    told = refused({"components": [unknown, gpl]})
+    assert [line.split(":")[0] for line in told] == [
+        "gpl is under GPL-3.0-only",
+        "new is under a licence that nobody looked up",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("MIT", True),
+        ("MIT OR GPL-3.0-only", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("GPL-3.0-only", False),
+    ],
+)
+def test_of_an_or_one_side_of_an_and_both_must_be_allowed(expression: str, allowed: bool) -> None:
+    assert is_allowed(expression) is allowed

@@ -1,0 +1,72 @@
+"""Words on standard error, in the format that was asked for."""
+
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from typing import get_args
+
+import pytest
+import structlog
+
+from pipeline.logs import LogFormat, configure_logs
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    """What others rely on is put back."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    logging.captureWarnings(capture=False)
+    root.handlers[:], root.level = handlers, level
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    """The lines, each an object; nothing is on standard output."""
+    found = capsys.readouterr()
+    assert found.out == ""
+    return [json.loads(line) for line in found.err.splitlines()]
+
+
+def test_our_own_words_and_those_of_libraries_are_objects_of_the_same_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.captureWarnings(capture=False)  # pytest has put back what an earlier test had captured
+    configure_logs("json")
+    structlog.get_logger().info("batch committed", records=3)
+    logging.getLogger("py4j").warning("gone after %s", "a minute")
+    logging.getLogger("py4j").info("not worth a line")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+    ours, theirs, warning = said(capsys)
+    assert (ours["event"], ours["level"], ours["records"]) == ("batch committed", "info", 3)
+    assert (theirs["event"], theirs["level"], theirs["logger"]) == ("gone after a minute", "warning", "py4j")
+    assert "DeprecationWarning: old" in str(warning["event"])
+    assert all(str(line["timestamp"]).endswith("Z") for line in (ours, theirs, warning))
+
+
+def fail(password: str) -> None:
+    """A caller whose secret is in a variable."""
+    raise ValueError(len(password))
+
+
+@pytest.mark.parametrize("log_format", get_args(LogFormat))
+def test_a_traceback_tells_no_values(log_format: LogFormat, capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs(log_format)
+    try:
+        fail(chr(120) * 7)
+    except ValueError:
+        structlog.get_logger().exception("failed")
+        logging.getLogger("library").exception("failed, too")
+    told = capsys.readouterr().err
+    assert told.count("ValueError: 7") == 2
+    assert "x" * 7 not in told
+
+
+def test_what_is_bound_to_a_batch_is_in_every_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("json")
+    with structlog.contextvars.bound_contextvars(batch=1_000_000_007):
+        structlog.get_logger().info("one")
+        logging.getLogger("library").warning("other")
+    assert [line["batch"] for line in said(capsys)] == [1_000_000_007] * 2

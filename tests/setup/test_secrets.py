@@ -1,0 +1,150 @@
+"""Secrets in settings: where they may stand, and that nobody tells them."""
+
+import re
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import structlog
+
+import producers.cli
+from pipeline.cli import main
+from pipeline.errors import SetUpError
+from pipeline.logs import configure_logs
+from pipeline.settings.model import Settings
+from tests.support.told import settings_told
+
+MARK = "hunter2bqkz"
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "named"),
+    [
+        ("--kafka.sasl.password", MARK, "TIDEMARK_KAFKA__SASL__PASSWORD"),
+        ("--kafka.sasl.client-secret", MARK, "TIDEMARK_KAFKA__SASL__CLIENT_SECRET"),
+        ("--kafka.tls.key-password", MARK, "TIDEMARK_KAFKA__TLS__KEY_PASSWORD"),
+        ("--kafka.java", f'{{"sasl.jaas.config": "{MARK}"}}', "TIDEMARK_KAFKA__JAVA"),
+        ("--metrics.password", MARK, "TIDEMARK_METRICS__PASSWORD"),
+    ],
+)
+def test_a_secret_is_no_flag(flag: str, value: str, named: str) -> None:
+    with pytest.raises(SetUpError, match=f"see the arguments of a process: set {named} or") as refused:
+        settings_told(f"{flag}={value}")
+    assert MARK not in str(refused.value)
+
+
+@pytest.mark.parametrize("flag", ["--kafka", "--kafka.sasl"])
+def test_a_section_is_no_flag_and_its_value_is_not_repeated(flag: str) -> None:
+    with pytest.raises(click.UsageError) as refused:
+        settings_told(f'{flag}={{"password": "{MARK}"}}')
+    assert MARK not in refused.value.format_message()
+
+
+def test_a_secret_comes_from_the_environment_or_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "tidemark.toml"
+    config.write_text('[kafka.security]\nprotocol = "SASL_SSL"\n[kafka.sasl]\nusername = "ann"\npassword = "weaker"')
+    monkeypatch.setenv("TIDEMARK_KAFKA__SASL__PASSWORD", MARK)
+    settings = settings_told("--kafka.sasl.mechanism=PLAIN", "--config", str(config))
+    assert settings.kafka.sasl.password is not None
+    assert settings.kafka.sasl.password.get_secret_value() == MARK
+    assert MARK not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("TIDEMARK_KAFKA__SASL__PASSWORD", MARK),
+        ("TIDEMARK_KAFKA__SASL", MARK),
+        ("TIDEMARK_KAFKA__SASL", f'{{"password": ["{MARK}"]}}'),
+        ("TIDEMARK_KAFKA__SASL", f'{{"passwort": "{MARK}"}}'),
+        ("TIDEMARK_KAFKA", f'{{"sasl": {{"password": "{MARK}"}}'),
+        ("TIDEMARK_KAFKA__JAVA", f'{{"ssl.key.password": ["{MARK}"]}}'),
+        ("TIDEMARK_METRICS__PASSWORD", MARK),
+    ],
+)
+def test_what_is_wrong_with_a_secret_is_told_without_it(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert main(["run"]) == 2
+    said = capfd.readouterr()
+    assert said.err.count("\n") == 1
+    assert MARK not in said.err + said.out
+
+
+@pytest.mark.parametrize(
+    "toml", [f'[kafka.sasl]\npassword = "{MARK}"', f'[kafka.sasl]\npassword = "{MARK}', f'[time]\nbound = "{MARK}"']
+)
+def test_what_is_wrong_elsewhere_is_told_without_secrets(
+    toml: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tidemark.toml").write_text(toml)
+    monkeypatch.setenv("TIDEMARK_REPORTS", "{}")
+    assert main(["run", "--config", str(tmp_path / "tidemark.toml")]) == 2
+    said = capfd.readouterr().err
+    assert (MARK in said) == ("bound" in toml), "what is no secret is shown"
+
+
+def test_help_tells_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TIDEMARK_KAFKA__SASL__PASSWORD", MARK)
+    monkeypatch.setenv("PRODUCERS_KAFKA__SASL__PASSWORD", MARK)
+    for program, verb in ((main, "run"), (producers.cli.main, "simulate")):
+        assert program([verb, "--help"]) == 0
+        said = capsys.readouterr().out
+        assert "--kafka.sasl.username" in said
+        assert MARK not in said
+
+
+def test_a_traceback_in_the_log_has_no_values(capsys: pytest.CaptureFixture[str]) -> None:
+    before = structlog.get_config()
+    try:
+        configure_logs()
+        _fail_with(MARK)
+    finally:
+        structlog.configure(**before)
+    said = "".join(capsys.readouterr())
+    assert "ZeroDivisionError" in said
+    assert re.search(r'File ".*test_secrets\.py", line \d+', said)
+    assert MARK not in said
+
+
+def _fail_with(password: str) -> None:
+    try:
+        _ = len(password) / 0
+    except ZeroDivisionError:
+        structlog.get_logger().warning("failed", exc_info=sys.exc_info())
+
+
+def test_the_page_is_for_this_machine_alone_unless_it_is_told() -> None:
+    assert Settings().metrics.host == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"KAFKA__SECURITY__PROTOCOL": "SASL_SSL"}, "kafka: security.protocol SASL_SSL needs sasl.mechanism"),
+        ({"KAFKA__SASL__MECHANISM": "PLAIN"}, "kafka.sasl: mechanism PLAIN needs username, password"),
+        ({"KAFKA__SASL__PASWORD": MARK}, "kafka.sasl.pasword: "),
+        ({"KAFKA__TLS__CA": "/nowhere", "KAFKA__SECURITY__PROTOCOL": "SSL"}, "kafka.tls.ca /nowhere cannot be read"),
+        ({"KAFKA__LIBRDKAFKA": '{"no.such": "property"}'}, 'No such configuration property: "no.such"'),
+    ],
+)
+def test_both_commands_say_the_same_of_a_mistake(
+    variables: dict[str, str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"TIDEMARK_{name}", value)
+        monkeypatch.setenv(f"PRODUCERS_{name}", value)
+    where = ["--bootstrap-servers=127.0.0.1:1", "--topic=clicks"]
+    own = ["--metrics.port=0", f"--warehouse={tmp_path}"]
+    assert main(["run", "--until-caught-up", *where, *own]) == 2
+    assert producers.cli.main(["simulate", *where]) == 2
+    told = capfd.readouterr().err
+    assert told.count(words) == 2, told
+    assert told.count("\n") == 2
+    assert MARK not in told
