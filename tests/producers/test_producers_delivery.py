@@ -31,7 +31,7 @@ def command(broker: Cluster, topic: str, delivery: Delivery) -> list[str]:
     """A backlog that takes a second or two to send: every life but the last is killed in its first steps."""
     target = ["--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--timeout", "60s"]
     source = ["--rate", "0", "--events", str(EVENTS), "--event-rate", "5000", "--start-time", "2024-05-01T00:00:00Z"]
-    return ["simulate", *target, *source, "--delivery", delivery, "--name", f"run-{topic}"]
+    return ["simulate", *target, *source, "--delivery", delivery.value, "--name", f"run-{topic}"]
 
 
 def killed_and_started_again(broker: Cluster, topic: str, delivery: Delivery, folder: Path) -> int:
