@@ -10,8 +10,13 @@ _OF_THE_STORE = (DeltaError, OSError, pa.ArrowInvalid)
 
 
 def one_line(error: BaseException) -> str:
-    """What it says, without its line breaks, and the colours that object stores' errors have."""
-    return " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).split())
+    """What it says, without its line breaks."""
+    return " ".join(plain(error).split())
+
+
+def plain(error: BaseException) -> str:
+    """What it says, without the colours that errors of a store have."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", str(error))
 
 
 def is_of_store(error: BaseException) -> bool:

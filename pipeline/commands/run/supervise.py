@@ -20,7 +20,7 @@ from pipeline.metrics.exporter import Exporter
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
 from pipeline.service.recovery import LastEpoch
 from pipeline.settings.model import Settings
-from pipeline.tables.faults import is_of_store
+from pipeline.tables.faults import is_of_store, plain
 
 _LAST_BREATH_S: Final = 2.0
 """From the end of the connection to the Java process until its own end can be seen."""
@@ -155,4 +155,4 @@ def _kind(error: Exception) -> FailureKind:
 
 def _brief(error: Exception) -> str:
     """The reason of an error, without the pages of Java frames behind it; py4j puts it on its second line."""
-    return " ".join(str(error).split("\n")[:2]).strip()
+    return " ".join(plain(error).split("\n")[:2]).strip()
