@@ -142,6 +142,23 @@ def _sql(arguments: Sequence[str]) -> int:
     return ask(own.warehouse, own.statement, own.format)
 
 
+def _sql_server(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="tidemark sql-server",
+        description="A SQL end point for BI tools, in the protocol of HiveServer2: the views of `tidemark sql`. "
+        "It asks nobody who they are: let only those reach it who may read, and run it as a user who may only read.",
+    )
+    add_warehouse(parser)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=10000, help="port to listen on (default: 10000)")
+    parser.add_argument("--memory", default="2g", help="heap of its Java process (default: 2g)")
+    own = parser.parse_args(arguments)
+    from pipeline.commands.sql_server import serve_sql
+
+    serve_sql(own.warehouse, own.host, own.port, own.memory)
+    return 0
+
+
 def _verify(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="tidemark verify", description="Holds a warehouse against its laws, at rest or in use. Needs no Spark."
@@ -168,6 +185,7 @@ _VERBS: Final[dict[str, Callable[[Sequence[str]], int]]] = {
     "reset-watermark": _reset_watermark,
     "run": _run,
     "sql": _sql,
+    "sql-server": _sql_server,
     "status": _status,
     "verify": _verify,
 }

@@ -65,7 +65,14 @@ def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
 def test_what_lasts_is_in_named_volumes() -> None:
     declared = set(compose()["volumes"])
     assert {name for name, _ in named_volumes()} == declared
-    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "prometheus"}
+    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "prometheus", "sql"}
+
+
+def test_the_sql_end_point_cannot_write_the_warehouse() -> None:
+    service = services()["sql"]
+    assert service["command"][0] == "sql-server"
+    assert service["volumes"] == ["warehouse:/var/lib/tidemark:ro"]
+    assert services()["tidemark"]["volumes"] == ["warehouse:/var/lib/tidemark"]
 
 
 def test_files_that_are_mounted_exist_and_are_read_only() -> None:
@@ -79,7 +86,7 @@ def test_files_that_are_mounted_exist_and_are_read_only() -> None:
 
 def test_our_image_is_built_from_the_dockerfile_that_is_there() -> None:
     ours = [service for service in services().values() if service["image"] == SERVICE]
-    assert len(ours) == 2
+    assert len(ours) == 3
     for service in ours:
         assert (ROOT / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
 

@@ -5,7 +5,7 @@ import pytest
 from pipeline.cli import main
 
 
-@pytest.mark.parametrize("verb", ["advise", "live", "sql", "status", "verify"])
+@pytest.mark.parametrize("verb", ["advise", "live", "sql", "sql-server", "status", "verify"])
 def test_a_command_without_a_warehouse_says_that_it_needs_one(
     verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
