@@ -20,7 +20,7 @@ Made by `make pages` from what the tables say of themselves; Spark shows it with
 
 **Times.** Windows and measures have times as timestamps in UTC. The tables that the service goes by itself (`ledger`,
 `dead_letters`, `corrections`, `panes`) have them as 64-bit integers: milliseconds since 1970-01-01T00:00:00Z. The views
-of `tidemark sql` have every time as a timestamp, and there `window_start_ms` and
+of `tidemark sql` and `tidemark sql-server` have every time as a timestamp, and there `window_start_ms` and
 `window_end_ms` are called `window_start` and `window_end`.
 ([Decision 15](decisions/0015-analyst.md) says why the tables do not.)
 

@@ -22,6 +22,7 @@ _VERBS: Final = {
     "verify": ("pipeline.commands.verify.command:verify", "Hold a warehouse against its laws."),
     "live": ("pipeline.commands.live.command:live", "Print the SQL of a view that has the open windows, too."),
     "sql": ("pipeline.commands.sql.command:sql", "Ask the tables in DuckDB's SQL."),
+    "sql-server": ("pipeline.commands.sql_server.command:sql_server", "Be a SQL end point for BI tools."),
     "advise": ("pipeline.commands.advise.command:advise", "Tell what other bounds would have made of the events."),
     "correct": ("pipeline.commands.correct.command:correct", "Add too-late events to closed windows."),
     "reset-watermark": ("pipeline.commands.reset.command:reset_watermark", "Put back a watermark that ran ahead."),

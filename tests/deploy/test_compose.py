@@ -66,7 +66,14 @@ def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
 def test_what_lasts_is_in_named_volumes() -> None:
     declared = set(compose()["volumes"])
     assert {name for name, _ in named_volumes()} == declared
-    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", *MONITORING}
+    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "sql", *MONITORING}
+
+
+def test_the_sql_end_point_cannot_write_the_warehouse() -> None:
+    service = services()["sql"]
+    assert service["command"][0] == "sql-server"
+    assert service["volumes"] == ["warehouse:/var/lib/tidemark:ro"]
+    assert services()["tidemark"]["volumes"] == ["warehouse:/var/lib/tidemark"]
 
 
 def test_files_that_are_mounted_exist_and_are_read_only() -> None:
@@ -100,12 +107,13 @@ def test_every_service_has_a_limit_of_memory(service: dict[str, Any]) -> None:
     assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
 
 
-def test_monitoring_is_a_profile_and_the_rest_is_always_there() -> None:
+def test_monitoring_and_queries_are_profiles_and_the_rest_is_always_there() -> None:
     profiles = {name: service.get("profiles") for name, service in services().items()}
     assert {name for name, chosen in profiles.items() if chosen == ["monitoring"]} == MONITORING
+    assert {name for name, chosen in profiles.items() if chosen == ["query"]} == {"sql"}
     assert {name for name, chosen in profiles.items() if chosen is None} == {"kafka", "topic", "tidemark", "producer"}
     needed = {name for service in services().values() for name in service.get("depends_on", {})}
-    assert not needed & MONITORING, "what is always there must not wait for what may not be"
+    assert not needed & {*MONITORING, "sql"}, "what is always there must not wait for what may not be"
 
 
 def test_no_health_check_starts_a_jvm() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.cli import main
 
-WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "sql", "status", "verify"]
+WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "sql", "sql-server", "status", "verify"]
 
 
 @pytest.fixture(autouse=True)

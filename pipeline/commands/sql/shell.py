@@ -44,7 +44,9 @@ def statements(warehouse: str, engine: Engine) -> str:
 def _begin(warehouse: str) -> str:
     """The statements that make the views."""
     if local(warehouse) is None:
-        raise SetUpError(f"{warehouse} is no folder of this machine, which is all that `tidemark sql` reads")
+        raise SetUpError(
+            f"{warehouse} is no folder of this machine, which `tidemark sql` reads: use `tidemark sql-server`"
+        )
     return f"LOAD '{_extension()}';\nSET TimeZone = 'UTC';\n{statements(warehouse, Engine.DUCKDB)}"
 
 
