@@ -3,29 +3,14 @@
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from pipeline.runtime.disk import Size, Space
 from pipeline.tables.durable import local
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, TableSpec
-
-
-class Size(NamedTuple):
-    """Of a table, by its live files and their statistics."""
-
-    rows: int
-    bytes: int
-    files: int
-
-
-class Space(NamedTuple):
-    """Of a file system, in bytes."""
-
-    total: int
-    free: int
 
 
 def sizes(warehouse: str, results: Iterable[TableSpec]) -> dict[str, Size]:
