@@ -1,13 +1,13 @@
 """The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake import DeltaTable, Schema
 
 from pipeline.errors import SetUpError
 from pipeline.event_time.policy import Consumer, Policy
@@ -27,7 +27,7 @@ from pipeline.tables.schemas import (
     open_table,
     results_of,
 )
-from pipeline.tables.swap import attempt
+from pipeline.tables.swap import insist
 
 _STORED_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
@@ -68,21 +68,11 @@ def _keep_versions(table: DeltaTable, spec: TableSpec, keep: Keep | None) -> Non
 def _describe(table: DeltaTable, spec: TableSpec) -> None:
     """Has a table that was made before, or by other words, say what the dictionary says of it and its columns."""
     if table.metadata().description != spec.about.description:
-        _alter(table, lambda how: table.alter.set_table_description(spec.about.description, commit_properties=how))
+        insist(table, partial(table.alter.set_table_description, spec.about.description))
     said = {one.name: one.metadata.get(COMMENT) for one in table.schema().fields}
     for one in spec.schema:
         if one.name in said and said[one.name] != (comment := comment_of(one)):
-            _alter(table, partial(_comment, table, one.name, comment))
-
-
-def _comment(table: DeltaTable, column: str, comment: str, how: CommitProperties) -> None:
-    table.alter.set_column_metadata(column, {COMMENT: comment}, commit_properties=how)
-
-
-def _alter(table: DeltaTable, act: Callable[[CommitProperties], None]) -> None:
-    """Again, where another's commit came first."""
-    while not attempt(table, act):
-        pass
+            insist(table, partial(table.alter.set_column_metadata, one.name, {COMMENT: comment}))
 
 
 def _add_columns(panes: DeltaTable) -> None:
