@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from deltalake import DeltaTable
 from rich.console import Console
 
 from pipeline.commands.options import add_warehouse
@@ -27,7 +26,7 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
 from pipeline.tables.results.result_table import Results, moment, utc
-from pipeline.tables.schemas import result_of
+from pipeline.tables.schemas import find_table, result_of
 
 _LATEST: Final = "SELECT max(window_end) AS latest FROM it WHERE window_end <= '{now}'"
 
@@ -125,10 +124,10 @@ def _batch(plan: Plan, number: int, how: Opening) -> Batch:
 
 def _latest_shown(warehouse: str, report: Report, now: int) -> int:
     """The latest end of a window that a report shows and the clock has come to; 0 if there is none."""
-    uri = result_of(report).uri(warehouse)
-    if not report.windows.by_time or not DeltaTable.is_deltatable(uri):
+    table = find_table(report.name, warehouse)
+    if not report.windows.by_time or table is None:
         return 0
-    latest: datetime | None = rows_of(_LATEST.format(now=utc(now)), it=DeltaTable(uri))[0]["latest"]
+    latest: datetime | None = rows_of(_LATEST.format(now=utc(now)), it=table)[0]["latest"]
     return round(latest.timestamp() * 1000) if latest else 0
 
 

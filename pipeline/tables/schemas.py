@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipeline import columns as c
 from pipeline.errors import Unreachable
@@ -48,7 +48,11 @@ class TableSpec:
 
     def uri(self, warehouse: str) -> str:
         """Where the table lives."""
-        return f"{warehouse.rstrip('/')}/{self.name}"
+        return _uri(self.name, warehouse)
+
+
+def _uri(name: str, warehouse: str) -> str:
+    return f"{warehouse.rstrip('/')}/{name}"
 
 
 def _commented(name: str, about: About, fields: Sequence[pa.Field]) -> TableSpec:
@@ -179,6 +183,14 @@ USER_TOTALS: Final = _commented(
 def results_of(policy: Policy) -> list[TableSpec]:
     """The result tables of everything that panes are kept for."""
     return [*map(result_of, policy.reports), *([USER_TOTALS] if policy.totals else [])]
+
+
+def find_table(name: str, warehouse: str) -> DeltaTable | None:
+    """The table of a name; None where there is none."""
+    try:
+        return DeltaTable(_uri(name, warehouse))
+    except TableNotFoundError:
+        return None
 
 
 def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:

@@ -18,7 +18,7 @@ from pipeline.fold.late import BELONGS, late_events
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
-from pipeline.tables.layout import check_stored_report
+from pipeline.tables.layout import check_results
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.registry import kind_of
@@ -51,8 +51,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     """
     policy = settings.policy()
     require_warehouse(settings.warehouse)
-    for consumer in policy.consumers:
-        check_stored_report(consumer, settings.warehouse)
+    check_results(settings.warehouse, policy, all_made=True)
     corrections = Corrections(settings.warehouse)
     rows = _new(settings, corrections, chosen)
     while rows and not dry_run and not corrections.decide(rows):
@@ -70,7 +69,7 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     ledger = Ledger(settings.warehouse)
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
-    gone = {name: removed(DeltaTable(f"{settings.warehouse.rstrip('/')}/{name}")) for name in ends}
+    gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
     ends |= {policy.totals.name: reached} if policy.totals else {}
     judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
     return [
