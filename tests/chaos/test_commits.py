@@ -56,7 +56,7 @@ def faults(tmp_path: Path) -> Faults:
 
 
 def committed(faults: Faults, folder: Path, how: str) -> str:
-    """What the second commit says of itself."""
+    """Returns what the second commit says of itself."""
     command = [sys.executable, "-c", PROGRAM, str(folder / "root"), how]
     with Process(command, folder / "said.txt", faults.environment) as process:
         assert process.wait(PATIENCE_S) == 0, process.said

@@ -17,7 +17,7 @@ from tests.event_time.strategies import Step, policies, streams
 
 @dataclass
 class Tables:
-    """What panes and ledger would know after some batches."""
+    """Panes and ledger would know this after some batches."""
 
     policy: Policy
     panes: set[int] = field(default_factory=set)

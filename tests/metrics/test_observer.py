@@ -1,4 +1,4 @@
-"""What the page says after what the service told."""
+"""The page says what the service told."""
 
 import platform
 import re

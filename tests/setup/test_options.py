@@ -1,4 +1,4 @@
-"""What a command line must have."""
+"""A command asks for its warehouse, and takes no abbreviated option."""
 
 import pytest
 
