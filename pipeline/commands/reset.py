@@ -85,10 +85,8 @@ def apply_reset(warehouse: str, plan: Plan) -> None:
     """Opens an epoch that goes on from there. Raises SetUpError if a service committed meanwhile."""
     number = (plan.rows[0].epoch + 1) * EPOCH
     ledger, how = Ledger(warehouse), _opening(plan)
-    if [row.batch for row in ledger.latest()] != [row.batch for row in plan.rows]:
-        raise SetUpError("a service is at work and has committed meanwhile: stop it first")
-    batch = _batch(plan, number, how)
-    if not ledger.commit_next(batch.ledger_rows(time.time_ns() // 1_000_000)):
+    stands = [row.batch for row in ledger.latest()] == [row.batch for row in plan.rows]
+    if not stands or not ledger.commit_next(_batch(plan, number, how).ledger_rows(time.time_ns() // 1_000_000)):
         raise SetUpError("a service is at work and has committed meanwhile: stop it first")
     for report in _every_report(how, warehouse):
         if report.windows.by_time:
