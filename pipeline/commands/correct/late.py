@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
@@ -92,17 +92,14 @@ def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
 
 
 def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
-    conditions: list[Column] = []
     if chosen.since is not None:
-        conditions.append(F.col(c.TIME) >= chosen.since)
+        events = events.where(F.col(c.TIME) >= chosen.since)
     if chosen.until is not None:
-        conditions.append(F.col(c.TIME) < chosen.until)
+        events = events.where(F.col(c.TIME) < chosen.until)
     if chosen.users:
-        conditions.append(F.col(c.USER_ID).isin(*chosen.users))
+        events = events.where(F.col(c.USER_ID).isin(*chosen.users))
     if chosen.pages:
-        conditions.append(F.col(c.PAGE_URL).isin(*chosen.pages))
-    for condition in conditions:
-        events = events.where(condition)
+        events = events.where(F.col(c.PAGE_URL).isin(*chosen.pages))
     return events
 
 
