@@ -57,10 +57,7 @@ BATCH_DURATION: Final = Metric(
     (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
 )
 BATCHES: Final = _counter(
-    "batches_total",
-    "batches",
-    "Batches committed, those without records included.",
-    asks="Is it at work?",
+    "batches_total", "batches", "Batches committed, those without records included.", asks="Is it at work?"
 )
 BOUND: Final = _gauge(
     "bound_seconds",

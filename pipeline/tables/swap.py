@@ -35,10 +35,7 @@ def insist(table: DeltaTable, act: Callable[..., object], transactions: Sequence
 
 
 def attempt(
-    table: DeltaTable,
-    act: Callable[..., object],
-    transactions: Sequence[Transaction] = (),
-    retries: int = 0,
+    table: DeltaTable, act: Callable[..., object], transactions: Sequence[Transaction] = (), retries: int = 0
 ) -> bool:
     """Whether what `act` commits with the `commit_properties` it is given has landed, and is safe from a power cut.
 

@@ -31,11 +31,7 @@ _CORRECTED: Final = """
 SELECT user_id, {added}0 AS batch, 0 AS sessions
 FROM corrections WHERE report = '{report}'
 """
-_ADDS_UP: Final = {
-    **{part.name: part.join.value for part in UserTotals.parts},
-    c.BATCH: "max",
-    c.SESSIONS: "sum",
-}
+_ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
 
 
 class UserTotalsKind(ResultKind):
