@@ -1,6 +1,7 @@
 """Every metric, once; `make pages` makes the table of `docs/metrics.md` of it."""
 
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from pipeline.metrics.metric import Kind, Metric
@@ -31,14 +32,11 @@ class WindowEvent(StrEnum):
     CLOSED = "closed"
 
 
-def _counter(name: str, unit: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
-    return Metric(f"tidemark_{name}", Kind.COUNTER, unit, meaning, labels, asks, note)
+def _metric(kind: Kind, name: str, unit: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
+    return Metric(f"tidemark_{name}", kind, unit, meaning, labels, asks, note)
 
 
-def _gauge(name: str, unit: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
-    return Metric(f"tidemark_{name}", Kind.GAUGE, unit, meaning, labels, asks, note)
-
-
+_counter, _gauge = partial(_metric, Kind.COUNTER), partial(_metric, Kind.GAUGE)
 ATTEMPTS: Final = _counter(
     "attempts_total",
     "attempts",
