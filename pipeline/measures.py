@@ -116,12 +116,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
             of_sessions=True,
         ),
         Measure(
-            c.LAST_PAGE_URL,
-            (_LAST_PAGE,),
-            Shows.TEXT_BEHIND_TIME,
-            by=c.PAGE_URL,
-            state=c.LAST_PAGE,
-            is_anywhere=True,
+            c.LAST_PAGE_URL, (_LAST_PAGE,), Shows.TEXT_BEHIND_TIME, by=c.PAGE_URL, state=c.LAST_PAGE, is_anywhere=True
         ),
         Measure(c.FIRST_SEEN, TIMES[:1], Shows.MOMENT, is_anywhere=True),
         Measure(c.LAST_SEEN, TIMES[1:], Shows.MOMENT, is_anywhere=True),

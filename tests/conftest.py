@@ -1,4 +1,4 @@
-"""What every test may ask for: a Kafka cluster, and topics on it that nobody else uses."""
+"""Every test may ask for a Kafka cluster, and for topics on it that nobody else uses."""
 
 import gc
 import itertools

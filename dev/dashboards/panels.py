@@ -6,8 +6,6 @@ from grafana_foundation_sdk.builders import dashboard, prometheus, stat, timeser
 from grafana_foundation_sdk.models.dashboard import DataSourceRef
 
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="tidemark-prometheus")
-CHOSEN: Final = 'instance=~"$instance"'
-"""The selector of the instances that are chosen above a dashboard."""
 
 
 class Query(NamedTuple):
@@ -17,8 +15,24 @@ class Query(NamedTuple):
     legend: str = "{{instance}}"
 
 
-def board(title: str, name: str) -> dashboard.Dashboard:
-    """An empty dashboard with a choice of instances."""
+def of(metric: str, *labels: str) -> str:
+    """The series of a metric, with further selectors, of the instances that are chosen above a dashboard."""
+    chosen = ", ".join(['instance=~"$instance"', *labels])
+    return f"{metric}{{{chosen}}}"
+
+
+def rate(metric: str, *labels: str, over: str = "$__rate_interval") -> str:
+    """How fast they grow."""
+    return f"rate({of(metric, *labels)}[{over}])"
+
+
+def quantile(share: float, histogram: str, *labels: str, by: str) -> str:
+    """The value that a share of the observations is below."""
+    return f"histogram_quantile({share}, sum by ({by}) ({rate(histogram + '_bucket', *labels)}))"
+
+
+def board(title: str, name: str, *panels: stat.Panel | timeseries.Panel) -> dashboard.Dashboard:
+    """A dashboard of these panels, with a choice of instances."""
     instances = (
         dashboard.QueryVariable("instance")
         .label("Instance")
@@ -29,7 +43,10 @@ def board(title: str, name: str) -> dashboard.Dashboard:
         .all_value(".*")
     )
     made = dashboard.Dashboard(f"Tidemark: {title}").uid(f"tidemark-{name}").tags(["tidemark"]).refresh("10s")
-    return made.time("now-1h", "now").timezone("utc").with_variable(instances)
+    made = made.time("now-1h", "now").timezone("utc").with_variable(instances)
+    for panel in panels:
+        made = made.with_panel(panel)
+    return made
 
 
 def lines(title: str, unit: str, *queries: Query, asks: str, span: int = 12) -> timeseries.Panel:

@@ -1,33 +1,36 @@
 """The five steps of a batch: where the time goes."""
 
+from typing import Final
+
 from grafana_foundation_sdk.builders import dashboard
 
-from dev.dashboards.panels import CHOSEN, Query, board, lines
+from dev.dashboards.panels import Query, board, lines, of, quantile, rate
 from pipeline.metrics.catalogue import Step
+
+_DURATION: Final = "tidemark_batch_duration_seconds"
 
 
 def steps() -> dashboard.Dashboard:
     """A chart for each step that is timed, and for what comes of the fifth: commits, and what is observed."""
-    made = board("a batch's five steps", "steps")
-    for chart in (
+    return board(
+        "a batch's five steps",
+        "steps",
         lines(
             "Share of the time",
             "percentunit",
             Query(_seconds("sum"), "{{step}}"),
             asks="Which step takes how much of a second? Publication runs beside the others",
         ),
-        lines(
-            "Batches",
-            "cps",
-            Query(f"rate(tidemark_batches_total{{{CHOSEN}}}[$__rate_interval])"),
-            asks="Is it at work?",
-        ),
+        lines("Batches", "cps", Query(rate("tidemark_batches_total")), asks="Is it at work?"),
         *(
             lines(
                 step.replace("_", " ").capitalize(),
                 "s",
-                *(Query(_quantile(step, quantile), f"{quantile:.0%}") for quantile in (0.5, 0.95)),
-                Query(_mean(step), "mean"),
+                *(
+                    Query(quantile(share, _DURATION, f'step="{step}"', by="le"), f"{share:.0%}")
+                    for share in (0.5, 0.95)
+                ),
+                Query(f"{_seconds('sum', step)} / {_seconds('count', step)}", "mean"),
                 asks=f"How long does the step {step} take?",
             )
             for step in Step
@@ -36,41 +39,28 @@ def steps() -> dashboard.Dashboard:
             "Records a batch",
             "short",
             Query(
-                f"sum by (instance) (rate(tidemark_records_total{{{CHOSEN}}}[$__rate_interval])) "
-                f"/ sum by (instance) (rate(tidemark_batches_total{{{CHOSEN}}}[$__rate_interval]))"
+                f"sum by (instance) ({rate('tidemark_records_total')}) "
+                f"/ sum by (instance) ({rate('tidemark_batches_total')})"
             ),
             asks="How large are batches?",
         ),
         lines(
             "Since the last commit and publication",
             "s",
-            Query(f"time() - tidemark_last_commit_timestamp_seconds{{{CHOSEN}}}", "{{instance}} commit"),
-            Query(f"time() - tidemark_last_publication_timestamp_seconds{{{CHOSEN}}}", "{{instance}} publication"),
+            Query(f"time() - {of('tidemark_last_commit_timestamp_seconds')}", "{{instance}} commit"),
+            Query(f"time() - {of('tidemark_last_publication_timestamp_seconds')}", "{{instance}} publication"),
             asks="Does one of them stand still?",
         ),
         lines(
             "Publication",
             "short",
-            Query(f"tidemark_unpublished_batches{{{CHOSEN}}}", "{{instance}} batches unpublished"),
-            Query(
-                f"increase(tidemark_publication_failures_total{{{CHOSEN}}}[5m])", "{{instance}} refused in 5 minutes"
-            ),
+            Query(of("tidemark_unpublished_batches"), "{{instance}} batches unpublished"),
+            Query(f"increase({of('tidemark_publication_failures_total')}[5m])", "{{instance}} refused in 5 minutes"),
             asks="Is publication behind, or refused?",
         ),
-    ):
-        made = made.with_panel(chart)
-    return made
+    )
 
 
 def _seconds(part: str, step: str = ".*") -> str:
-    series = f'tidemark_batch_duration_seconds_{part}{{{CHOSEN}, step=~"{step}"}}'
-    return f"sum by (step) (rate({series}[$__rate_interval]))"
-
-
-def _mean(step: str) -> str:
-    return f"{_seconds('sum', step)} / {_seconds('count', step)}"
-
-
-def _quantile(step: str, quantile: float) -> str:
-    buckets = f'rate(tidemark_batch_duration_seconds_bucket{{{CHOSEN}, step="{step}"}}[$__rate_interval])'
-    return f"histogram_quantile({quantile}, sum by (le) ({buckets}))"
+    series = rate(f"{_DURATION}_{part}", f'step=~"{step}"')
+    return f"sum by (step) ({series})"

@@ -58,10 +58,5 @@ def then(first: Firings, later: Firings) -> Firings:
     return {name: first.get(name, Firing()).then(later.get(name, Firing())) for name in {**first, **later}}
 
 
-def anything(firings: Firings) -> bool:
-    """Whether there is anything to publish."""
-    return any(firings.values())
-
-
 def _split(found: Mapping[str, tuple[Firing, State]]) -> tuple[Firings, States]:
     return {name: firing for name, (firing, _) in found.items()}, {name: state for name, (_, state) in found.items()}

@@ -3,8 +3,7 @@
 Source of the frame: Confluent, "Wire format" (byte 0, big-endian schema id in four bytes, Avro binary).
 """
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pyspark.sql import Column
@@ -12,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from pipeline import columns as c
-from pipeline.fold.projection import Field, mentioned, passed_over, projection
+from pipeline.fold.projection import mentioned, passed_over, projection
 
 FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
@@ -25,15 +24,12 @@ def decoded(schemas: Mapping[int, str], sql: str = "") -> Column:
     and a struct of nulls where the bytes are not Avro of that schema.
     """
     body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
-    known: Any = F
     further = [*mentioned(sql, schemas.values()), *passed_over(schemas.values(), sql)]
-    event: Column = reduce(
-        lambda cases, item: cases.when(
-            F.startswith(F.col(c.VALUE), F.lit(_prefix(item[0]))), _from_avro(body, item[1], further)
-        ),
-        schemas.items(),
-        known,
-    )
+    cases: Any = F
+    for number, schema in schemas.items():
+        read = from_avro(body, schema, {"mode": "PERMISSIVE", "avroSchema": projection(schema, further)})
+        cases = cases.when(F.startswith(F.col(c.VALUE), F.lit(_prefix(number))), read)
+    event: Column = cases
     return event
 
 
@@ -49,16 +45,8 @@ def has_frame() -> Column:
 
 def has_known_schema(schemas: Mapping[int, str]) -> Column:
     """Whether a value's frame names one of the schemas."""
-    return _frame().isin([_prefix(number) for number in schemas])
-
-
-def _frame() -> Column:
-    return F.substring(c.VALUE, 1, FRAME_BYTES)
+    return F.substring(c.VALUE, 1, FRAME_BYTES).isin([_prefix(number) for number in schemas])
 
 
 def _prefix(schema_id: int) -> bytes:
     return MAGIC_BYTE + schema_id.to_bytes(FRAME_BYTES - 1, "big")
-
-
-def _from_avro(body: Column, writer_schema: str, further: Sequence[Field]) -> Column:
-    return from_avro(body, writer_schema, {"mode": "PERMISSIVE", "avroSchema": projection(writer_schema, further)})

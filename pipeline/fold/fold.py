@@ -125,10 +125,11 @@ class Fold:
     def _key(self) -> list[Column]:
         check, grid = F.col(c.CHECK), self.groupings
         pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
+        pane = F.when(check <= int(Check.PARTLY_LATE), pane).otherwise(0)
         rejected = check != int(Check.PASSED)
         return [
             # In one number, for the narrower the grouping key, the cheaper each look-up.
-            _packed(F.when(_is_counted(), pane).otherwise(0), self.partitions, grid.flags).alias(_GROUP),
+            _packed(pane, self.partitions, grid.flags).alias(_GROUP),
             *(_record_position() if key == c.RECORD_POSITION else F.col(key) for key in self._keys),
             F.when(rejected, F.struct(*_OF_REJECTED, readable(c.USER_ID).alias("user"))).alias(_REJECTED),
         ]
@@ -155,10 +156,6 @@ def _late(policy: Policy, time: Column) -> dict[Check, Column]:
 def _record_position() -> Column:
     """Partition and offset in one number, by which single events are told apart and put in order."""
     return (F.col(c.PARTITION).cast("long") * 2**48 + F.col(c.OFFSET)).alias(c.RECORD_POSITION)
-
-
-def _is_counted() -> Column:
-    return F.col(c.CHECK) <= int(Check.PARTLY_LATE)
 
 
 def _summed(policy: Policy) -> list[Column]:

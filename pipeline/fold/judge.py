@@ -37,9 +37,10 @@ def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Co
 
 
 def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
-    chain: Any = F
-    chain = reduce(lambda cases, item: cases.when(item[1], F.lit(int(item[0]))), checks.items(), chain)
-    found: Column = chain.otherwise(F.lit(int(otherwise)))
+    cases: Any = F
+    for check, failed in checks.items():
+        cases = cases.when(failed, F.lit(int(check)))
+    found: Column = cases.otherwise(F.lit(int(otherwise)))
     return found
 
 
@@ -56,7 +57,8 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     """The checks of an event."""
     own_time = F.col(c.EVENT_TIME)
     checks = {
-        Check.TEXT: reduce(operator.or_, map(_is_no_text, _texts(policy))),
+        # Avro's reader takes any bytes for a string, and no reader of Parquet would take them as one again.
+        Check.TEXT: reduce(operator.or_, (~F.is_valid_utf8(name) for name in _texts(policy))),
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.EVENT_TIME: ~rules.in_range(own_time),
@@ -73,11 +75,6 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
 def _texts(policy: Policy) -> list[str]:
     """The fields whose texts are written to tables as they are."""
     return sorted({c.USER_ID, *(key for one in policy.consumers for key in one.fold_keys)} - {c.EVENT_TYPE})
-
-
-def _is_no_text(name: str) -> Column:
-    """Avro's reader takes any bytes for a string, and no reader of Parquet would take them as one again."""
-    return ~F.is_valid_utf8(name)
 
 
 def readable(name: str) -> Column:

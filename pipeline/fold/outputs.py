@@ -136,7 +136,7 @@ def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None
             c.USER_ID: rejected["user"],
             c.WATERMARK: _same(watermark, rejected),
             c.BATCH: _same(batch, rejected),
-            **{name: rejected[name] for name in as_read},
+            **as_read,
         }
     )
 

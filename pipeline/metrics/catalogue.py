@@ -1,6 +1,7 @@
 """Every metric, once; `make pages` makes the table of `docs/metrics.md` of it."""
 
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from pipeline.metrics.metric import Kind, Metric
@@ -31,14 +32,11 @@ class WindowEvent(StrEnum):
     CLOSED = "closed"
 
 
-def _counter(name: str, unit: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
-    return Metric(f"tidemark_{name}", Kind.COUNTER, unit, meaning, labels, asks, note)
+def _metric(kind: Kind, name: str, unit: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
+    return Metric(f"tidemark_{name}", kind, unit, meaning, labels, asks, note)
 
 
-def _gauge(name: str, unit: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
-    return Metric(f"tidemark_{name}", Kind.GAUGE, unit, meaning, labels, asks, note)
-
-
+_counter, _gauge = partial(_metric, Kind.COUNTER), partial(_metric, Kind.GAUGE)
 ATTEMPTS: Final = _counter(
     "attempts_total",
     "attempts",
@@ -57,10 +55,7 @@ BATCH_DURATION: Final = Metric(
     (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
 )
 BATCHES: Final = _counter(
-    "batches_total",
-    "batches",
-    "Batches committed, those without records included.",
-    asks="Is it at work?",
+    "batches_total", "batches", "Batches committed, those without records included.", asks="Is it at work?"
 )
 BOUND: Final = _gauge(
     "bound_seconds",

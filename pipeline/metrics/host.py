@@ -4,30 +4,12 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final, Protocol
+from typing import Final
+
+from pipeline.runtime.disk import Space
 
 BUILD: Final = (version("tidemark"), platform.python_version(), version("pyspark"), version("deltalake"))
 """Versions, as the labels of the metric have them."""
-
-
-class Space(Protocol):
-    """Of a file system, in bytes."""
-
-    @property
-    def total(self) -> int: ...  # noqa: D102 - they say what they are
-    @property
-    def free(self) -> int: ...  # noqa: D102
-
-
-class TableSize(Protocol):
-    """The size of a table, by its live files."""
-
-    @property
-    def rows(self) -> int: ...  # noqa: D102 - they say what they are
-    @property
-    def bytes(self) -> int: ...  # noqa: D102
-    @property
-    def files(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,7 @@ class LogEnds:
     `hear` is called with every answer.
     """
 
-    def __init__(
-        self,
-        hear: Callable[[Mapping[int, int]], None],
-        now: Callable[[], int],
-        patience_s: float,
-    ) -> None:
+    def __init__(self, hear: Callable[[Mapping[int, int]], None], now: Callable[[], int], patience_s: float) -> None:
         self._ask: Ask | None = None
         self._hear = hear
         self._now = now

@@ -12,12 +12,13 @@ from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import FailureKind, Step
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
-from pipeline.metrics.host import Host, TableSize
+from pipeline.metrics.host import Host
 from pipeline.metrics.log_ends import Ask, LogEnds
 from pipeline.metrics.page import Page
 from pipeline.metrics.processes import JAVA
 from pipeline.metrics.readings import Heard, Readings, read
 from pipeline.metrics.totals import Totals
+from pipeline.runtime.disk import Size
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import MetricsSettings
 
@@ -127,7 +128,7 @@ class Observer:
         with self._lock:
             self._totals.upkeep_failures += 1
 
-    def measured(self, tables: Mapping[str, TableSize]) -> None:
+    def measured(self, tables: Mapping[str, Size]) -> None:
         """How large the tables are, by their names."""
         with self._lock:
             self._totals.tables = tables

@@ -8,9 +8,10 @@ from pipeline.event_time.watermark import PartitionState
 from pipeline.metrics import catalogue as m
 from pipeline.metrics.health import Backlog
 from pipeline.metrics.histogram import Distribution
-from pipeline.metrics.host import BUILD, Host, Space
+from pipeline.metrics.host import BUILD, Host
 from pipeline.metrics.metric import Metric
 from pipeline.metrics.totals import Totals
+from pipeline.runtime.disk import Space
 
 Labels = tuple[str, ...]
 Values = dict[Metric, dict[Labels, float]]

@@ -10,7 +10,7 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.histogram import Histogram
-from pipeline.metrics.host import TableSize
+from pipeline.runtime.disk import Size
 
 
 def _per_step() -> dict[Step, Histogram]:
@@ -37,7 +37,7 @@ class Totals:
     last_commit_at: int | None = None
     last_publication_at: int | None = None
     open_windows: Mapping[str, int] = field(default_factory=dict)
-    tables: Mapping[str, TableSize] = field(default_factory=dict)
+    tables: Mapping[str, Size] = field(default_factory=dict)
     publication_failures: int = 0
     upkeep_failures: int = 0
     unpublished: int = 0

@@ -44,14 +44,14 @@ class Jar(NamedTuple):
         return f"{mirror}/{group.replace('.', '/')}/{artifact}/{version}/{self.name}"
 
 
-def spark_jars(into: Path | None = None) -> list[Path]:
+def spark_jars() -> list[Path]:
     """The jars that driver and executors need on their class path, fetched if missing. Raises SetUpError."""
-    return provide(locked("spark"), into or cache(), mirror())
+    return provide(locked("spark"), cache(), mirror())
 
 
-def broker_jars(into: Path | None = None) -> list[Path]:
+def broker_jars() -> list[Path]:
     """The jars that the Kafka broker of the demo and the tests runs from, fetched if missing. Raises SetUpError."""
-    return provide(locked("broker"), into or cache(), mirror())
+    return provide(locked("broker"), cache(), mirror())
 
 
 def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[float] = WAITS_S) -> list[Path]:

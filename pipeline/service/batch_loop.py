@@ -18,7 +18,6 @@ from pipeline.event_time.checks import DETAILS
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
-from pipeline.event_time.window_states import anything
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
@@ -141,7 +140,7 @@ class Service:
 
     def _publish(self, batch: Batch) -> None:
         """Step 4, beside the batches that follow."""
-        if anything(batch.firings):
+        if any(batch.firings.values()):
             self._publisher.offer(batch.firings, batch.number)
         if self._upkeep.wanted_after(batch):
             self._publisher.afterwards(lambda: self._upkeep(batch))

@@ -11,7 +11,7 @@ from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.pauses import Pauses
-from pipeline.tables.faults import is_of_store
+from pipeline.tables.faults import is_of_store, one_line
 
 Publish = Callable[[Firings, int], None]
 """Publishes the windows that are due, from the panes committed up to a batch."""
@@ -145,7 +145,7 @@ class Publisher:
             self._tries_left = self._tries_left and self._tries_left - 1
             pause_s, hurries = self._pauses.next(), self._hurries
             self._observer.publication_failed()
-            _log.warning("publication failed and is tried again", batch=batch, pause_s=pause_s, reason=_brief(error))
+            _log.warning("publication failed and is tried again", batch=batch, pause_s=pause_s, reason=one_line(error))
             self._changed.notify_all()
             self._wait(self._changed, lambda: self._closed or self._hurries > hurries, pause_s)
 
@@ -156,12 +156,8 @@ class Publisher:
             if not is_of_store(error):
                 raise
             self._observer.upkeep_failed()
-            _log.warning("upkeep failed and is left to the next time", reason=_brief(error))
+            _log.warning("upkeep failed and is left to the next time", reason=one_line(error))
 
     def _tell(self) -> None:
         self._observer.unpublished(self._outbox.batches, self._outbox.since)
         self._changed.notify_all()
-
-
-def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -15,7 +15,7 @@ from pipeline.event_time.malformed import MalformedShare
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.window_states import States, anything
+from pipeline.event_time.window_states import States
 from pipeline.service.next_epoch import Ground, NextEpoch, next_epoch, remarks
 from pipeline.service.publish import publish_due
 from pipeline.service.resources import Resources
@@ -52,13 +52,12 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     """Opens the next epoch: reads the ledger, fences older processes, removes void rows, republishes what is due.
 
     Raises SetUpError where ledger, topic and settings do not fit together, Replaced if another service started since
-    `tenure` began.
+    `last_epoch`.
     """
-    found = None
     # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
     # which would be read again.
-    while found is None:
-        found = _try_to_open(resources, kafka, last_epoch)
+    while (found := _try_to_open(resources, kafka, last_epoch)) is None:
+        pass
     batch, how, before = found.batch, found.how, found.before
     last_epoch.epoch = batch.epoch
     _make_tables(resources, batch, how, before)
@@ -67,7 +66,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
     kinds = kinds_of(resources.warehouse, how.policy)
     publication = Publication(resources.warehouse, kinds)
-    if anything(firings):
+    if any(firings.values()):
         publish_due(resources, publication, firings, batch.number)
     publication.fence([name for name, firing in firings.items() if not firing], batch.number)
     resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))

@@ -1,7 +1,6 @@
 """A service at work: its batches, and the stream that brings them."""
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -58,7 +57,8 @@ class RunningService:
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
             query = self._stream.start(self._service.positions(), Path(checkpoint))
             try:
-                self._repeat(stopping, lambda: self._stream.wait(query, self._tick_seconds))
+                while not stopping.is_set() and not self._stream.wait(query, self._tick_seconds):
+                    self._service.tick()
             finally:
                 # Between batches: stopping a query inside one overflows its thread's stack.
                 self._service.close()
@@ -67,7 +67,3 @@ class RunningService:
             self._service.flush(_LAST_S)
         except TransientError as error:
             _log.warning("publication is left to the next start", reason=str(error))
-
-    def _repeat(self, stopping: Event, ended: Callable[[], bool]) -> None:
-        while not stopping.is_set() and not ended():
-            self._service.tick()

@@ -17,6 +17,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.retention import Keep
 from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.base import Windows
 from pipeline.logs import LogFormat
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
@@ -203,7 +204,7 @@ class Settings(BaseSettings):
     def _measures_of_a_time(self) -> Self:
         for name, report in self.reports.items():
             further = sorted(measure for measure in {*report.measures} if not MEASURES[measure].is_anywhere)
-            if further and (report.window or self.window).model_fields_set & {"gap", "count"}:
+            if further and not self._windows(report).ends_are_known:
                 raise ValueError(
                     f"report {name} has {' and '.join(further)}: they are counted in windows of time, "
                     "not in sessions or counts of events"
@@ -217,12 +218,9 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"retention.{name}: there is no such table; name a report, user_totals or dead_letters"
                 )
-            if keep.rows is None or name == "dead_letters":
-                continue
-            if name not in self.reports or (self.reports[name].window or self.window).model_fields_set & {
-                "gap",
-                "count",
-            }:
+            report = self.reports.get(name)
+            has_age = self._windows(report).ends_are_known if report else name == "dead_letters"
+            if keep.rows is not None and not has_age:
                 raise ValueError(
                     f"retention.{name}.rows: only windows of time have an age by which their rows can be removed"
                 )
@@ -248,6 +246,9 @@ class Settings(BaseSettings):
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
         )
 
+    def _windows(self, report: ReportSettings) -> Windows:
+        return (report.window or self.window).windows()
+
     def _totals(self) -> UserTotals | None:
         if self.totals is None:
             return None
@@ -258,7 +259,7 @@ class Settings(BaseSettings):
         of_sessions = any(MEASURES[measure].of_sessions for measure in report.measures)
         return Report(
             name=name,
-            windows=(report.window or self.window).windows(),
+            windows=self._windows(report),
             allowed_lateness_ms=milliseconds(lateness),
             keys=tuple(sorted(set(report.keys))),
             where=report.where,

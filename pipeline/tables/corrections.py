@@ -7,10 +7,11 @@ that died adds what is missing, and nothing twice.
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import DeltaTable, Transaction, write_deltalake
 
 from pipeline import columns as c
 from pipeline.errors import TransientError
@@ -78,10 +79,7 @@ def _apply(table: DeltaTable, kind: WindowKind, rows: Sequence[Row]) -> bool:
     schema = kind.spec.schema
     shown = query(f"SELECT * FROM it WHERE {closed}", it=table).select(schema.names).cast(schema).to_pylist()  # noqa: S608 - ours
     data = shown_anew(pa.Table.from_pylist(kind.corrected(shown, rows), schema=schema), kind.report)
-
-    def write(properties: CommitProperties) -> None:
-        write_deltalake(table, data, mode="overwrite", predicate=closed, commit_properties=properties)
-
+    write = partial(write_deltalake, table, data, mode="overwrite", predicate=closed)
     # What the service publishes meanwhile are other windows.
     done = Transaction(APP, max(row["correction"] for row in rows))
     return attempt(table, write, [done], retries=_ATTEMPTS)

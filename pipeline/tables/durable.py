@@ -28,7 +28,7 @@ def sync(uri: str, versions: Iterable[int]) -> None:
     if folder is None:
         return
     for version in versions:
-        entry = _entry(folder, version)
+        entry = folder / _LOG / f"{version:020}.json"
         if entry.exists():  # maintenance of another process may have removed it since
             files = [folder / unquote(add["path"]) for add in _adds(entry)]
             folders = {parent for one in files for parent in _parents(one, folder)}
@@ -58,10 +58,6 @@ def local(uri: str) -> Path | None:
     if parsed.scheme == "file":
         return Path(unquote(parsed.path))
     return None if "://" in uri else Path(uri)
-
-
-def _entry(folder: Path, version: int) -> Path:
-    return folder / _LOG / f"{version:020}.json"
 
 
 def _checkpoint(entry: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from pipeline import columns as c
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec
-from pipeline.tables.swap import attempt
+from pipeline.tables.swap import attempt, insist
 from pipeline.tables.write import fence
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
@@ -30,14 +31,14 @@ def remove_void(warehouse: str, last_batch: int, number: int) -> None:
     for spec in (PANES, DEAD_LETTERS):
         table = _table(spec, warehouse)
         fence(table, spec.schema, number)
-        _delete(table, f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}")
+        insist(table, partial(table.delete, f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}"))
 
 
 def remove_panes(warehouse: str, reports: Collection[str]) -> None:
     """Removes all panes of some reports."""
     table = _table(PANES, warehouse)
     for name in reports:
-        _delete(table, f"{c.REPORT} = '{name}'")
+        insist(table, partial(table.delete, f"{c.REPORT} = '{name}'"))
 
 
 def merge_small_files(warehouse: str, results: Sequence[TableSpec]) -> None:
@@ -46,7 +47,7 @@ def merge_small_files(warehouse: str, results: Sequence[TableSpec]) -> None:
         table = _table(spec, warehouse)
         small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
         if len(small) >= _MANY_FILES:
-            _merge(table)
+            attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES))
 
 
 def remove_dead_files(warehouse: str, results: Sequence[TableSpec]) -> None:
@@ -65,16 +66,6 @@ def pane_starts(warehouse: str) -> dict[str, set[int]]:
     for row in rows_of(_PANE_STARTS, panes=_table(PANES, warehouse)):
         starts[row[c.REPORT]].add(row[c.PANE_START])
     return starts
-
-
-def _merge(table: DeltaTable) -> None:
-    attempt(table, lambda properties: table.optimize.compact(target_size=_FILE_BYTES, commit_properties=properties))
-
-
-def _delete(table: DeltaTable, where: str) -> None:
-    """Again, where maintenance came in between."""
-    while not attempt(table, lambda properties: table.delete(where, commit_properties=properties)):
-        pass
 
 
 def _table(spec: TableSpec, warehouse: str) -> DeltaTable:

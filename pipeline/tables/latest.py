@@ -11,7 +11,7 @@ from pipeline import columns as c
 from pipeline.event_time.report import Report
 from pipeline.measures import Shows
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import is_table, result_of
+from pipeline.tables.schemas import find_table
 
 _WINDOWS: Final = 5
 
@@ -21,12 +21,8 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
 
     Delta's statistics keep older files closed. A report without a table has none.
     """
-    uri = result_of(report).uri(warehouse)
-    if not is_table(uri):
-        return []
-    table = DeltaTable(uri)
-    end = _latest_end(table)
-    if end is None:
+    table = find_table(report.name, warehouse)
+    if table is None or (end := _latest_end(table)) is None:
         return []
     newest = rows_of(f"SELECT window_start FROM it WHERE window_end = {_literal(end)} LIMIT 1", it=table)  # noqa: S608 - ours
     sums = "".join(f", sum({name}) AS {name}" for name in (*_additive(report), c.LATE_EVENTS))

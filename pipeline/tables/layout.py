@@ -1,13 +1,13 @@
 """The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake import DeltaTable, Schema
 
 from pipeline.errors import SetUpError
 from pipeline.event_time.policy import Consumer, Policy
@@ -24,11 +24,11 @@ from pipeline.tables.schemas import (
     PANES,
     VERSIONS_KEPT,
     TableSpec,
-    is_table,
+    find_table,
     open_table,
     results_of,
 )
-from pipeline.tables.swap import attempt
+from pipeline.tables.swap import insist
 
 _STORED_AS: Final = "tidemark.report"
 _FREE: Final = "allowed_lateness_ms"
@@ -40,50 +40,35 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
 
     `kept` says by table how long earlier versions stay. Raises SetUpError if the warehouse cannot be written.
     """
-    results = results_of(policy)
-    for spec in (PANES, DEAD_LETTERS, *results):
+    definitions = {one.name: {_STORED_AS: json.dumps(_definition(one))} for one in policy.consumers}
+    for spec in (PANES, DEAD_LETTERS, *results_of(policy)):
         mend(spec.uri(warehouse))
-    for consumer, spec in zip(policy.consumers, results, strict=True):
-        wanted = _definition(consumer)
-        table = open_table(spec, warehouse, {_STORED_AS: json.dumps(wanted)})
-        if _told(spec.name, warehouse) != wanted:
-            table.alter.set_table_properties({_STORED_AS: json.dumps(wanted)}, raise_if_not_exists=False)
-    _add_columns(open_table(PANES, warehouse))
-    open_table(DEAD_LETTERS, warehouse)
-    for spec in (DEAD_LETTERS, *results):
-        _keep_versions(DeltaTable(spec.uri(warehouse)), spec, kept.get(spec.name))
-    for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, *results):
-        if is_table(spec.uri(warehouse)):  # corrections are made by whoever corrects first
-            _describe(DeltaTable(spec.uri(warehouse)), spec)
+        wanted = _versions_kept(spec, kept.get(spec.name)) | definitions.get(spec.name, {})
+        table = open_table(spec, warehouse, wanted)
+        if not wanted.items() <= table.metadata().configuration.items():
+            table.alter.set_table_properties(wanted, raise_if_not_exists=False)
+        if spec is PANES:
+            _add_columns(table)
+        _describe(table, spec)
+    for spec in (LEDGER, CORRECTIONS):  # corrections are made by whoever corrects first
+        if there := find_table(spec.name, warehouse):
+            _describe(there, spec)
 
 
-def _keep_versions(table: DeltaTable, spec: TableSpec, keep: Keep | None) -> None:
-    """Has a table keep its earlier versions for so long, by default as long as all tables do."""
+def _versions_kept(spec: TableSpec, keep: Keep | None) -> dict[str, str]:
+    """The properties by which a table keeps its earlier versions for so long, by default as long as all tables do."""
     told = f"interval {keep.time_travel_ms // 1000} seconds" if keep else None
-    wanted = {name: told or spec.properties[name] for name in VERSIONS_KEPT}
-    found = table.metadata().configuration
-    if any(found.get(name) != value for name, value in wanted.items()):
-        table.alter.set_table_properties(wanted)
+    return {name: told or spec.properties[name] for name in VERSIONS_KEPT}
 
 
 def _describe(table: DeltaTable, spec: TableSpec) -> None:
     """Has a table that was made before, or by other words, say what the dictionary says of it and its columns."""
     if table.metadata().description != spec.about.description:
-        _alter(table, lambda how: table.alter.set_table_description(spec.about.description, commit_properties=how))
+        insist(table, partial(table.alter.set_table_description, spec.about.description))
     said = {one.name: one.metadata.get(COMMENT) for one in table.schema().fields}
     for one in spec.schema:
         if one.name in said and said[one.name] != (comment := comment_of(one)):
-            _alter(table, partial(_comment, table, one.name, comment))
-
-
-def _comment(table: DeltaTable, column: str, comment: str, how: CommitProperties) -> None:
-    table.alter.set_column_metadata(column, {COMMENT: comment}, commit_properties=how)
-
-
-def _alter(table: DeltaTable, act: Callable[[CommitProperties], None]) -> None:
-    """Again, where another's commit came first."""
-    while not attempt(table, act):
-        pass
+            insist(table, partial(table.alter.set_column_metadata, one.name, {COMMENT: comment}))
 
 
 def _add_columns(panes: DeltaTable) -> None:
@@ -93,37 +78,34 @@ def _add_columns(panes: DeltaTable) -> None:
         panes.alter.add_columns(new)
 
 
-def check_results(warehouse: str, policy: Policy) -> None:
-    """Raises SetUpError if something is no longer what its table was made for. Changes nothing."""
+def check_results(warehouse: str, policy: Policy, *, all_made: bool = False) -> None:
+    """Raises SetUpError if something is no longer what its table was made for; with `all_made` also if it has none."""
     for consumer in policy.consumers:
-        if is_table(_uri(consumer.name, warehouse)):
-            check_stored_report(consumer, warehouse)
+        found = (_told if all_made else _told_if_made)(consumer.name, warehouse)
+        if found is None:
+            continue
+        wanted = _definition(consumer)
+        different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
+        if different:
+            raise SetUpError(
+                f"report {consumer.name} in the warehouse {warehouse} was made with "
+                f"{', '.join(f'{name} = {found.get(name)}' for name in different)}, but the settings say "
+                f"{', '.join(str(wanted[name]) for name in different)}. Set it back, or give the report another name"
+            )
 
 
 def stored_report(name: str, warehouse: str) -> Report:
     """A report as its table tells of it. Raises SetUpError if there is none, or it is no report."""
-    stored = _told(name, warehouse)
+    told = _told(name, warehouse)
     if name == UserTotals.name:
         raise SetUpError(f"{name} has no windows that could be open: its table has all there is to see")
-    return report_from_json({**stored, "name": name})
+    return report_from_json({**told, "name": name})
 
 
 def stored_reports(names: Iterable[str], warehouse: str) -> list[Report]:
     """Those reports of which there is a table: a start that was cut off may not have come to make it."""
-    return [stored_report(name, warehouse) for name in names if is_table(_uri(name, warehouse))]
-
-
-def check_stored_report(report: Consumer, warehouse: str) -> dict[str, Any]:
-    """The definition of a result table. Raises SetUpError if it is another than the settings', or there is no table."""
-    wanted, found = _definition(report), _told(report.name, warehouse)
-    different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
-    if different:
-        raise SetUpError(
-            f"report {report.name} in the warehouse {warehouse} was made with "
-            f"{', '.join(f'{name} = {found.get(name)}' for name in different)}, but the settings say "
-            f"{', '.join(str(wanted[name]) for name in different)}. Set it back, or give the report another name"
-        )
-    return found
+    told = {name: _told_if_made(name, warehouse) for name in names}
+    return [report_from_json({**one, "name": name}) for name, one in told.items() if one]
 
 
 def _definition(consumer: Consumer) -> dict[str, Any]:
@@ -134,12 +116,12 @@ def _definition(consumer: Consumer) -> dict[str, Any]:
 
 
 def _told(name: str, warehouse: str) -> dict[str, Any]:
-    uri = _uri(name, warehouse)
-    if not is_table(uri):
+    found = _told_if_made(name, warehouse)
+    if found is None:
         raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
-    found: dict[str, Any] = json.loads(DeltaTable(uri).metadata().configuration[_STORED_AS])
     return found
 
 
-def _uri(name: str, warehouse: str) -> str:
-    return f"{warehouse.rstrip('/')}/{name}"
+def _told_if_made(name: str, warehouse: str) -> dict[str, Any] | None:
+    table = find_table(name, warehouse)
+    return json.loads(table.metadata().configuration[_STORED_AS]) if table else None

@@ -6,6 +6,7 @@ last saw, or fails: a second writer is refused. (It also takes about 6 ms instea
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -114,9 +115,8 @@ class Ledger:
         if self._files < _MANY_FILES or self._table is None:
             return
         self._files = 0
-        optimize = self._table.optimize.compact
         # If somebody else's commit comes first the next time will do.
-        if attempt(self._table, lambda properties: optimize(target_size=_FILE_BYTES, commit_properties=properties)):
+        if attempt(self._table, partial(self._table.optimize.compact, target_size=_FILE_BYTES)):
             self._table.vacuum(_KEEP_HOURS, dry_run=False, enforce_retention_duration=False)
         self._refuse_if_newer(self._last[0].batch + 1)
 

@@ -38,9 +38,7 @@ class Opening:
 
     def to_text(self) -> str:
         """As JSON."""
-        plain: dict[str, Any] = {name: getattr(self, name) for name in ("cluster_id", "topic_id", "last_batch")}
-        reset = asdict(self.reset) if self.reset else None
-        return json.dumps({"policy": policy_to_json(self.policy), "closed": {**self.closed}, **plain, "reset": reset})
+        return json.dumps({**asdict(self), "policy": policy_to_json(self.policy)})
 
     @classmethod
     def from_text(cls, text: str) -> Self:

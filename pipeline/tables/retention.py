@@ -7,7 +7,7 @@ were committed so long ago, once no event of theirs has a window that is open: `
 from collections.abc import Mapping
 from typing import Final
 
-from deltalake import DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
@@ -16,7 +16,7 @@ from pipeline.event_time.retention import Keep
 from pipeline.tables.query import rows_of
 from pipeline.tables.results.result_table import utc
 from pipeline.tables.schemas import CLOSED_APP, DEAD_LETTERS, LEDGER, result_of
-from pipeline.tables.swap import attempt
+from pipeline.tables.swap import insist
 from pipeline.tables.write import refuse_if_fenced
 
 REMOVED_APP: Final = "tidemark-removed"
@@ -57,10 +57,11 @@ def remove_by_age(
 
 
 def _remove(table: DeltaTable, where: str, until: int, batch: int) -> None:
-    """Again, where another's commit came first; nothing, where nothing has grown old since the last time."""
-    if until <= removed(table):
-        return
-    done = [Transaction(REMOVED_APP, until)]
-    refuse_if_fenced(table, batch)
-    while not attempt(table, lambda properties: table.delete(where, commit_properties=properties), done):
+    """Removes rows, unless none has grown old since the last time."""
+
+    def delete(commit_properties: CommitProperties) -> None:
         refuse_if_fenced(table, batch)
+        table.delete(where, commit_properties=commit_properties)
+
+    if until > removed(table):
+        insist(table, delete, [Transaction(REMOVED_APP, until)])

@@ -1,12 +1,13 @@
 """The tables: names, columns and Delta properties, each written once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipeline import columns as c
 from pipeline.errors import Unreachable
@@ -48,7 +49,11 @@ class TableSpec:
 
     def uri(self, warehouse: str) -> str:
         """Where the table lives."""
-        return f"{warehouse.rstrip('/')}/{self.name}"
+        return _uri(self.name, warehouse)
+
+
+def _uri(name: str, warehouse: str) -> str:
+    return f"{warehouse.rstrip('/')}/{name}"
 
 
 def _commented(name: str, about: About, fields: Sequence[pa.Field]) -> TableSpec:
@@ -183,8 +188,21 @@ def results_of(policy: Policy) -> list[TableSpec]:
 
 def is_table(uri: str) -> bool:
     """Whether there is a Delta table. Raises Unreachable where the store does not say."""
-    try:
+    with _answering(uri):
         return DeltaTable.is_deltatable(uri)
+
+
+def find_table(name: str, warehouse: str) -> DeltaTable | None:
+    """The table of a name; None where there is none. Raises Unreachable where the store does not say."""
+    with _answering(uri := _uri(name, warehouse)), suppress(TableNotFoundError):
+        return DeltaTable(uri)
+    return None
+
+
+@contextmanager
+def _answering(uri: str) -> Iterator[None]:
+    try:
+        yield
     except (DeltaError, OSError) as error:
         raise Unreachable(
             f"the store of {uri} does not answer: {one_line(error)}. See to it, or correct warehouse"

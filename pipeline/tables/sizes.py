@@ -3,35 +3,20 @@
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from pipeline.runtime.disk import Size, Space
 from pipeline.tables.durable import local
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, TableSpec
-
-
-class Size(NamedTuple):
-    """Of a table, by its live files and their statistics."""
-
-    rows: int
-    bytes: int
-    files: int
-
-
-class Space(NamedTuple):
-    """Of a file system, in bytes."""
-
-    total: int
-    free: int
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES, TableSpec, find_table
 
 
 def sizes(warehouse: str, results: Iterable[TableSpec]) -> dict[str, Size]:
     """The size of every table that there is, by name. Raises DeltaError or OSError where the store refuses."""
-    specs = (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, *results)
-    return {spec.name: _size(spec.uri(warehouse)) for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
+    names = [spec.name for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, *results)]
+    return {name: _size(table) for name in names if (table := find_table(name, warehouse))}
 
 
 def space(warehouse: str) -> Space | None:
@@ -46,8 +31,8 @@ def space(warehouse: str) -> Space | None:
     return Space(found.total, found.free)
 
 
-def _size(uri: str) -> Size:
-    files = pa.table(DeltaTable(uri).get_add_actions())
+def _size(table: DeltaTable) -> Size:
+    files = pa.table(table.get_add_actions())
     rows, size = (pc.sum(files[name]).as_py() or 0 for name in ("num_records", "size_bytes"))
     return Size(rows, size, files.num_rows)
 

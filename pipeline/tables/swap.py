@@ -6,7 +6,8 @@ same: the answer to a request that did its work may be lost, and the next try th
 
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import partial
+from typing import Final, Literal
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
@@ -23,23 +24,20 @@ def swap(table: DeltaTable, rows: pa.Table, where: str | None = None, transactio
     False if somebody else took the version: the handle has then moved on, and what was read before may be outdated.
     Raises DeltaError where the table refuses for another reason.
     """
+    mode: Literal["append", "overwrite"] = "append" if where is None else "overwrite"
+    return attempt(table, partial(write_deltalake, table, rows, mode=mode, predicate=where), transactions)
 
-    def write(properties: CommitProperties) -> None:
-        if where is None:
-            write_deltalake(table, rows, mode="append", commit_properties=properties)
-        else:
-            write_deltalake(table, rows, mode="overwrite", predicate=where, commit_properties=properties)
 
-    return attempt(table, write, transactions)
+def insist(table: DeltaTable, act: Callable[..., object], transactions: Sequence[Transaction] = ()) -> None:
+    """Has `act` commit, again for as long as another's commit comes first. Raises what `attempt` raises."""
+    while not attempt(table, act, transactions):
+        pass
 
 
 def attempt(
-    table: DeltaTable,
-    act: Callable[[CommitProperties], object],
-    transactions: Sequence[Transaction] = (),
-    retries: int = 0,
+    table: DeltaTable, act: Callable[..., object], transactions: Sequence[Transaction] = (), retries: int = 0
 ) -> bool:
-    """Whether what `act` commits with the properties that it is given has landed, and is safe from a power cut.
+    """Whether what `act` commits with the `commit_properties` it is given has landed, and is safe from a power cut.
 
     False, with the handle moved on, if somebody else's commit was first. With `retries` a commit may also land after
     others that do not touch what it read; then it needs a transaction, or a lost answer would let it land twice.
@@ -50,7 +48,7 @@ def attempt(
         custom_metadata={TOKEN: token}, max_commit_retries=retries, app_transactions=list(transactions)
     )
     try:
-        act(properties)
+        act(commit_properties=properties)
     except (DeltaError, OSError) as error:
         if not _landed(table, seen, token):
             if isinstance(error, CommitFailedError) and table.version() > seen:

@@ -1,4 +1,4 @@
-"""What librdkafka says of a refusal, as a person needs it. The texts are its own, of version 2.16."""
+"""A person is told of a refusal in words to act on. The texts are librdkafka's own, of version 2.16."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""What is made of the drains of good and bad records."""
+"""The drains of good and bad records are compared."""
 
 from benchmarks.bad import GOOD, figures, render
 from benchmarks.bad_topics import FRAMED, NOISE

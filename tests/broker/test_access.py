@@ -245,7 +245,7 @@ def application(page: int) -> str:
 
 
 def plans(page: int) -> str:
-    """What Spark's page shows of the queries that ran; nothing while there is no page."""
+    """Returns what Spark's page shows of the queries that ran; nothing while there is no page."""
     try:
         listed: list[dict[str, Any]] = json.loads(fetch(page, f"{application(page)}/sql?details=true"))
         shown = [fetch(page, f"/SQL/execution/?id={one['id']}") for one in listed[-3:]]

@@ -36,7 +36,7 @@ def first_offsets(warehouse: Path) -> dict[int, int]:
 
 
 def commit(broker: Cluster, topic: str, group: str, offsets: dict[int, int]) -> None:
-    """What a consumer of the group would have committed."""
+    """Commits as a consumer of the group would."""
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": group})
     places = [TopicPartition(topic, partition, offset) for partition, offset in offsets.items()]
     consumer.commit(offsets=places, asynchronous=False)

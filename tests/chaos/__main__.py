@@ -75,7 +75,7 @@ def _cells(play: Play, broker: Cluster, folder: Path) -> list[Outcome]:
 
 
 def _told(play: Play, broker: Cluster, folder: Path) -> Outcome:
-    """What became of a play, which is said; its folder stays only where it failed."""
+    """Says and returns what became of a play; its folder stays only where it failed."""
     name = play.strikes[0].name if len(play.strikes) == 1 else play.strikes[0].fault.name
     outcome = perform(play, broker, folder / name)
     if outcome.error is None:

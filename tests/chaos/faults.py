@@ -1,4 +1,4 @@
-"""What goes wrong: while a process is held at the point to which it came, or in the very call that it makes there."""
+"""Faults strike while a process is held at the point to which it came, or in the very call that it makes there."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ REPLACED = "another service has opened epoch"
 
 
 class Need(Enum):
-    """What a fault asks of the scene."""
+    """A fault asks this of the scene."""
 
     OWN_BROKER = auto()
     """A broker that may be hurt, and no partition that falls silent by itself."""

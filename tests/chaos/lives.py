@@ -51,7 +51,7 @@ class Lives:
     stack: ExitStack
     lives: list[Command] = field(default_factory=list)
     outage: Rule | None = None
-    """What a life that begins now meets."""
+    """A life that begins now meets it."""
 
     @property
     def warehouse(self) -> Path:

@@ -89,7 +89,7 @@ class Outcome:
 
 
 def perform(play: Play, broker: Cluster, folder: Path) -> Outcome:
-    """What became of a play; raises nothing of its own, but writes down in `folder` what it met."""
+    """Returns what became of a play; raises nothing of its own, but writes down in `folder` what it met."""
     began, outcome = time.monotonic(), Outcome(play)
     try:
         with ExitStack() as stack:

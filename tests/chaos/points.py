@@ -11,7 +11,7 @@ from tests.chaos.rules import Action, Rule
 
 
 class Approach(Enum):
-    """What must go on for the point to be reached."""
+    """The service must do this for the point to be reached."""
 
     AT_WORK = auto()
     """The service takes batches."""

@@ -1,4 +1,4 @@
-"""What is to happen at which call: a file of rules, and a process that goes by them."""
+"""A file of rules says what is to happen at which call, and a process goes by it."""
 
 import errno
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from tests.chaos.library import fault_library
 
 
 class Action(StrEnum):
-    """What a rule does when it strikes."""
+    """A rule does this when it strikes."""
 
     HOLD = "hold"
     """The call waits until it is told to go on; then it is done."""
@@ -38,7 +38,7 @@ class Rule:
     after: str = "-"
     """The rule that must have struck before this one counts."""
     text: str = "-"
-    """What the file must hold: for a link the one that is linked."""
+    """The file must hold it: for a link the one that is linked."""
     nth: int = 1
     lasting: bool = False
     """Strikes again and again, until `Faults.end`."""
@@ -62,7 +62,7 @@ class Faults:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What the process is started with."""
+        """The process is started with these variables."""
         told = {"LD_PRELOAD": fault_library(), "FAULTS_CONTROL": self._folder.absolute(), "FAULTS_ROOT": self._root}
         return {name: str(value) for name, value in told.items()}
 

@@ -1,4 +1,4 @@
-"""What goes on outside of the service: a topic, a disorderly site that fills it, and what it says it sent."""
+"""A disorderly site fills a topic, outside of the service, and says what it sent."""
 
 import signal
 from collections import Counter
@@ -80,7 +80,7 @@ class Site:
 
 
 def _together(truths: list[Truth]) -> Truth:
-    """What several producers sent to one topic; a row per window and user of each of them."""
+    """Adds up what several producers sent to one topic; a row per window and user of each of them."""
     first = truths[0]
     return Truth(
         topic=first.topic,

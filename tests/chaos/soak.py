@@ -110,7 +110,7 @@ def files_of(warehouse: Path) -> int:
 
 
 def ratios(soak: Soak, minutes: float) -> dict[str, float]:
-    """What the last tenth is of the one after ten minutes, or after a sixth of the time."""
+    """Divides the last tenth by the one after ten minutes, or after a sixth of the time."""
     begin, span = minutes / 6, minutes / 10
     early = [one for one in soak.samples if begin <= one.minute < begin + 2 * span]
     late = [one for one in soak.samples if one.minute >= minutes - 2 * span]

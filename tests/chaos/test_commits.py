@@ -18,6 +18,7 @@ PATIENCE_S = 60
 # Each way in which the pipeline commits, after an append that nothing disturbs.
 PROGRAM = """
 import sys
+from functools import partial
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction, write_deltalake
 from pipeline.tables.swap import attempt, swap
@@ -32,19 +33,17 @@ ways = {
     "replace": lambda: swap(table, rows, "number < 9", mine),
     "merge": lambda: attempt(
         table,
-        lambda properties: write_deltalake(
-            table, rows, mode="overwrite", predicate="number < 9", commit_properties=properties
-        ),
+        partial(write_deltalake, table, rows, mode="overwrite", predicate="number < 9"),
         mine,
         retries=5,
     ),
     "append beside": lambda: attempt(
         table,
-        lambda properties: write_deltalake(table, rows, mode="append", commit_properties=properties),
+        partial(write_deltalake, table, rows, mode="append"),
         mine,
         retries=5,
     ),
-    "delete": lambda: attempt(table, lambda properties: table.delete("number = 2", commit_properties=properties)),
+    "delete": lambda: attempt(table, partial(table.delete, "number = 2")),
 }
 print(ways[how](), table.version(), flush=True)
 """
@@ -57,7 +56,7 @@ def faults(tmp_path: Path) -> Faults:
 
 
 def committed(faults: Faults, folder: Path, how: str) -> str:
-    """What the second commit says of itself."""
+    """Returns what the second commit says of itself."""
     command = [sys.executable, "-c", PROGRAM, str(folder / "root"), how]
     with Process(command, folder / "said.txt", faults.environment) as process:
         assert process.wait(PATIENCE_S) == 0, process.said

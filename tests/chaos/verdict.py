@@ -21,7 +21,7 @@ def assert_well(warehouse: Path, truth: Truth) -> None:
 
 
 def _corrected(warehouse: Path) -> Counter[Cell]:
-    """What corrections have added to page views."""
+    """Counts what corrections have added to page views."""
     cells: Counter[Cell] = Counter()
     if (warehouse / "corrections").exists():
         for row in rows(warehouse, "corrections"):

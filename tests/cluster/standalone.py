@@ -60,7 +60,7 @@ def _daemon(log: Path, environment: dict[str, str], name: str, *arguments: str) 
 
 
 def _without_python(folder: Path) -> dict[str, str]:
-    """What a worker's machine offers: Java, Spark, a few tools, and a Python that is not there."""
+    """A worker's machine offers Java, Spark, a few tools, and a Python that is not there."""
     tools = folder / "bin"
     tools.mkdir(parents=True)
     for tool in TOOLS:
@@ -82,7 +82,7 @@ def _without_python(folder: Path) -> dict[str, str]:
 
 
 def _state(page: int) -> dict[str, Any]:
-    """What the master tells of itself; empty while it does not answer."""
+    """Returns what the master tells of itself; empty while it does not answer."""
     try:
         with urllib.request.urlopen(f"http://{HOST}:{page}/json/", timeout=5) as answer:
             found: dict[str, Any] = json.load(answer)

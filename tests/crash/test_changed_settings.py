@@ -50,7 +50,7 @@ class Life:
                 service.drain()
 
     def shown(self, name: str) -> list[str]:
-        """What a report shows, but for the batches that published it."""
+        """Returns the rows that a report shows, but for the batches that published them."""
         return sorted(str({**row, "published_batch": 0}) for row in rows(self.warehouse, name))
 
     def dead(self) -> list[int]:

@@ -61,7 +61,7 @@ class Life:
 
 @pytest.fixture(scope="module")
 def undisturbed(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    """What the story leaves behind when nothing happens on the way."""
+    """Plays the story with nothing on the way, and returns what it leaves behind."""
     life = Life.new(broker, tmp_path_factory.mktemp("undisturbed"))
     life.play(range(1, len(STEPS) + 1))
     assert_conserved(life.warehouse)

@@ -39,7 +39,7 @@ class Watched:
     warehouse: Path
     sent: int = 0
     statuses: set[int] = field(default_factory=set)
-    """What the page answered, whenever it was asked."""
+    """The page answered with these, whenever it was asked."""
 
     def send_event(self) -> None:
         """An event half a minute after the last one."""

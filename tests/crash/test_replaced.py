@@ -206,7 +206,7 @@ def every_window(warehouse: Path) -> Firing:
 
 
 def ghost(warehouse: Path, batch: int) -> pa.Table:
-    """What the old service would write ahead: an event in a window yet to fire."""
+    """The old service would write this ahead: an event in a window yet to fire."""
     panes = table(warehouse, "panes")
     waiting = panes.filter(pc.equal(panes["user_id"], "bob"))
     for name, value in {"user_id": pa.array(["ghost"]), "batch": pa.array([batch])}.items():

@@ -39,7 +39,7 @@ def driver(folder: Path) -> Resource:
 
 
 def variables(container: Resource) -> dict[str, str]:
-    """What its environment says in plain words."""
+    """Returns the variables that it is given in plain words."""
     return {variable["name"]: variable["value"] for variable in container["env"]}
 
 

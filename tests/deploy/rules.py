@@ -41,7 +41,7 @@ def alerts() -> dict[str, dict[str, Any]]:
 
 
 def known_names() -> set[str]:
-    """What an expression may ask for: the page's series, what rules record, and Prometheus' own `up`."""
+    """An expression may ask for these: the page's series, what rules record, and Prometheus' own `up`."""
     page = {metric.name for metric in (*CATALOGUE, *PROCESSES)}
     histograms = [metric.name for metric in CATALOGUE if metric.kind is Kind.HISTOGRAM]
     parts = {f"{name}_{part}" for name in histograms for part in ("bucket", "count", "sum")}

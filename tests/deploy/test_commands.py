@@ -76,7 +76,7 @@ def test_the_image_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) 
 
 
 def documented_runs() -> Iterable[list[str]]:
-    """What comes after `-- run` in the commands of the spark-submit page."""
+    """Yields the arguments after `-- run` in the commands of the spark-submit page."""
     for words in shell_commands(SUBMIT / "README.md"):
         if "--" in words:
             verb, *arguments = words[words.index("--") + 1 :]

@@ -46,7 +46,7 @@ class Core:
 
     @property
     def windows(self) -> PeriodicState:
-        """What the windows of the only report have come to."""
+        """The state of the only report's windows."""
         state = self.progress.windows[NAME]
         assert isinstance(state, PeriodicState)
         return state

@@ -26,7 +26,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Step:
-    """What one batch brings, after so much silence; a step without records is a tick."""
+    """A batch brings records after so much silence; a step without records is a tick."""
 
     silence_ms: int
     records: tuple[Record, ...]

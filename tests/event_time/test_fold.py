@@ -17,7 +17,7 @@ batches = st.lists(records, max_size=30)
 
 
 def aggregated(rows: Rows) -> Rows:
-    """What one task of the fold makes of its rows: one per (grouping, partition, check, pane, age)."""
+    """Adds rows up as one task of the fold does: to one per (grouping, partition, check, pane, age)."""
     counts, sizes = Counter[Group](), Counter[Group]()
     newest = dict[Group, int]()
     for row in rows:

@@ -1,4 +1,4 @@
-"""What other bounds would have made of batches, by hand; times in seconds."""
+"""Other bounds make of batches what was worked out by hand; times in seconds."""
 
 import pytest
 

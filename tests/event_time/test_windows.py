@@ -29,7 +29,7 @@ class Windows:
         self.state = PeriodicState(report, Grid(50, 50))
 
     def after_batch(self, ends: set[int], before: int | None, after: int | None, batch: int) -> Firing:
-        """What is due when a batch counted events in the windows with these ends."""
+        """Takes a batch that counted events in the windows with these ends; returns what is due."""
         firing, self.state = self.state.after_batch(
             window_states.moved(batch, {end - 50 for end in ends}, before, after)
         )

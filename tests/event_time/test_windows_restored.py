@@ -17,7 +17,7 @@ from tests.event_time.strategies import Step, policies, streams
 
 @dataclass
 class Tables:
-    """What panes and ledger would know after some batches."""
+    """Panes and ledger would know this after some batches."""
 
     policy: Policy
     panes: set[int] = field(default_factory=set)
@@ -36,7 +36,7 @@ class Tables:
         """As a start does it; windows up to `closed_until` are known to be published and final."""
         steps = tuple(sorted((time, batch) for time, batch in self.watermarks.items() if time >= closed_until))
         report = self.policy.reports[0]
-        return PeriodicState.restored(report, windows_of(self.policy), self.panes, Published(0, closed_until), steps)
+        return windows_of(self.policy).state(report, self.panes, Published(0, closed_until), steps)
 
 
 @given(policies, streams, streams)
@@ -74,7 +74,7 @@ def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
 
 def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
     report, steps = Report(NAME, Grid(50, 50), 20), ((90, 3), (104, 5), (117, 8))
-    state = PeriodicState.restored(report, Grid(50, 50), {50, 100}, Published(), steps)
+    state = Grid(50, 50).state(report, {50, 100}, Published(), steps)
     firing, _ = state.at_start(117, batch=10)
     assert firing.refired == {100}
     assert firing.fired_by == {100: 5}

@@ -1,4 +1,4 @@
-"""What Flink did and what a transcript says, in the same words: by step the watermark, the rows and what was late."""
+"""Puts what Flink did and what a transcript says in the same words: by step the watermark, the rows, what was late."""
 
 import math
 from collections import Counter
@@ -14,7 +14,7 @@ from tests.transcripts.transcript import Report, Step, Transcript, vacant
 Key = tuple[str | int, ...]
 """The values of a report's keys, then window start and end."""
 Rows = Mapping[Key, tuple[int, ...]]
-"""What is measured, by default page views and clicks."""
+"""The measures, by default page views and clicks."""
 
 
 @dataclass(frozen=True)

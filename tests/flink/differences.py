@@ -14,7 +14,7 @@ _GROWING = "only Flink's SQL has windows that grow, and no allowed lateness for 
 _CHANGED = "settings change at a restart, which the program does not play"
 
 COUNTED = {"page_views", "clicks", "unique_users"}
-"""What the program counts. A session is in Flink a window of its own: what another knows of it would be own state."""
+"""The program counts these. A session is in Flink a window of its own: what another knows of it would be own state."""
 NOT_EXPRESSIBLE = {
     "a_future_event_is_a_dead_letter_and_moves_nothing": _FUTURE,
     "where_all_are_idle_an_advancing_watermark_follows_the_clock": _ADVANCE,

@@ -25,7 +25,7 @@ OPENS = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "
 
 
 def play(transcripts: Sequence[Transcript], run: str, classes: str) -> list[Played]:
-    """What the mini-cluster made of them."""
+    """Has the mini-cluster play them; returns what it made of them."""
     with tempfile.TemporaryDirectory() as directory:
         asked, answered = Path(directory) / "told.json", Path(directory) / "played.json"
         jobs = [told(transcript, run) for transcript in transcripts]

@@ -1,4 +1,4 @@
-"""What Flink did, kept as data: one file per run, one entry per transcript, in the order of their names."""
+"""Keeps what Flink did as data: one file per run, one entry per transcript, in the order of their names."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -17,7 +17,7 @@ RUNS = (ONE_READER, READER_PER_PARTITION, OLDER_API)
 
 
 def told(transcript: Transcript, run: str) -> dict[str, Any]:
-    """What `stepped/Told.java` reads; times and durations in milliseconds."""
+    """Returns what `stepped/Told.java` reads; times and durations in milliseconds."""
     partitions = transcript.value("partitions")
     return {
         "name": transcript.name,

@@ -1,4 +1,4 @@
-"""What the tables say of a stream against what its bytes tell, record by record."""
+"""Holds what the tables say of a stream against what its bytes tell, record by record."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What lives on the heap of this process's JVM."""
+"""Measures what lives on the heap of this process's JVM."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What must become of a record, told from its bytes without Spark."""
+"""The oracle tells from a record's bytes, without Spark, what must become of it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

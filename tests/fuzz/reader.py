@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final
 
 LONGEST_TEXT: Final = 1_048_576
-"""What `pipeline.runtime.session` allows."""
+"""`pipeline.runtime.session` allows so much."""
 _INT: Final = 5
 _LONG: Final = 10
 

@@ -15,8 +15,8 @@ from pipeline.event_time.tallies import Tallies, Tally
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.metrics.host import Host
 from pipeline.metrics.observer import Observer
+from pipeline.runtime.disk import Space
 from pipeline.settings.model import MetricsSettings, Settings
-from pipeline.tables.sizes import Space
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()

@@ -15,7 +15,7 @@ from pipeline.metrics.catalogue import CATALOGUE, FailureKind
 from pipeline.metrics.metric import Kind, Metric
 from pipeline.metrics.observer import Observer
 from pipeline.metrics.processes import PROCESSES
-from pipeline.tables.sizes import Size
+from pipeline.runtime.disk import Size
 from tests.metrics.fakes import START, World, batch, frontier
 
 

@@ -1,4 +1,4 @@
-"""What the page says after what the service told."""
+"""The page says what the service told."""
 
 import platform
 import re
@@ -17,8 +17,8 @@ from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.metrics.catalogue import FailureKind
 from pipeline.metrics.observer import Observer
+from pipeline.runtime.disk import Size
 from pipeline.settings.model import MetricsSettings
-from pipeline.tables.sizes import Size
 from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
 
 COUNTED = {0: Counter({Verdict.COUNTED: 10})}

@@ -91,7 +91,7 @@ def by_spark(settings: Settings) -> Iterator[SparkSession]:
 
 
 def by_polars(warehouse: str, block: str) -> Rows:
-    """What a block answers, after the definitions of the page."""
+    """Runs a block after the definitions of the page; returns its answer."""
     names: dict[str, Any] = {"warehouse": warehouse, "timedelta": timedelta}
     exec(block_of("How to ask") + block, names)  # noqa: S102 - it is our own page
     rows: Rows = names["answer"].collect().rows()

@@ -23,10 +23,10 @@ class Bench:
 
     def __init__(self) -> None:
         self.failures: list[Exception] = []
-        """What the store raises, one after the other, before it takes anything."""
+        """The store raises them, one after the other, before it takes anything."""
         self.refusing = False
         self.done: list[object] = []
-        """What was published, as its windows and batch, and the upkeep."""
+        """Each publication, as its windows and batch, and the upkeep."""
         self.open, self.entered, self.came = Event(), Event(), Event()
         self.open.set()
         self.pauses_s: list[float] = []

@@ -12,7 +12,7 @@ from pipeline.runtime.jars import Jar
 
 @dataclass
 class Mirror:
-    """What is served, what was asked for, and what goes wrong."""
+    """A mirror serves files, notes what it was asked for, and goes wrong as it is told."""
 
     address: str
     files: dict[str, bytes] = field(default_factory=dict)

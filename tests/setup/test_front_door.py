@@ -1,4 +1,4 @@
-"""What the package shows to whoever imports it."""
+"""The package shows its front door, and no more, to whoever imports it."""
 
 import subprocess
 import sys

@@ -29,7 +29,7 @@ def fake(home: Path, version: str) -> Path:
 
 
 def environment(*, home: Path | None = None, path: Path | None = None) -> dict[str, str]:
-    """What a shell would pass on."""
+    """Returns the environment that a shell would pass on."""
     return {"PATH": str(path / "bin" if path else "/nowhere")} | ({"JAVA_HOME": str(home)} if home else {})
 
 

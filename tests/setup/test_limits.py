@@ -1,4 +1,4 @@
-"""What the service takes of a machine: no more than its container may have."""
+"""The service takes no more of a machine than its container may have."""
 
 import os
 import subprocess
@@ -88,7 +88,7 @@ def test_the_limits_of_a_real_control_group_count() -> None:
 
 
 def said(code: str) -> str:
-    """What a Python of its own prints."""
+    """Runs a Python of its own and returns what it prints."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HERE).stdout
 
 

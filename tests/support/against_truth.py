@@ -60,7 +60,7 @@ def ledger_version(warehouse: Path) -> int:
 
 
 def _counted(warehouse: Path | str, watermark: int | None) -> Counter[Cell]:
-    """What the fired windows show, and the committed panes of the others."""
+    """Adds up the fired windows, and the committed panes of the others."""
     cells: Counter[Cell] = Counter()
     committed = {row["batch"] for row in rows(warehouse, "ledger")}
     fired = set()

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def printed(warehouse: str, report: str, engine: str) -> str:
-    """What the command prints."""
+    """Runs the command and returns what it prints."""
     out = io.StringIO()
     with redirect_stdout(out):
         assert main(["live", "--warehouse", warehouse, "--report", report, "--engine", engine]) == 0

@@ -80,7 +80,7 @@ class Process:
 
 
 def _inherited() -> dict[str, str]:
-    """What the tests run with, less what only they understand: the service refuses a setting it does not know."""
+    """Returns the tests' environment, less what only they understand: the service refuses settings it does not know."""
     return {name: value for name, value in os.environ.items() if not name.startswith("TIDEMARK_TEST_")}
 
 

@@ -6,5 +6,5 @@ import yaml
 
 
 def parsed(text: str) -> Any:
-    """What a YAML text says."""
+    """Reads a YAML text."""
     return yaml.load(text, yaml.CSafeLoader)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from deltalake import write_deltalake
 
+from pipeline.runtime.disk import Size
 from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table
-from pipeline.tables.sizes import Size, sizes, space
+from pipeline.tables.sizes import sizes, space
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
 
 

@@ -54,7 +54,7 @@ class Loop:
         self._cut: dict[str, Any] = {"interval": "0ms", "max_records": max_records}
         self._dead = list[tuple[str, int, str]]()
         self._totals: list[dict[RowKey, Row]] = [{}]
-        """What totals may be: they are written with what came until their turn was there."""
+        """Totals may be any of these: they are written with what came until their turn was there."""
         self.model = Model(transcript)
 
     def live(self, steps: Sequence[Step], *, in_haste: bool) -> None:
@@ -71,7 +71,7 @@ class Loop:
         self._check()
 
     def restart(self, step: Step) -> None:
-        """What the next life goes by."""
+        """The next life goes by this step."""
         self.model.restart(step)
         if told := self.model.transcript.totals:
             self._totals = [self.model.totals[told.name]]

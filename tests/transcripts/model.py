@@ -27,7 +27,7 @@ from tests.transcripts.windows import NONE, Window, sessions_of, windows_of
 
 @dataclass
 class Partition:
-    """What is known of a partition."""
+    """The model knows this of a partition."""
 
     heard_at: int
     newest: int = NONE
@@ -180,7 +180,7 @@ class Model:
         )
 
     def _row(self, window: Window, key: RowKey) -> Row:
-        """What is told of a window; its batch is the one that fired it, or changed it since, or filled it."""
+        """Tells of a window; its batch is the one that fired it, or changed it since, or filled it."""
         fired = [batch for watermark, batch in self.moved if window.has_fired(watermark)][:1]
         begun = self._sessions_begun(window, key) if "sessions_begun" in window.report.measures else 0
         return Row.of(window.events, window.report.columns, fired, late_events=window.late_events, sessions_begun=begun)
@@ -209,12 +209,12 @@ class Model:
 
 
 def _measures(transcript: Transcript) -> list[str]:
-    """What the highest event time of a partition is a measure of."""
+    """Returns what the highest event time of a partition is a measure of."""
     return [transcript.value(name) for name in ("of", "strategy", "marker")]
 
 
 def _split(unread: Sequence[Sent], cut: Mapping[int, int] | None) -> tuple[list[Sent], list[Sent]]:
-    """What a batch reads, by partition and offset, and what it leaves; without a cut it reads all."""
+    """Splits what a batch reads, by partition and offset, from what it leaves; without a cut it reads all."""
     lanes = groupby(sorted(unread, key=lambda event: event.partition), lambda event: event.partition)
     read, left = list[Sent](), list[Sent]()
     for partition, events in lanes:

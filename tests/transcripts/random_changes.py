@@ -16,7 +16,7 @@ class Changes:
         self._every, self._totals = every, totals
 
     def __call__(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """What is another than in the settings of before, or may be: a restart can say the same once more."""
+        """Chooses settings that differ from those before, or may: a restart can say the same once more."""
         some = self._chance.sample([self._strategy, self._of, self._bound, self._guards, self._silence, self._kept], 2)
         what: list[Callable[[Mapping[str, Any]], dict[str, Any]]] = [self._reports, *some]
         changed = dict[str, Any]()

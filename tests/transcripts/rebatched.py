@@ -47,7 +47,7 @@ class Played:
 
     @property
     def dead(self) -> list[tuple[str, int, str]]:
-        """What all steps rejected."""
+        """Returns the events that all steps rejected."""
         return list(chain.from_iterable(seen.dead for seen in self.seen))
 
 
@@ -89,7 +89,7 @@ def check(transcript: Transcript, small: Played, large: Played) -> None:
 
 
 def counts(tables: Tables, name: str) -> dict[RowKey, dict[str, int]]:
-    """What does not depend on how the records were cut into batches."""
+    """Returns the numbers that do not depend on how the records were cut into batches."""
     return {key: _counts(row) for key, row in tables[name].items()}
 
 

@@ -83,7 +83,7 @@ def _counted(full: Sequence[Window]) -> Iterator[str]:
 
 
 def _lost(before: Seen, after: Seen) -> Iterator[str]:
-    """What only a late event can bring about."""
+    """Yields what only a late event can bring about."""
     for name, rows in before.tables.items():
         for key, row in rows.items():
             new = after.tables[name].get(key, row)

@@ -90,7 +90,7 @@ class Row:
 
     @classmethod
     def of(cls, counted: Sequence[Counted], columns: Sequence[str], fired: Sequence[int] = (), **more: int) -> Self:
-        """What is told of some events; `more` are columns that only a rule of event time can tell."""
+        """Tells of some events; `more` are columns that only a rule of event time can tell."""
         visits = sum(one.event.act == "visit" for one in counted)
         times = [one.time for one in counted]
         values = {
@@ -111,7 +111,7 @@ Tables = Mapping[str, Mapping[RowKey, Row]]
 
 @dataclass(frozen=True)
 class Seen:
-    """What a step led to: the watermark, the whole of every table, and what the step rejected."""
+    """A step led to a watermark and the whole of every table, and rejected some events."""
 
     watermark: int | None
     tables: Tables
@@ -217,7 +217,7 @@ class Transcript:
 
     @cached_property
     def reports(self) -> list[Report]:
-        """What is made of the events."""
+        """The reports that are made of the events."""
         lateness = self.value("allowed_lateness")
         return [
             Report(

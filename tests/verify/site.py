@@ -96,7 +96,7 @@ _PARTS: Final[Mapping[str, Callable[[Event], Any]]] = {
     "users": lambda event: sketch_of([event.user]),
     "last_page": lambda event: " ".join([f"{event.time:019d}", *([] if event.page is None else [event.page])]),
 }
-"""What panes keep of an event beside its counts."""
+"""Panes keep these of an event beside its counts."""
 
 
 @dataclass

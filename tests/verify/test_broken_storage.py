@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def whole(warehouse: Path) -> tuple[str, dict[str, Law]]:
-    """What is wrong with the tables, and every law."""
+    """Returns what is wrong with the tables, and every law."""
     verification = verify(str(warehouse))
     laws = {law.name: law for law in verification.laws}
     assert not verification.is_sound

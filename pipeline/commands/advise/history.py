@@ -15,7 +15,7 @@ from pipeline.event_time.strategies import Bounded
 from pipeline.fold.grouping_sets import groupings
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, is_table
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
 _EVENTS: Final = "SELECT epoch, sum(counted + too_late) AS events FROM ledger GROUP BY epoch"
 _STEPS: Final = (
@@ -63,8 +63,7 @@ def read_history(warehouse: str) -> History:
 def _tables(warehouse: str) -> dict[str, DeltaTable]:
     """The ledger and, if there are any, the dead letters, by their names."""
     require_warehouse(warehouse)
-    uris = {spec.name: spec.uri(warehouse) for spec in (LEDGER, DEAD_LETTERS)}
-    return {name: DeltaTable(uri) for name, uri in uris.items() if is_table(uri)}
+    return {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
 
 
 def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> list[Ahead]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
@@ -19,7 +19,7 @@ from pipeline.runtime.session import spark_session
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
-from pipeline.tables.layout import check_stored_report
+from pipeline.tables.layout import check_results
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.registry import kind_of
@@ -53,8 +53,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     require(settings, "warehouse")
     policy = settings.policy()
     require_warehouse(settings.warehouse)
-    for consumer in policy.consumers:
-        check_stored_report(consumer, settings.warehouse)
+    check_results(settings.warehouse, policy, all_made=True)
     corrections = Corrections(settings.warehouse)
     rows = _new(settings, corrections, chosen)
     while rows and not dry_run and not corrections.decide(rows):
@@ -72,7 +71,7 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     ledger = Ledger(settings.warehouse)
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
-    gone = {name: removed(DeltaTable(f"{settings.warehouse.rstrip('/')}/{name}")) for name in ends}
+    gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
     ends |= {policy.totals.name: reached} if policy.totals else {}
     judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
     return [
@@ -95,17 +94,14 @@ def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
 
 
 def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
-    conditions: list[Column] = []
     if chosen.since is not None:
-        conditions.append(F.col(c.TIME) >= chosen.since)
+        events = events.where(F.col(c.TIME) >= chosen.since)
     if chosen.until is not None:
-        conditions.append(F.col(c.TIME) < chosen.until)
+        events = events.where(F.col(c.TIME) < chosen.until)
     if chosen.users:
-        conditions.append(F.col(c.USER_ID).isin(*chosen.users))
+        events = events.where(F.col(c.USER_ID).isin(*chosen.users))
     if chosen.pages:
-        conditions.append(F.col(c.PAGE_URL).isin(*chosen.pages))
-    for condition in conditions:
-        events = events.where(condition)
+        events = events.where(F.col(c.PAGE_URL).isin(*chosen.pages))
     return events
 
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from deltalake import DeltaTable
-
 from pipeline.errors import SetUpError
 from pipeline.event_time import opening
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
@@ -23,7 +21,7 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
 from pipeline.tables.results.result_table import Results, moment, utc
-from pipeline.tables.schemas import is_table, result_of
+from pipeline.tables.schemas import find_table, result_of
 
 _LATEST: Final = "SELECT max(window_end) AS latest FROM it WHERE window_end <= '{now}'"
 
@@ -80,10 +78,8 @@ def apply_reset(warehouse: str, plan: Plan) -> None:
     """Opens an epoch that goes on from there. Raises SetUpError if a service committed meanwhile."""
     number = (plan.rows[0].epoch + 1) * EPOCH
     ledger, how = Ledger(warehouse), _opening(plan)
-    if [row.batch for row in ledger.latest()] != [row.batch for row in plan.rows]:
-        raise SetUpError("a service is at work and has committed meanwhile: stop it first")
-    batch = _batch(plan, number, how)
-    if not ledger.commit_next(batch.ledger_rows(time.time_ns() // 1_000_000)):
+    stands = [row.batch for row in ledger.latest()] == [row.batch for row in plan.rows]
+    if not stands or not ledger.commit_next(_batch(plan, number, how).ledger_rows(time.time_ns() // 1_000_000)):
         raise SetUpError("a service is at work and has committed meanwhile: stop it first")
     for report in _every_report(how, warehouse):
         if report.windows.by_time:
@@ -119,8 +115,8 @@ def _batch(plan: Plan, number: int, how: Opening) -> Batch:
 
 def _latest_shown(warehouse: str, report: Report, now: int) -> int:
     """The latest end of a window that a report shows and the clock has come to; 0 if there is none."""
-    uri = result_of(report).uri(warehouse)
-    if not report.windows.by_time or not is_table(uri):
+    table = find_table(report.name, warehouse)
+    if not report.windows.by_time or table is None:
         return 0
-    latest: datetime | None = rows_of(_LATEST.format(now=utc(now)), it=DeltaTable(uri))[0]["latest"]
+    latest: datetime | None = rows_of(_LATEST.format(now=utc(now)), it=table)[0]["latest"]
     return round(latest.timestamp() * 1000) if latest else 0

@@ -16,7 +16,7 @@ from pipeline.tables.latest import latest_windows
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, is_table
+from pipeline.tables.schemas import LEDGER, find_table
 
 _BATCHES_IN_RATE: Final = 10
 _USUAL: Final = "page_views"
@@ -33,9 +33,9 @@ def read_status(warehouse: str, report: str | None = None) -> Status:
 
     Raises SetUpError where the newest epoch has no such report.
     """
-    if not is_table(LEDGER.uri(warehouse)):
+    ledger = find_table(LEDGER.name, warehouse)
+    if ledger is None:
         return Status(warehouse)
-    ledger = DeltaTable(LEDGER.uri(warehouse))
     totals = _totals(ledger)
     if totals[c.BATCH] is None:
         return Status(warehouse)

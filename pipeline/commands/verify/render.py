@@ -5,14 +5,15 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.commands.verify.verification import Law, Verification
+from pipeline.commands.verify.verification import Verification
 
 
 def as_table(verification: Verification) -> Table:
     """The laws, what each looked at, and how often it is broken."""
     table = Table("law", "looked at", "", title=f"The laws of {verification.warehouse}")
     for law in verification.laws:
-        table.add_row(law.name, law.looked_at, _verdict(law))
+        verdict = f"[red]{law.broken:,} BREACHES[/]" if law.broken else "[green]holds[/]"
+        table.add_row(law.name, law.looked_at, verdict)
     return table
 
 
@@ -34,7 +35,3 @@ def show(verification: Verification, console: Console | None = None) -> None:
     console.print(as_table(verification))
     for sentence in sentences(verification):
         console.print(sentence, soft_wrap=True, markup=False, highlight=False)
-
-
-def _verdict(law: Law) -> str:
-    return f"[red]{law.broken:,} BREACHES[/]" if law.broken else "[green]holds[/]"

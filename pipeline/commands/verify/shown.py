@@ -1,7 +1,6 @@
 """Each result as its table has it: how far it is published, and what has fired and closed by then."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,11 +59,8 @@ class ShownTotals(Result):
 
 def shown_reports(tables: Tables) -> list[Shown]:
     """Every report whose table can be read."""
-    now = _highest(tables, tables.newest)
     names = dict.fromkeys(report.name for one in tables.openings.values() for report in one.policy.reports)
-    return [
-        Shown(**_result(name, tables, now), report=definition(name, tables)) for name in names if name in tables.handles
-    ]
+    return [Shown(**_result(name, tables), report=definition(name, tables)) for name in names if name in tables.handles]
 
 
 def shown_totals(tables: Tables) -> list[ShownTotals]:
@@ -72,13 +68,7 @@ def shown_totals(tables: Tables) -> list[ShownTotals]:
     if UserTotals.name not in tables.handles:
         return []
     totals = UserTotals(**json.loads(tables.handles[UserTotals.name].metadata().configuration[_STORED_AS]))
-    return [ShownTotals(**_result(totals.name, tables, _highest(tables, tables.newest)), totals=totals)]
-
-
-def _highest(tables: Tables, until: int) -> dict[int, int]:
-    """The highest watermark of each epoch, up to a batch."""
-    sql = f"SELECT epoch, max(watermark) AS watermark FROM ledger WHERE batch <= {until} GROUP BY epoch"
-    return {row["epoch"]: rules.as_number(row["watermark"]) for row in tables.ask(sql).to_pylist()}
+    return [ShownTotals(**_result(totals.name, tables), totals=totals)]
 
 
 def definition(name: str, tables: Tables) -> Report:
@@ -87,7 +77,7 @@ def definition(name: str, tables: Tables) -> Report:
     return report_from_json({**json.loads(told), "name": name})
 
 
-def _result(name: str, tables: Tables, now: Mapping[int, int]) -> dict[str, Any]:
+def _result(name: str, tables: Tables) -> dict[str, Any]:
     published = tables.published(name)
     reached = tables.ask(
         f"SELECT max(watermark) AS highest, max(CASE WHEN batch = {published} THEN watermark END) AS watermark "
@@ -100,7 +90,7 @@ def _result(name: str, tables: Tables, now: Mapping[int, int]) -> dict[str, Any]
         "published": published,
         "watermark": rules.as_number(reached["watermark"]),
         "highest": rules.as_number(reached["highest"]),
-        "closed": _closed(name, tables, now),
+        "closed": _closed(name, tables),
         "swept": tables.swept(name),
         "removed": tables.removed(name),
         "corrected": tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
@@ -109,11 +99,12 @@ def _result(name: str, tables: Tables, now: Mapping[int, int]) -> dict[str, Any]
     }
 
 
-def _closed(name: str, tables: Tables, highest: Mapping[int, int]) -> int:
+def _closed(name: str, tables: Tables) -> int:
     """Up to which end some epoch has closed windows of a report, or found them closed."""
     closed = [rules.NO_WATERMARK]
-    for epoch in highest.keys() & tables.openings.keys():
-        opening = tables.openings[epoch]
-        if report := opening.report(name):
-            closed += [highest[epoch] - report.allowed_lateness_ms, opening.closed.get(name, rules.NO_WATERMARK)]
+    for row in tables.ask("SELECT epoch, max(watermark) AS highest FROM ledger GROUP BY epoch").to_pylist():
+        opening = tables.openings.get(row["epoch"])
+        if opening and (report := opening.report(name)):
+            reached = rules.as_number(row["highest"]) - report.allowed_lateness_ms
+            closed += [reached, opening.closed.get(name, rules.NO_WATERMARK)]
     return max(closed)

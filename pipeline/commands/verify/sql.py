@@ -72,6 +72,6 @@ def examples(begin: str, broken: str, order: str) -> str:
     )
 
 
-def columns(names: Sequence[str], before: str = "") -> str:
+def columns(names: Sequence[str]) -> str:
     """Names in front of further ones."""
-    return "".join(f"{before}{name}, " for name in names)
+    return "".join(f"{name}, " for name in names)

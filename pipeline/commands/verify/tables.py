@@ -98,7 +98,7 @@ def _read(warehouse: str) -> Tables:
     handles, unreadable = _open(empty, [LEDGER.name])
     ledger = replace(empty, handles=handles, engine=_engine(handles))
     openings, unclear = _openings(ledger)
-    newest = _newest(ledger)
+    newest = max((row["batch"] or 0 for row in _safe(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0)
     results = dict.fromkeys(result.name for one in openings.values() for result in one.policy.consumers)
     # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
     names = [PANES.name, DEAD_LETTERS.name, *results, CORRECTIONS.name]
@@ -139,10 +139,6 @@ def _openings(ledger: Tables) -> tuple[dict[int, Opening], dict[int, str]]:
         except (ValueError, KeyError, TypeError) as error:
             unclear[row["batch"]] = f"{type(error).__name__}: {error}"
     return openings, unclear
-
-
-def _newest(ledger: Tables) -> int:
-    return max((row["batch"] or 0 for row in _safe(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0)
 
 
 def _safe(ledger: Tables, sql: str) -> list[Row]:

@@ -41,9 +41,7 @@ def check(tables: Tables, finding: Finding) -> None:
     for name in ("watermark_before", "watermark"):
         finding.each(tables.ask(_DISAGREE.format(name=name)), partial(_disagrees, name))
     finding.each(_steps(tables, _NOT_HANDED_ON), _is_not_handed_on)
-    finding.each(
-        _steps(tables, _BACK), lambda row: f"ledger: in batch {row['batch']} the watermark goes back, {_went(row)}"
-    )
+    finding.each(_steps(tables, _BACK), _goes_back)
     finding.each(
         _steps(tables, _NOT_RESET),
         lambda row: (
@@ -78,5 +76,6 @@ def _is_not_handed_on(row: Row) -> str:
     )
 
 
-def _went(row: Row) -> str:
-    return f"from {moment(row['before'])} to {moment(row['after'])}"
+def _goes_back(row: Row) -> str:
+    went = f"from {moment(row['before'])} to {moment(row['after'])}"
+    return f"ledger: in batch {row['batch']} the watermark goes back, {went}"

@@ -38,7 +38,11 @@ class Periodic(Windows):
 
     def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
         """From the tables: the starts of all panes with rows, and how far they are published."""
-        return PeriodicState.restored(report, self, panes, published, steps)
+        known = frozenset(end for end in _ends(panes, self) if not lateness.is_closed(end, published.closed_until))
+        state = PeriodicState(report, self, known)
+        for watermark, batch in steps:
+            state = replace(state, steps=state.noted(watermark, batch))
+        return state
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +53,6 @@ class PeriodicState:
     windows: Periodic
     open: frozenset[int] = frozenset()
     steps: Steps = ()
-
-    @classmethod
-    def restored(
-        cls, report: Report, windows: Periodic, panes: Iterable[int], published: Published, steps: Steps
-    ) -> Self:
-        """From the tables: the starts of all panes with rows, and how far they are published."""
-        known = frozenset(end for end in _ends(panes, windows) if not lateness.is_closed(end, published.closed_until))
-        state = cls(report, windows, known)
-        for watermark, batch in steps:
-            state = replace(state, steps=state._noted(watermark, batch))
-        return state
 
     @property
     def open_windows(self) -> int:
@@ -74,7 +67,7 @@ class PeriodicState:
         closed_until = lateness.closed_until(self.report, moved.before)
         live = {end for end in _ends(moved.panes, self.windows) if not lateness.is_closed(end, closed_until)}
         live |= self.open.intersection(_ends(_followed(moved.panes, self.report), self.windows))
-        state = replace(self, open=self.open | live, steps=self._noted(moved.after, moved.batch))
+        state = replace(self, open=self.open | live, steps=self.noted(moved.after, moved.batch))
         fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
         return state.making_due(fired, _fired(live, moved.before), moved.after)
 
@@ -91,7 +84,8 @@ class PeriodicState:
         firing = Firing(fired, refired, closed, fired_by, closed_until=closed_until)
         return firing, replace(self, open=self.open - closed, steps=steps)
 
-    def _noted(self, watermark: int, batch: int) -> Steps:
+    def noted(self, watermark: int, batch: int) -> Steps:
+        """The steps with one more, if it moved the watermark over a pane's start."""
         boundary = self.windows.pane_start(watermark)
         is_news = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1][0])
         return (*self.steps, (boundary, batch)) if is_news else self.steps

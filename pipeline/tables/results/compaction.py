@@ -5,12 +5,13 @@ a merge touches little and no row is written again and again; and a merge lands 
 that neither waits for the other.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
 import structlog
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import DeltaTable, Transaction, write_deltalake
 
 from pipeline import columns as c
 from pipeline.tables.results.kind import ResultKind
@@ -48,13 +49,9 @@ class Compaction:
     def _put(self, name: str, runs: Sequence[Run], rows: pa.Table | None, batch: int) -> None:
         """In the place of some runs; nothing at all where there are no rows. What meets another writer is put off."""
         where = f"{c.REPORT} = '{name}' AND {c.BATCH} BETWEEN {runs[0].first} AND {runs[-1].last}"
-
-        def act(properties: CommitProperties) -> None:
-            if rows is None:
-                self._table.delete(where, commit_properties=properties)
-            else:
-                write_deltalake(self._table, rows, mode="overwrite", predicate=where, commit_properties=properties)
-
+        act: Callable[..., object] = partial(self._table.delete, where)
+        if rows is not None:
+            act = partial(write_deltalake, self._table, rows, mode="overwrite", predicate=where)
         if not attempt(self._table, act, [Transaction(COMPACTION_APP, batch)], retries=_RETRIES):
             refuse_if_fenced(self._table, batch)
             _log.info("a merge of panes met another writer and is put off", report=name)

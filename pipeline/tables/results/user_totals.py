@@ -20,7 +20,7 @@ from pipeline.tables.results.kind import Merge, ResultKind, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import Portion, committed, moments
-from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, is_table
+from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
 
 # What a pane has of a user is one session, or final ones, which no event meets any more.
 _SQL: Final = """
@@ -31,11 +31,7 @@ _CORRECTED: Final = """
 SELECT user_id, {added}0 AS batch, 0 AS sessions
 FROM corrections WHERE report = '{report}'
 """
-_ADDS_UP: Final = {
-    **{part.name: part.join.value for part in UserTotals.parts},
-    c.BATCH: "max",
-    c.SESSIONS: "sum",
-}
+_ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
 
 
 class UserTotalsKind(ResultKind):
@@ -44,7 +40,7 @@ class UserTotalsKind(ResultKind):
     def __init__(self, warehouse: str, totals: UserTotals) -> None:
         super().__init__(USER_TOTALS)
         self._totals = totals
-        self._corrections = CORRECTIONS.uri(warehouse)
+        self._warehouse = warehouse
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
         """The totals of every user, with what was corrected, in the place of the whole table."""
@@ -77,11 +73,12 @@ class UserTotalsKind(ResultKind):
 
     def _corrected(self) -> pa.Table:
         """The corrected events, as parts of sessions that are counted."""
-        if not is_table(self._corrections):
+        corrections = find_table(CORRECTIONS.name, self._warehouse)
+        if corrections is None:
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
         added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)
         sql = _CORRECTED.format(added=added, report=self.name)
-        return _typed(query(sql, corrections=DeltaTable(self._corrections)))
+        return _typed(query(sql, corrections=corrections))
 
 
 def _typed(rows: pa.Table) -> pa.Table:
