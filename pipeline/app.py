@@ -57,8 +57,8 @@ def open_service(
 ) -> Iterator[RunningService]:
     """A service that has opened its epoch; everything is closed again in reverse order.
 
-    `now` gives the service's clock in epoch milliseconds. `last_epoch` and `exporter` are kept by a process that opens a
-    warehouse again and again, `wait` is how it lets time pass. Raises SetUpError where something must be put right
+    `now` gives the service's clock in epoch milliseconds. `last_epoch` and `exporter` are kept by a process that opens
+    a warehouse again and again, `wait` is how it lets time pass. Raises SetUpError where something must be put right
     first, Unreachable where broker or store did not answer, Replaced if a newer service took over.
     """
     require_all(settings)

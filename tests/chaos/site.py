@@ -63,7 +63,9 @@ class Site:
     def add_partition(self) -> None:
         """The topic grows by one, and a further producer writes to it."""
         client = admin(self.broker.bootstrap_servers)  # kept: without it the answer would not come
-        client.create_partitions([NewPartitions(self.topic, PARTITIONS + 1)])[self.topic].result(_TIMEOUT_S)
+        client.create_partitions([NewPartitions(self.topic, PARTITIONS + len(self.processes))])[self.topic].result(
+            _TIMEOUT_S
+        )
         self.produce()
 
     def truth(self) -> Truth:

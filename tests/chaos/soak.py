@@ -48,7 +48,11 @@ class Sample:
     batch_s: float
     java_mb: float
     python_mb: float
-    files: int
+    files_by_table: dict[str, int]
+
+    @property
+    def files(self) -> int:
+        return sum(self.files_by_table.values())
 
 
 @dataclass
@@ -104,9 +108,9 @@ def resident_mb(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def files_of(warehouse: Path) -> int:
-    """Files that the newest versions of all tables name."""
-    return sum(len(DeltaTable(str(path)).file_uris()) for path in warehouse.iterdir() if path.is_dir())
+def files_of(warehouse: Path) -> dict[str, int]:
+    """How many files the newest version of each table names."""
+    return {path.name: len(DeltaTable(str(path)).file_uris()) for path in warehouse.iterdir() if path.is_dir()}
 
 
 def ratios(soak: Soak, minutes: float) -> dict[str, float]:
@@ -157,6 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(assert_tells_the_truth(soak.warehouse, Truth.load(truth)))
         found = ratios(soak, soak.minute)
         console.print(render(found, soak))
+        console.print("files, a sample every two minutes:")
+        for sample in soak.samples[:: 120 // SAMPLE_S]:
+            console.print(f"{sample.minute:5.1f}", sample.files_by_table)
     return int(any(ratio > 1.2 for ratio in found.values()))
 
 
