@@ -1,9 +1,11 @@
 """`tidemark`: the verbs, and how they end."""
 
+import os
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -45,6 +47,23 @@ tidemark.add_command(completion_of("tidemark"))
 click.version_option(version("tidemark"), message="%(prog)s %(version)s")(tidemark)
 
 
+def program() -> NoReturn:
+    """The command as a process, which ends with the exit code of `main`."""
+    end(main())
+
+
+def end(code: int) -> NoReturn:
+    """Ends the process; at once where a store still holds the publisher.
+
+    One that came back to a Python that is being taken down would have the process end by SIGSEGV.
+    """
+    if any(thread.name == "publisher" for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a verb; returns the exit code: 0 done, 1 failed, 2 something must be put right first."""
     try:
@@ -67,4 +86,4 @@ def _say(what: object, code: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

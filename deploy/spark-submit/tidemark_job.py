@@ -1,8 +1,6 @@
 """What spark-submit runs: it wants a file, and this one is the `tidemark` command."""
 
-import sys
-
-from pipeline.cli import main
+from pipeline.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -131,4 +131,8 @@ def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> Non
     ((_, image),) = [(word, rest) for word, rest in instructions() if word == "ENTRYPOINT"]
     assert image == '["tini", "--", "python", "/opt/tidemark/entrypoint.py"]'
     assert services()["producer"]["entrypoint"] == ["tini", "--", "producers"]
-    assert {name for name, service in services().items() if service["image"] == SERVICE} == {"tidemark", "producer"}
+    assert {name for name, service in services().items() if service["image"] == SERVICE} == {
+        "tidemark",
+        "producer",
+        "sql",
+    }
