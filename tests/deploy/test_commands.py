@@ -3,23 +3,21 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 from producers.cli import producers
-from tests.deploy.files import ROOT, SERVICE, SUBMIT, instructions, services, shell_commands
+from tests.deploy.containers import INSIDE, TOPIC, started, variables, words_of
+from tests.deploy.files import SERVICE, SUBMIT, instructions, services, shell_commands
 from tests.support.against_truth import ledger_version
 from tests.support.kafka_cluster import Cluster
-from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.processes import SMALL_DRIVER
 from tests.support.told import settings_told
 from tests.support.waiting import wait_for
 
 PATIENCE_S = 180
-INSIDE = "kafka:19092"
-TOPIC = "user-events"
 
 
 @pytest.fixture(autouse=True)
@@ -28,18 +26,6 @@ def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith("TIDEMARK_TEST_"):
             monkeypatch.delenv(name)
-
-
-def variables(name: str) -> dict[str, str]:
-    """The TIDEMARK_ variables of a service."""
-    environment = services()[name].get("environment", {})
-    return {key: value for key, value in environment.items() if key.startswith("TIDEMARK_")}
-
-
-def words_of(name: str, broker: str = INSIDE, topic: str = TOPIC) -> list[str]:
-    """A service's command, for another broker and topic."""
-    words: list[str] = services()[name]["command"]
-    return [word.replace(INSIDE, broker).replace(TOPIC, topic) for word in words]
 
 
 def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,20 +97,14 @@ def test_the_commands_of_compose_work_together_as_processes(
     told = {**variables("tidemark"), **SMALL_DRIVER, "TIDEMARK_WAREHOUSE": str(warehouse)}
     told |= {"TIDEMARK_METRICS__HOST": "127.0.0.1", "TIDEMARK_METRICS__PORT": "0"}
     with (
-        started("producers.cli", words_of("producer", broker.bootstrap_servers, topic), tmp_path, {}) as producer,
-        started("pipeline.cli", words_of("tidemark", broker.bootstrap_servers, topic), tmp_path, told) as service,
+        started("producers", words_of("producer", broker.bootstrap_servers, topic), tmp_path, {}) as producer,
+        started("tidemark", words_of("tidemark", broker.bootstrap_servers, topic), tmp_path, told) as service,
     ):
         wait_for(lambda: ledger_version(warehouse) > 2 or not service.alive, PATIENCE_S, "a batch")
         for process in (service, producer):
             assert process.alive, process.said
             process.send(signal.SIGTERM)
             assert process.wait() == 0, process.said
-
-
-def started(module: str, words: list[str], folder: Path, told: dict[str, str]) -> Process:
-    """An entry point of the image at work, here."""
-    code = f"import sys; from {module} import main; sys.exit(main())"
-    return Process([sys.executable, "-c", code, *words], folder / f"{module}.log", {"PYTHONPATH": str(ROOT), **told})
 
 
 def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> None:

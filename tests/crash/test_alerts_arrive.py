@@ -1,0 +1,205 @@
+"""A service broken in six ways, and each time the alert that says so arrives, and no other.
+
+One Prometheus and one Alertmanager for all of it, with the rules that are shipped; only the time that an alert waits
+before it fires is shorter (`FASTER`). The dashboards' queries are asked while the service is well.
+"""
+
+import json
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import isnan
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from confluent_kafka import Producer
+
+from demo.broker import Broker
+from demo.children import free_port
+from dev.dashboards.__main__ import FOLDER
+from producers.encode import encode_one
+from tests.chaos.library import NEEDS_FAULTS
+from tests.chaos.rules import Action, Faults, Rule
+from tests.deploy.rules import queries, tool
+from tests.support.monitoring import Monitoring, answers, monitoring
+from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.services import ANY_TIMESTAMP, Clock
+from tests.support.waiting import wait_for
+from tests.support.warehouse import EPOCH
+
+TOPIC = "clicks"
+PARTITIONS = 3
+PATIENCE_S = 180
+A_SECOND = 100
+"""Records of each partition."""
+STEP_S = 0.1
+SETTINGS = (
+    *("--batch.interval", "200ms", "--kafka.connect-timeout", "1s", "--log-format", "json"),
+    *("--window.size", "1s", "--time.bound", "1s", "--time.idle-timeout", "2s"),
+)
+FEW, MANY = 500, 20_000
+"""Most records of a batch: few can be overloaded, and many make up for it."""
+BY_THE_JVM = "WARNING: Using incubator modules"
+"""What Java itself says, before Spark has set up its log."""
+REFUSED = Rule("outage", "create,write,link", "page_views/*", Action.FAIL, lasting=True)
+
+
+@dataclass
+class Site:
+    """A steady stream of events on every partition, as the test wants it at the moment."""
+
+    bootstrap_servers: str
+    a_second: dict[int, int] = field(default_factory=lambda: dict.fromkeys(range(PARTITIONS), A_SECOND))
+    malformed_share: float = 0
+    stopping: Event = field(default_factory=Event)
+
+    def run(self) -> None:
+        producer = Producer({"bootstrap.servers": self.bootstrap_servers, "linger.ms": 5, "log_level": 0})
+        while not self.stopping.wait(STEP_S):
+            for partition, a_second in self.a_second.items():
+                count = int(a_second * STEP_S)
+                broken = int(count * self.malformed_share)
+                for number in range(count):
+                    producer.produce(TOPIC, b"{}" if number < broken else _event(), b"ann", partition)
+            producer.poll(0)
+
+
+def _event() -> bytes:
+    now = Clock.real()
+    return encode_one({"event_id": "e", "event_type": "visit", "user_id": "ann", "event_time": now, "page_url": "/"})
+
+
+@dataclass
+class Stage:
+    """What runs."""
+
+    folder: Path
+    broker: Broker
+    site: Site
+    watching: Monitoring
+    first: int
+    faults: Faults
+    expected: list[dict[str, str]] = field(default_factory=list)
+
+    def await_alert(self, name: str, port: int, severity: str, **labels: str) -> None:
+        """Returns when it has arrived; fails if any other has."""
+        told = {"alertname": name, "job": "tidemark", "instance": f"127.0.0.1:{port}", "severity": severity, **labels}
+        self.expected.append(told)
+        alerts = self.watching.told.alerts
+        wait_for(lambda: told in alerts, PATIENCE_S, f"{told}, but {alerts}")
+        assert alerts == self.expected
+
+
+@contextmanager
+def service(folder: Path, broker: Broker, port: int, most: int, environment: Mapping[str, str]) -> Iterator[Process]:
+    """A service on the one warehouse, whose page answers."""
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC, "--metrics.port", str(port))
+    options = (*where, "--warehouse", str(folder / "warehouse"), "--batch.max-records", str(most), *SETTINGS)
+    command = [sys.executable, "-m", "pipeline.cli", "run", *options]
+    with Process(command, folder / f"{port}.log", {**SMALL_DRIVER, **environment}) as process:
+        wait_for(lambda: answers(port, "/healthz") or not process.alive, PATIENCE_S, "an answer of the service")
+        assert process.alive, process.said
+        yield process
+
+
+@pytest.mark.broker
+@pytest.mark.jvm
+@pytest.mark.timeout(600)
+@NEEDS_FAULTS
+def test_each_of_six_breaks_is_told_by_its_alert_and_by_no_other(tmp_path: Path) -> None:
+    first, second = free_port(), free_port()
+    tool("prometheus")  # before anything is started
+    faults = Faults(tmp_path / "faults", tmp_path / "warehouse")
+    with (
+        Broker(tmp_path / "broker", heap="256m") as broker,
+        at_work(broker) as site,
+        service(tmp_path, broker, first, FEW, faults.environment) as process,
+    ):
+        # The first batches are slow, and a lag that they leave is none.
+        wait_for(lambda: process.said.count("batch committed") > 3, PATIENCE_S, "batches")
+        with monitoring(tmp_path / "watching", first) as watching:
+            stage = Stage(tmp_path, broker, site, watching, first, faults)
+            well(stage)
+            a_silent_partition(stage)
+            a_malformed_flood(stage)
+            a_store_that_refuses(stage)
+            an_overload(stage)
+            with service(tmp_path, broker, second, MANY, {}):
+                a_replaced_service(stage, process, second)
+                a_broker_that_is_away(stage, second)
+
+
+@contextmanager
+def at_work(broker: Broker) -> Iterator[Site]:
+    """A site, on a topic of its own."""
+    broker.create_topic(TOPIC, PARTITIONS, **ANY_TIMESTAMP)
+    site = Site(broker.bootstrap_servers)
+    thread = Thread(target=site.run, daemon=True)
+    thread.start()
+    yield site
+    site.stopping.set()
+    thread.join()
+
+
+def well(stage: Stage) -> None:
+    """More than the thousand records by which a partition is known not to be a quiet one; every chart has its data."""
+    most = f"min(delta(tidemark_partition_log_end_offset[1d])) > {12 * A_SECOND}"
+    wait_for(lambda: stage.watching.ask(most), PATIENCE_S, "records on every partition")
+    for query in (query for file in sorted(FOLDER.glob("*.json")) for query in queries(file)):
+        values = [float(sample["value"][1]) for sample in stage.watching.ask(query)]
+        assert [value for value in values if not isnan(value)], query
+    assert stage.watching.told.alerts == []
+
+
+def a_silent_partition(stage: Stage) -> None:
+    stage.site.a_second[1] = 0
+    stage.await_alert("TidemarkPartitionSilent", stage.first, "warning", partition="1")
+    stage.site.a_second[1] = A_SECOND
+
+
+def a_malformed_flood(stage: Stage) -> None:
+    stage.site.malformed_share = 0.5
+    stage.await_alert("TidemarkMalformedShareHigh", stage.first, "warning")
+    stage.site.malformed_share = 0
+
+
+def a_store_that_refuses(stage: Stage) -> None:
+    stage.faults.set([REFUSED])
+    stage.await_alert("TidemarkPublicationFailing", stage.first, "critical")
+    stage.faults.end(REFUSED.name)
+
+
+def an_overload(stage: Stage) -> None:
+    stage.site.a_second = dict.fromkeys(range(PARTITIONS), 10 * A_SECOND)
+    stage.await_alert("TidemarkRecordLagGrowing", stage.first, "warning")
+    stage.site.a_second = dict.fromkeys(range(PARTITIONS), A_SECOND)
+
+
+def a_replaced_service(stage: Stage, first: Process, second: int) -> None:
+    stage.watching.watch(stage.first, second)
+    warehouse = str(stage.folder / "warehouse")
+    stage.await_alert("TidemarkReplaced", stage.first, "warning", warehouse=warehouse)
+    assert first.wait() == 1
+    *lines, last = (line for line in first.said.splitlines() if not line.startswith(BY_THE_JVM))
+    assert last.startswith("tidemark: another service has opened epoch 2")
+    every_word_is_an_object(lines)
+
+
+def every_word_is_an_object(lines: Sequence[str]) -> None:
+    """Of the service, of Spark's JVM and of all between; a batch has one line, by whose number others go."""
+    words = [json.loads(line) for line in lines]
+    assert all(word.keys() >= {"event", "level", "timestamp"} for word in words)
+    batches = [word["batch"] for word in words if word["event"] == "batch committed"]
+    assert len(batches) > 10
+    assert batches == list(range(EPOCH + 1, EPOCH + 1 + len(batches)))
+    assert {word["batch"] for word in words if word["event"] == "windows published"} <= {EPOCH, *batches}
+
+
+def a_broker_that_is_away(stage: Stage, second: int) -> None:
+    stage.site.stopping.set()
+    assert stage.broker._process is not None
+    stage.broker._process.send_signal(signal.SIGKILL)
+    stage.await_alert("TidemarkFailing", second, "critical", kind="broker")

@@ -1,0 +1,158 @@
+"""A real Prometheus and Alertmanager with what is shipped, on ports of their own, and somebody who is told."""
+
+import json
+import re
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+
+import yaml
+
+from demo.children import free_port
+from tests.deploy.files import PROMETHEUS
+from tests.deploy.rules import ALERTMANAGER, RULES, tool
+from tests.support.processes import Process
+from tests.support.waiting import wait_for
+from tests.support.yaml_text import parsed
+
+PATIENCE_S: Final = 60
+FASTER: Final = 40
+"""How many times shorter the alerts' `for` is than in the rules; their expressions are those that are shipped."""
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass
+class Told:
+    """The firing alerts that a webhook was sent, each once, as their labels."""
+
+    alerts: list[dict[str, str]] = field(default_factory=list)
+
+    def take(self, message: Mapping[str, Any]) -> None:
+        for alert in message["alerts"]:
+            if alert["status"] == "firing" and alert["labels"] not in self.alerts:
+                self.alerts.append(alert["labels"])
+
+
+@dataclass
+class Monitoring:
+    """What runs, and what it was told."""
+
+    folder: Path
+    port: int
+    told: Told
+
+    def watch(self, *services: int) -> None:
+        """From now on Prometheus asks the services on these ports."""
+        targets = self.folder / "targets.json"
+        unfinished = targets.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps([{"targets": [f"127.0.0.1:{port}" for port in services]}]))
+        unfinished.replace(targets)
+
+    def ask(self, query: str) -> list[dict[str, Any]]:
+        """The samples that a query returns now."""
+        url = f"http://127.0.0.1:{self.port}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+            found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+            return found
+
+
+@contextmanager
+def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
+    """All three at work, for the service on a port; skips the test where a program is missing."""
+    prometheus, alertmanager = tool("prometheus"), tool("prometheus-alertmanager")
+    folder.mkdir()
+    told, ports = Told(), (free_port(), free_port())
+    with ExitStack() as stack:
+        _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(told))))
+        _write(folder / "prometheus.yml", _prometheus(folder, ports[1]))
+        watching = Monitoring(folder, ports[0], told)
+        watching.watch(service)
+        for name, program, port, options in (
+            ("alertmanager", alertmanager, ports[1], ["--cluster.listen-address="]),
+            ("prometheus", prometheus, ports[0], ["--rules.alert.resend-delay=5s"]),
+        ):
+            stack.enter_context(_started(folder, name, [program, *options], port))
+        yield watching
+
+
+def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
+    """What is shipped, every two seconds, with the rules of this folder and the services that the test names."""
+    shipped = parsed(PROMETHEUS.read_text())
+    for file in RULES.glob("*.yml"):
+        _write(folder / "rules" / file.name, faster(parsed(file.read_text())))
+    (job,) = [job for job in shipped["scrape_configs"] if job["job_name"] == "tidemark"]
+    found = [{"files": [str(folder / "targets.json")], "refresh_interval": "1s"}]
+    return {
+        **shipped,
+        "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"},
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
+        "scrape_configs": [{"job_name": job["job_name"], "file_sd_configs": found}],
+    }
+
+
+def faster(rules: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same rules with shorter times before an alert fires."""
+    for rule in (rule for group in rules["groups"] for rule in group["rules"]):
+        if "for" in rule:
+            number, unit = re.fullmatch(r"(\d+)([smh])", rule["for"]).groups()  # type: ignore[union-attr]
+            rule["for"] = f"{int(number) * _UNITS_S[unit] * 1000 // FASTER}ms"
+    return rules
+
+
+def _alertmanager(webhook: int) -> Mapping[str, Any]:
+    """What is shipped, at once, for every alert by itself."""
+    shipped = parsed(ALERTMANAGER.read_text())
+    at_once = {"group_by": ["..."], "group_wait": "2s", "group_interval": "1s", "repeat_interval": "1h"}
+    (receiver,) = shipped["receivers"]
+    receiver["webhook_configs"] = [{"url": f"http://127.0.0.1:{webhook}/"}]
+    return {**shipped, "route": shipped["route"] | at_once}
+
+
+@contextmanager
+def _webhook(told: Told) -> Iterator[int]:
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told.take(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@contextmanager
+def _started(folder: Path, name: str, command: Sequence[str | Path], port: int) -> Iterator[None]:
+    options = [
+        f"--config.file={folder / name}.yml",
+        f"--storage.{'tsdb.path' if name == 'prometheus' else 'path'}={folder / name}-data",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with Process([*map(str, command), *options], folder / f"{name}.log") as process:
+        wait_for(lambda: answers(port, "/-/ready") or not process.alive, PATIENCE_S, f"an answer of {name}")
+        assert process.alive, process.said
+        yield
+
+
+def answers(port: int, path: str) -> bool:
+    """Whether a page of this machine is well."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE_S) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(yaml.safe_dump(data))
