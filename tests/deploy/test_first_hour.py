@@ -101,7 +101,8 @@ def _run(words: list[str], variables: dict[str, str], port: int) -> str:
     assert executable.exists(), f"the image has no {program}"
     ended = subprocess.run(
         [executable, *rest],
-        env={**os.environ, **variables},
+        # As in the image, where this environment's programs are the first that are found.
+        env={**os.environ, **variables, "PATH": f"{executable.parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         check=False,

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import JavaEnded, SetUpError
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
+from pipeline.runtime.jars import spark_jars
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings
 from pipeline.tables.engines import Engine
@@ -49,6 +50,8 @@ def _conf(host: str, port: int, memory: str, scratch: str) -> dict[str, str]:
     return {
         "spark.app.name": "tidemark sql-server",
         "spark.driver.memory": memory,
+        # Hive's threads load with Java's own class loader, which does not see `spark.jars`.
+        "spark.driver.extraClassPath": ":".join(str(jar) for jar in spark_jars()),
         "spark.driver.defaultJavaOptions": f"-Dderby.system.home={scratch} -Djava.io.tmpdir={scratch}",
         "spark.hadoop.hive.exec.scratchdir": f"{scratch}/hive",
         "spark.hadoop.hive.server2.thrift.bind.host": host,
