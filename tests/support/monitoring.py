@@ -22,7 +22,7 @@ from tests.support.waiting import wait_for
 from tests.support.yaml_text import parsed
 
 PATIENCE_S: Final = 60
-FASTER: Final = 40
+FASTER: Final = 25
 """How many times shorter the alerts' `for` is than in the rules; their expressions are those that are shipped."""
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
