@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import age, bad, drain, drain_report, micro, results
+from benchmarks import age, bad, drain, drain_report, micro, results, users
 from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
@@ -75,6 +75,8 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
                 _growth(options, (broker, topic), work, console, parts)
     if "bad" in options.only:
         _bad(options, work, console, parts)
+    if "users" in options.only:
+        _users(options, work, console, parts)
 
 
 def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
@@ -105,3 +107,13 @@ def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
             console.print(f"  {kind}: {' '.join(f'{one.seconds:.1f}' for one in drains)} s")
     parts["bad"] = bad.figures(rounds, plan.events)
     console.print(bad.render(parts["bad"], plan.events))
+
+
+def _users(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = drain.Plan(options.events, options.drains, options.repeat)
+    rounds: dict[int, list[list[Drain]]] = {}
+    for count, drains in users.drains_by_users(plan, options.user_counts, options.keep or work / "broker", work):
+        rounds.setdefault(count, []).append(drains)
+        console.print(f"  {count:,} users: {' '.join(f'{one.seconds:.1f}' for one in drains)} s")
+    parts["users"] = users.figures(rounds, plan.events)
+    console.print(users.render(parts["users"], plan.events))

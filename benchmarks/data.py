@@ -14,6 +14,7 @@ from demo.broker import Broker
 from demo.topics import admin
 
 PARTITIONS = 4
+USERS = 50_000
 SPAN_S = 240
 """Event time that a backlog spans whatever its size: 12 M events are then 50,000 per second, in four windows."""
 DISORDER = ("--jitter", "5s", "--late-share", "0.01", "--late-by", "10m")
@@ -25,17 +26,17 @@ _PAUSE_S = 0.2
 
 
 @contextmanager
-def backlog(events: int, data_dir: Path) -> Iterator[tuple[Broker, str]]:
-    """A broker, and the topic with so many events on it; not produced again if `data_dir` still holds them.
+def backlog(events: int, data_dir: Path, users: int = USERS) -> Iterator[tuple[Broker, str]]:
+    """A broker, and the topic with so many events of so many users; not produced again if `data_dir` still holds them.
 
     Raises BenchmarkError if it holds something else, or production fails.
     """
-    topic = f"backlog-{events}"
+    topic = f"backlog-{events}-{users}"
     with Broker(data_dir) as broker:
         held = count(broker.bootstrap_servers, topic)
         if held is None:
             broker.create_topic(topic, PARTITIONS)
-            run(_simulate(broker, topic, events), data_dir / "producer.log")
+            run(_simulate(broker, topic, events, users), data_dir / "producer.log")
             held = count(broker.bootstrap_servers, topic)
         if held != events:
             raise BenchmarkError(f"topic {topic} in {data_dir} holds {held} events; remove that folder and start again")
@@ -63,7 +64,7 @@ def _count(client: AdminClient, topic: str) -> int | None:
     return sum(int(answer.result(_REQUEST_S).offset) for answer in client.list_offsets(asked).values())
 
 
-def _simulate(broker: Broker, topic: str, events: int) -> list[str]:
+def _simulate(broker: Broker, topic: str, events: int, users: int) -> list[str]:
     target = ["producers", "simulate", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic]
     pace = ["--rate", "0", "--events", str(events), "--event-rate", str(events / SPAN_S), "--start-time", _START]
-    return [*target, *pace, *DISORDER, *_LATE_AFTER]
+    return [*target, *pace, "--users", str(users), *DISORDER, *_LATE_AFTER]

@@ -50,6 +50,15 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
+def peak_bytes(pid: int) -> int:
+    """The most memory that a process has had in RAM; 0 if it has ended."""
+    try:
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except OSError:
+        return 0
+    return int(status.get("VmHWM", "0 kB").split()[0]) * 1024
+
+
 def _cpu_seconds() -> float:
     stats = _stats()
     ours = [os.getpid(), *descendants()]

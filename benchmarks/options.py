@@ -9,11 +9,12 @@ from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from producers.units import length_ms, whole
 
 _T = TypeVar("_T")
-PARTS: Final = ("drain", "freshness", "growth", "bad", "age", "day", "sessions")
+PARTS: Final = ("drain", "freshness", "growth", "bad", "users", "age", "day", "sessions")
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
-    "--events 600000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 --ages 2000,20000 "
+    "--events 600000 --user-counts 1000,10000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
+    "--ages 2000,20000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20"
 )
 
@@ -37,7 +38,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
-    add("--events", type=typed(whole), default=12_000_000, help="on the topic, also for growth")
+    add("--events", type=typed(whole), default=12_000_000, help="on the topic, also for growth and users")
     add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help="of ours, tuned and defaults")
     add(
         "--textbook-batches",
@@ -46,6 +47,7 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         metavar="N,...",
         help="of the tuned textbook",
     )
+    add("--user-counts", type=typed(_sizes), default=(10_000, 100_000, 1_000_000), metavar="N,...", help="for users")
     add("--our-batches", type=typed(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
     add("--drains", type=typed(whole), default=3, help="in one process; the last counts")
     add("--repeat", type=typed(whole), default=1, help="rounds over all contestants; the median counts")

@@ -1,9 +1,10 @@
 """Tidemark as a contestant: the service as anyone would open it, in a process of its own."""
 
+import os
 import time
 from pathlib import Path
 
-from benchmarks.measure import Stopwatch
+from benchmarks.measure import Stopwatch, descendants, peak_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import Drain, Task, serve
 from benchmarks.verify import seconds_per_batch, verify
@@ -21,8 +22,19 @@ def drain(task: Task, folder: Path) -> Drain:
             service.drain()
     totals = verify(str(folder), task.events)
     per_batch = seconds_per_batch(str(folder))
-    notes = {"opening_seconds": opening_seconds, "totals": totals, "seconds_per_batch": per_batch}
+    notes = {
+        "opening_seconds": opening_seconds,
+        "totals": totals,
+        "seconds_per_batch": per_batch,
+        "peak_bytes": {"python": peak_bytes(os.getpid()), "java": max(map(peak_bytes, descendants()))},
+        "table_bytes": {table.name: _bytes_below(table) for table in folder.iterdir() if table.is_dir()},
+    }
     return Drain(watch.seconds, watch.cpu_seconds, totals[PAGE_VIEWS.name], notes)
+
+
+def _bytes_below(table: Path) -> int:
+    """What a table takes on the disk, with what has been replaced and is kept for a while."""
+    return sum(file.stat().st_size for file in table.rglob("*") if file.is_file())
 
 
 if __name__ == "__main__":

@@ -1,28 +1,128 @@
-"""What the containers of docker-compose.yml run, as processes of this machine."""
+"""The containers of docker-compose.yml as processes: their commands, variables and files, on this machine."""
 
+import os
+import re
+import shutil
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Final
 
+from demo.children import free_port
+from pipeline.runtime.jars import broker_jars
+from pipeline.runtime.java import find_java
 from tests.deploy.files import ROOT, services
+from tests.support.class_archive import BRIEF_JVM
 from tests.support.processes import Process
 
-INSIDE = "kafka:19092"
-TOPIC = "user-events"
+HOST: Final = "127.0.0.1"
+ENTRY: Final = [sys.executable, str(ROOT / "deploy" / "docker" / "entrypoint.py")]
+_PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|10000)\b")
+_NAMES: Final = {"//:": f"//{HOST}:", "kafka:": f"{HOST}:", "0.0.0.0": HOST}  # noqa: S104 - there
+_TINI: Final = ["tini", "--"]
+"""What may be missing here."""
+_OF_SCRIPTS: Final = {"KAFKA_HEAP_OPTS"}
+_CLASSES: Final = {"/opt/kafka/bin/kafka-topics.sh": "org.apache.kafka.tools.TopicCommand"}
+"""Kafka's scripts are shells around these."""
+_IN_A_NAMESPACE: Final = (shutil.which("unshare") or "", "--map-root-user", "--mount")
+_READ_ONLY: Final = 'mount --bind "$1" "$1" && mount -o remount,bind,ro / && shift && exec "$@"'
+"""What may be written is mounted anew, the rest is not; the last command takes the place of the shell."""
 
 
-def variables(name: str) -> dict[str, str]:
-    """The TIDEMARK_ variables of a service."""
-    environment = services()[name].get("environment", {})
-    return {key: value for key, value in environment.items() if key.startswith("TIDEMARK_")}
+@dataclass
+class Here:
+    """What of the containers' world is elsewhere on this machine: ports, names of hosts, and volumes."""
+
+    folder: Path
+    ports: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, text: str) -> str:
+        """A text of the file for this machine."""
+        text = _PORTS.sub(lambda found: str(self.port(found[0])), text)
+        for there, here in _NAMES.items():
+            text = text.replace(there, here)
+        return text.replace("/var/lib/", f"{self.folder}/")
+
+    def port(self, there: str) -> int:
+        """Where a port of the containers is here."""
+        return self.ports.setdefault(there, free_port())
+
+    def variables(self, name: str) -> dict[str, str]:
+        """The environment of a service, in its image."""
+        told = {key: self(str(value)) for key, value in services()[name].get("environment", {}).items()}
+        return {**of_image(), **told}
+
+    def words(self, name: str) -> list[str]:
+        """The command of a service, after the entry of its own that it may have."""
+        service = services()[name]
+        entry = service.get("entrypoint", [])
+        assert entry[: len(_TINI)] in ([], _TINI)
+        return [*entry[len(_TINI) :], *(self(word) for word in service["command"])]
+
+    def kafka(self) -> Process:
+        """The broker, on a disk that its image formats at the first start."""
+        told = self.variables("kafka")
+        properties = self.folder / "server.properties"
+        if not properties.exists():
+            properties.write_text("".join(f"{name}={value}\n" for name, value in _of_kafka(told).items()))
+            identity = f"--cluster-id={told['CLUSTER_ID']}"
+            tool = ("kafka.tools.StorageTool", "format", identity, "--config", str(properties))
+            with self._java("format", *tool) as formatting:
+                assert formatting.wait() == 0, formatting.said
+        return self._java("kafka", "kafka.Kafka", str(properties), heap=told["KAFKA_HEAP_OPTS"])
+
+    def topic(self) -> Process:
+        """The container that makes the topic, and ends."""
+        script, *options = self.words("topic")
+        return self._java("topic", _CLASSES[script], *options)
+
+    def container(self, name: str, *more: str, **told: str) -> Process:
+        """A container of our image that can write to volumes and /tmp only, as far as a test may have that."""
+        environment = {**self.variables(name), **told}
+        temporary = self.folder / f"tmp-{name}"
+        temporary.mkdir()
+        environment |= {"TMPDIR": str(temporary), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={temporary}"}
+        confined = [*_IN_A_NAMESPACE, "/bin/sh", "-c", _READ_ONLY, "sh", str(self.folder)] if _can_confine() else []
+        words = self.words(name)
+        entry = [] if "entrypoint" in services()[name] else ENTRY
+        return Process([*confined, *entry, *words, *more], self.folder / f"{name}.log", environment)
+
+    def run(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """What a command says in the container of a service."""
+        environment = {**os.environ, **self.variables(name)}
+        program, *rest = (self(word) for word in words)
+        found = shutil.which(program, path=environment["PATH"])
+        assert found, f"the image has no {program}"
+        return subprocess.run([found, *rest], env=environment, check=False, capture_output=True, text=True, timeout=180)
+
+    def _java(self, name: str, main: str, *arguments: str, heap: str = "-Xmx128m") -> Process:
+        """A class of the locked jars at work."""
+        path = os.pathsep.join(map(str, broker_jars()))
+        command = [str(find_java() / "bin" / "java"), heap, BRIEF_JVM, "-cp", path, main, *arguments]
+        return Process(command, self.folder / f"{name}.log")
 
 
-def words_of(name: str, broker: str = INSIDE, topic: str = TOPIC) -> list[str]:
-    """A service's command, for another broker and topic."""
-    words: list[str] = services()[name]["command"]
-    return [word.replace(INSIDE, broker).replace(TOPIC, topic) for word in words]
+def of_image() -> dict[str, str]:
+    """Where the image's programs are."""
+    return {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
-def started(program: str, words: list[str], folder: Path, told: dict[str, str]) -> Process:
-    """An entry point of the image at work, here."""
-    executable = str(Path(sys.executable).with_name(program))
-    return Process([executable, *words], folder / f"{program}-{words[0]}.log", {"PYTHONPATH": str(ROOT), **told})
+def entry(log: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Process:
+    """The image at work with these arguments and variables."""
+    return Process([*ENTRY, *arguments], log, {**of_image(), **environment})
+
+
+def _of_kafka(told: Mapping[str, str]) -> dict[str, str]:
+    """The properties that Kafka's image makes of its variables. Source: its `KafkaDockerWrapper`."""
+    kept = {name: value for name, value in told.items() if name.startswith("KAFKA_") and name not in _OF_SCRIPTS}
+    return {name.removeprefix("KAFKA_").lower().replace("_", "."): value for name, value in kept.items()}
+
+
+@cache
+def _can_confine() -> bool:
+    """Whether a process here may have mounts of its own."""
+    command = [*_IN_A_NAMESPACE, "true"]
+    return bool(command[0]) and subprocess.run(command, check=False, capture_output=True).returncode == 0

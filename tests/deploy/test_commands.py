@@ -1,23 +1,18 @@
 """Every command and variable in the deploy files is one that the real command line takes."""
 
 import os
-import signal
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from producers.cli import producers
-from tests.deploy.containers import INSIDE, TOPIC, started, variables, words_of
 from tests.deploy.files import SERVICE, SUBMIT, instructions, services, shell_commands
-from tests.support.against_truth import ledger_version
-from tests.support.kafka_cluster import Cluster
-from tests.support.processes import SMALL_DRIVER
 from tests.support.told import settings_told
-from tests.support.waiting import wait_for
 
-PATIENCE_S = 180
+INSIDE = "kafka:19092"
+TOPIC = "user-events"
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +24,9 @@ def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in variables("tidemark").items():
+    for name, value in services()["tidemark"]["environment"].items():
         monkeypatch.setenv(name, value)
-    verb, *arguments = words_of("tidemark")
+    verb, *arguments = services()["tidemark"]["command"]
     settings = settings_told(*arguments)
     assert verb == "run"
     assert "--until-caught-up" not in arguments
@@ -40,14 +35,14 @@ def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.
 
 
 def test_the_producer_of_compose_is_told_options_that_exist() -> None:
-    verb, *arguments = words_of("producer")
+    verb, *arguments = services()["producer"]["command"]
     options = producers.commands[verb].make_context(verb, arguments).params
     assert (options["bootstrap_servers"], options["topic"]) == (INSIDE, TOPIC)
 
 
 def test_topic_and_brokers_are_the_same_for_all() -> None:
-    assert f"--topic={TOPIC}" in words_of("topic")
-    assert f"--bootstrap-server={INSIDE}" in words_of("topic")
+    assert f"--topic={TOPIC}" in services()["topic"]["command"]
+    assert f"--bootstrap-server={INSIDE}" in services()["topic"]["command"]
     listeners = services()["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
     assert f"INSIDE://{INSIDE}" in listeners.split(",")
 
@@ -86,25 +81,6 @@ def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:
         ended = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
         assert ended.returncode == 2
         assert ended.stderr.startswith("usage: MASTER=")
-
-
-@pytest.mark.timeout(600)
-def test_the_commands_of_compose_work_together_as_processes(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
-) -> None:
-    topic = make_topic(partitions=4)
-    warehouse = tmp_path / "warehouse"
-    told = {**variables("tidemark"), **SMALL_DRIVER, "TIDEMARK_WAREHOUSE": str(warehouse)}
-    told |= {"TIDEMARK_METRICS__HOST": "127.0.0.1", "TIDEMARK_METRICS__PORT": "0"}
-    with (
-        started("producers", words_of("producer", broker.bootstrap_servers, topic), tmp_path, {}) as producer,
-        started("tidemark", words_of("tidemark", broker.bootstrap_servers, topic), tmp_path, told) as service,
-    ):
-        wait_for(lambda: ledger_version(warehouse) > 2 or not service.alive, PATIENCE_S, "a batch")
-        for process in (service, producer):
-            assert process.alive, process.said
-            process.send(signal.SIGTERM)
-            assert process.wait() == 0, process.said
 
 
 def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> None:

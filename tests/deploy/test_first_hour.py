@@ -1,22 +1,20 @@
 """The commands of `docs/first-hour.md`: what compose is told exists, and what runs in its containers runs here."""
 
-import os
+import json
 import signal
-import subprocess
-import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from demo.children import free_port
-from tests.deploy.containers import started, variables, words_of
-from tests.deploy.files import ROOT, services, shell_commands
+from tests.deploy.containers import HOST, Here
+from tests.deploy.files import ROOT, instructions, services, shell_commands
 from tests.deploy.rules import RULES
 from tests.support.against_truth import ledger_version
-from tests.support.kafka_cluster import Cluster
-from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.processes import Process
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
 
@@ -32,9 +30,7 @@ def told() -> Iterator[tuple[list[str], list[str]]]:
         if words[0] == "docker":
             assert words[1] == "compose"
             rest = words[2:]
-            begin = next(
-                place for place, word in enumerate(rest) if word in {"up", "logs", "exec", "stop", "start", "down"}
-            )
+            begin = next(place for place, word in enumerate(rest) if word in VERBS)
             yield rest[:begin], rest[begin:]
 
 
@@ -60,58 +56,80 @@ def test_the_page_tells_ports_and_alerts_that_exist() -> None:
     assert "alert: TidemarkFailing\n        expr: increase(tidemark_failures_total[5m]) > 0\n        for: 5m" in rules
 
 
-@pytest.mark.timeout(600)
-def test_what_the_page_runs_in_containers_runs_and_tells_something(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
-) -> None:
-    topic, warehouse = make_topic(partitions=4), tmp_path / "warehouse"
-    metrics, sql = free_port(), free_port()
-    place = {"TIDEMARK_WAREHOUSE": str(warehouse)}
-    page = {"TIDEMARK_METRICS__HOST": "127.0.0.1", "TIDEMARK_METRICS__PORT": str(metrics)}
+@pytest.mark.jvm
+@pytest.mark.broker
+@pytest.mark.timeout(900)
+def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])
+    warehouse.parent.mkdir()
     # A test does not wait for the first minute to fire.
-    own = {**variables("tidemark"), **SMALL_DRIVER, **place, **page, "TIDEMARK_WINDOW__SIZE": "2s"}
-    with (
-        started("producers", words_of("producer", broker.bootstrap_servers, topic), tmp_path, {}),
-        started("tidemark", words_of("tidemark", broker.bootstrap_servers, topic), tmp_path, own) as service,
-    ):
-        wait_for(lambda: _has_windows(warehouse) or not service.alive, PATIENCE_S, "a window")
-        assert service.alive, service.said
-        verb, *_ = words_of("sql")
-        words = [verb, "--host", "127.0.0.1", "--port", str(sql), "--memory", "1g"]
-        with started("tidemark", words, tmp_path, place) as end:
-            wait_for(lambda: "the SQL end point is open" in end.said or not end.alive, PATIENCE_S, "the end point")
-            said = [_run(words[1:], own, sql) for _, (verb, *words) in told() if verb == "exec"]
-            _stop(end)
-        with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=PATIENCE_S) as answer:
-            assert b"tidemark_watermark" in answer.read()
-        _stop(service)
-    assert said[0].startswith("Well: ")
-    assert "page_views_live" in said[3]
-    assert "page_url" in said[4]
+    own = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER), "TIDEMARK_WINDOW__SIZE": "2s"}
+    with here.kafka() as kafka:
+        with here.topic() as topic:
+            assert topic.wait(PATIENCE_S) == 0, topic.said
+        with here.container("producer") as producer, here.container("tidemark", **own) as service:
+            await_(service, lambda: has_windows(warehouse), "a window")
+            with here.container("sql", "--port", str(here.port(str(SQL)))) as end:
+                await_(end, lambda: "the SQL end point is open" in end.said, "the end point")
+                *looks, last = [words for _, (verb, *words) in told() if verb == "exec"]
+                said = [said_by(here, words) for words in looks]
+                stop(end)
+            assert said[0].startswith("Well: the service is at work")
+            assert "page_views_live" in said[3]
+            assert "page_url" in said[4]
+            assert "Begin of the window." in said[5]
+            assert "tidemark_watermark" in page(here, "/metrics")
+            stop(kafka, 143)
+            failing = "Well: the service failed and starts again"
+            await_(service, lambda: said_by(here, health_check()).startswith(failing), "word of the outage")
+            assert page(here, "/readyz") == ""
+            before = ledger_version(warehouse)
+            with here.kafka() as again:
+                await_(service, lambda: ledger_version(warehouse) > before + 3, "new batches")
+                await_(service, lambda: page(here, "/readyz").startswith("Ready"), "readiness")
+                assert producer.alive, producer.said
+                stop(producer)
+                stop(service)
+                assert here.run("tidemark", *health_check()).returncode == 1
+                said_by(here, last)
+                stop(again, 143)
 
 
-def _has_windows(warehouse: Path) -> bool:
+def has_windows(warehouse: Path) -> bool:
     return ledger_version(warehouse) > 2 and bool(rows(warehouse, "page_traffic"))
 
 
-def _run(words: list[str], variables: dict[str, str], port: int) -> str:
-    """What a command says in a container that has these variables, and whose end point is on another port here."""
-    program, *rest = [word.replace(f":{SQL}", f":{port}") for word in words]
-    executable = Path(sys.executable).with_name(program)
-    assert executable.exists(), f"the image has no {program}"
-    ended = subprocess.run(
-        [executable, *rest],
-        # As in the image, where this environment's programs are the first that are found.
-        env={**os.environ, **variables, "PATH": f"{executable.parent}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert ended.returncode == 0, f"{words}: {ended.stderr}"
-    return ended.stdout
+def await_(process: Process, done: Callable[[], bool], what: str) -> None:
+    """Returns when it is done; fails where the process ends."""
+    wait_for(lambda: not process.alive or done(), PATIENCE_S, what)
+    assert process.alive, process.said
 
 
-def _stop(process: Process) -> None:
+def said_by(here: Here, words: list[str]) -> str:
+    """What a command says in a container; it must end well."""
+    name, *rest = words if words[0] in services() else ["tidemark", *words]
+    done = here.run(name, *rest)
+    assert done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout
+
+
+def health_check() -> list[str]:
+    """The command of the image's own check."""
+    (check,) = [rest for word, rest in instructions() if word == "HEALTHCHECK"]
+    command: list[str] = json.loads(check.split("CMD ")[1])
+    return command
+
+
+def page(here: Here, path: str) -> str:
+    """What the service's page answers where it is well, or nothing."""
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{here.port(str(METRICS))}{path}", timeout=PATIENCE_S) as answer:
+            return str(answer.read().decode())
+    except urllib.error.HTTPError:
+        return ""
+
+
+def stop(process: Process, code: int = 0) -> None:
     process.send(signal.SIGTERM)
-    assert process.wait() == 0, process.said
+    assert process.wait() == code, process.said

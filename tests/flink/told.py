@@ -56,6 +56,9 @@ def _window(window: Mapping[str, Any]) -> dict[str, Any]:
         return {"kind": "session", "size": window["gap"], "slide": 0, "offset": 0}
     if "count" in window:
         return {"kind": "count", "size": window["count"], "slide": 0, "offset": 0}
+    if "step" in window:
+        size, offset = window["size"], window.get("offset", 0)
+        return {"kind": "growing", "size": size, "slide": window["step"], "offset": offset % size}
     size, slide = window["size"], window.get("slide", window["size"])
     offset = -AHEAD_OF_UTC_MS[window["zone"]] if "zone" in window else window.get("offset", 0)
     # Flink refuses an offset of a slide or more; the remainder makes the same windows.

@@ -83,6 +83,7 @@ final class Job {
         return switch (window.kind()) {
             case "tumbling" -> TumblingEventTimeWindows.of(size, offset);
             case "sliding" -> SlidingEventTimeWindows.of(size, slide, offset);
+            case "growing" -> new Growing(window.size(), window.slide(), window.offset());
             case "session" -> EventTimeSessionWindows.withGap(size);
             default -> throw new IllegalArgumentException(window.kind());
         };

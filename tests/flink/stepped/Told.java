@@ -29,7 +29,7 @@ public record Told(
         }
     }
 
-    /** `kind` is tumbling, sliding, session or count; `size` is a session's gap, or the count. */
+    /** `kind` is tumbling, sliding, growing, session or count; `size` may be a gap or a count, `slide` a step. */
     public record Window(String kind, long size, long slide, long offset) {
     }
 
