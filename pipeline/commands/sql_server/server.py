@@ -11,8 +11,8 @@ import structlog
 from pyspark.sql import SparkSession
 
 from pipeline.errors import JavaEnded, SetUpError
-from pipeline.runtime.java_process import ENDED, java_ended, java_watched
 from pipeline.runtime.jars import spark_jars
+from pipeline.runtime.java_process import ENDED, java_ended, java_watched
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings
 from pipeline.tables.engines import Engine
