@@ -7,6 +7,7 @@ of its cells is played alone, to tell which one it was.
 import argparse
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -20,10 +21,9 @@ from tests.chaos.faults import FAULTS
 from tests.chaos.library import why_not
 from tests.chaos.play import Outcome, Play, Strike, perform
 from tests.chaos.points import POINTS
-from tests.chaos.report import as_page, as_table
+from tests.chaos.report import as_table, columns_of, keep
 from tests.support.kafka_cluster import Cluster, any_cluster
 
-PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 # The matrix has a dozen columns, also where nobody says how wide the terminal is.
 _console = Console(soft_wrap=True, width=max(Console().width, 140))
 
@@ -41,37 +41,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     seed = chosen.seed or random.randrange(1, 10**6)
     points, faults = (_named(all_, names) for all_, names in ((POINTS, chosen.points), (FAULTS, chosen.faults)))
+    commit = _commit()
     plays = [Play(tuple(Strike(point, fault) for point in points), chosen.minute, seed) for fault in faults]
     with any_cluster(folder / "broker") as broker:
-        outcomes = list(_played(plays, broker, folder, chosen.jobs))
-    _console.print(as_table(outcomes))
-    if len(outcomes) == len(POINTS) * len(FAULTS):
-        PAGE.write_text(as_page(outcomes))
-        _console.print(f"written: {PAGE}")
+        outcomes = []
+        for number, played in enumerate(_played(plays, broker, folder, chosen.jobs), 1):
+            keep(columns_of(played, commit))
+            outcomes += played
+            _console.print(f"{number}/{len(plays)}")
+    _console.print(as_table(columns_of(outcomes, commit)))
     if all(outcome.error is None for outcome in outcomes):
         shutil.rmtree(folder)
         return 0
     return 1
 
 
-def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> Iterator[Outcome]:
-    """Each cell, as its play ends."""
+def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> Iterator[list[Outcome]]:
+    """The cells of each play, as it ends."""
     # The threads live as long as the pool, and what they start dies with them.
     with ThreadPoolExecutor(jobs) as pool:
         running = [pool.submit(_cells, play, broker, folder) for play in plays]
-        for number, done in enumerate(as_completed(running), 1):
-            _console.print(f"{number}/{len(plays)}")
-            yield from done.result()
+        for done in as_completed(running):
+            yield done.result()
 
 
 def _cells(play: Play, broker: Cluster, folder: Path) -> list[Outcome]:
-    """The cells of a play; where it fails, each played alone."""
+    """The cells of a play; where it fails, each played alone, but the one that it failed at failed all the same."""
     outcome = _told(play, broker, folder)
     if outcome.error is None:
         return outcome.cells
     if len(play.strikes) == 1:
         return [outcome]
-    return [_told(replace(play, strikes=(strike,)), broker, folder) for strike in play.strikes]
+    alone = [_told(replace(play, strikes=(strike,)), broker, folder) for strike in play.strikes]
+    alone[min(len(outcome.recoveries_s), len(alone) - 1)].error = outcome.error
+    return alone
+
+
+def _commit() -> str:
+    """Of the code that is played; a + after it says that it is not all committed."""
+    git = ("git", "describe", "--always", "--dirty=+", "--exclude=*")
+    return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _told(play: Play, broker: Cluster, folder: Path) -> Outcome:

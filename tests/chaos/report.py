@@ -1,14 +1,40 @@
-"""The matrix and the recovery times, for the terminal and as a page of the documentation."""
+"""The matrix and the recovery times, for the terminal and as a page of the documentation.
 
-from collections.abc import Sequence
+The matrix takes more than an hour, so it is kept a column at a time: `kept.json` has each fault's last column.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
 from statistics import median
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from tests.chaos.faults import FAULTS, Fault
-from tests.chaos.play import Outcome, Strike
-from tests.chaos.points import POINTS, Point
+from tests.chaos.faults import FAULTS
+from tests.chaos.play import Outcome
+from tests.chaos.points import POINTS
+
+KEPT = Path(__file__).with_name("kept.json")
+PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+
+
+@dataclass
+class Column:
+    """What became of a fault, by the name of the point."""
+
+    fault: str
+    commit: str
+    """Of the code that was played."""
+    minute: float
+    """Seconds that a fault lasts that lasts a minute."""
+    recovery_s: dict[str, float | None] = field(default_factory=dict)
+    """Until the next commit; None where it did not end well."""
+
+
+Columns = Mapping[str, Column]
 
 _PAGE = """\
 # What was done to it, and what became of it
@@ -23,7 +49,7 @@ supervisor would do it.
 A cell is well when the service went on to commit by itself and, at the end of its column, had read the topic to its end
 and stopped in good order; when every conservation law holds over its tables; and when they show, user by user and
 window by window, exactly what the producer knows that it sent. Where a column does not end so, each of its cells is
-played alone, on a topic and a warehouse of its own.
+played alone, on a topic and a warehouse of its own; the one that it failed at counts as failed all the same.
 
 ## The points
 
@@ -58,64 +84,82 @@ two columns at a time: compare them with each other, not with yours.
 """
 
 
-def as_table(outcomes: Sequence[Outcome]) -> Table:
+def columns_of(outcomes: Iterable[Outcome], commit: str) -> Columns:
+    """The columns that these cells, each a play of one strike, are of."""
+    columns: dict[str, Column] = {}
+    for outcome in outcomes:
+        (strike,) = outcome.play.strikes
+        column = columns.setdefault(strike.fault.name, Column(strike.fault.name, commit, outcome.play.minute))
+        column.recovery_s[strike.point.name] = None if outcome.error else round(outcome.recoveries_s[0], 1)
+    return columns
+
+
+def kept_columns() -> Columns:
+    """Each fault's last column."""
+    return {told["fault"]: Column(**told) for told in json.loads(KEPT.read_text())} if KEPT.exists() else {}
+
+
+def keep(columns: Columns) -> None:
+    """Keeps those that are whole, instead of the ones before; and the page, where there is one of each fault."""
+    whole = {name: column for name, column in columns.items() if len(column.recovery_s) == len(POINTS)}
+    kept = {**kept_columns(), **whole}
+    ordered = [kept[fault.name] for fault in FAULTS if fault.name in kept]
+    KEPT.write_text(json.dumps([asdict(column) for column in ordered], indent=1) + "\n")
+    if len(ordered) == len(FAULTS):
+        PAGE.write_text(as_page(kept))
+
+
+def as_table(columns: Columns) -> Table:
     """The matrix for a terminal."""
-    points, faults = _of(POINTS, outcomes), _of_faults(outcomes)
-    heads = (fault.name.replace("-", "\n") for fault in faults)
+    faults = [fault.name for fault in FAULTS if fault.name in columns]
+    heads = (name.replace("-", "\n") for name in faults)
     table = Table("point", *heads, title="Faults by points: seconds to the next commit", box=SIMPLE_HEAD)
-    for point in points:
-        table.add_row(point.name, *(_shown(outcomes, point, fault) for fault in faults))
+    for point in POINTS:
+        table.add_row(point.name, *(_shown(columns[name], point.name) for name in faults))
     return table
 
 
-def as_page(outcomes: Sequence[Outcome]) -> str:
-    """The page `docs/faults.md`."""
-    failed = [outcome for outcome in outcomes if outcome.error]
+def as_page(columns: Columns) -> str:
+    """The page `docs/faults.md`, of a column of each fault."""
+    cells = [recovery for column in columns.values() for recovery in column.recovery_s.values()]
+    ordered = [columns[fault.name] for fault in FAULTS]
     return _PAGE.format(
         points=_list([(point.name, point.says) for point in POINTS]),
         faults=_list([(fault.name, fault.says) for fault in FAULTS]),
-        failed=f"{len(outcomes) - len(failed)} of {len(outcomes)} cells are well.",
+        failed=f"{len(cells) - cells.count(None)} of {len(cells)} cells are well. {_played(ordered)}",
         matrix=_rows(
-            ["", *(fault.name for fault in FAULTS)],
-            [[point.name, *(_mark(outcomes, point, fault) for fault in FAULTS)] for point in POINTS],
+            ["", *(column.fault for column in ordered)],
+            [[point.name, *(_mark(column, point.name) for column in ordered)] for point in POINTS],
         ),
-        recovery=_rows(["fault", "median", "worst"], [_recovery(outcomes, fault) for fault in FAULTS]),
+        recovery=_rows(["fault", "median", "worst"], [_recovery(column) for column in ordered]),
     )
 
 
-def _recovery(outcomes: Sequence[Outcome], fault: Fault) -> list[str]:
-    seconds = [second for one in outcomes if _cell(one).fault == fault for second in one.recoveries_s]
-    return [fault.name, *(f"{figure:.1f} s" for figure in (median(seconds), max(seconds)))] if seconds else []
+def _played(columns: Sequence[Column]) -> str:
+    """At which commits, and how long what lasts a minute lasted."""
+    played = sorted(columns, key=_how)
+    return " ".join(
+        f"Played at commit {commit}, where a minute was {minute:g} s: {', '.join(column.fault for column in of)}."
+        for (commit, minute), of in groupby(played, _how)
+    )
 
 
-def _mark(outcomes: Sequence[Outcome], point: Point, fault: Fault) -> str:
-    found = _find(outcomes, point, fault)
-    return "" if found is None else "**failed**" if found.error else "well"
+def _how(column: Column) -> tuple[str, float]:
+    return column.commit, column.minute
 
 
-def _shown(outcomes: Sequence[Outcome], point: Point, fault: Fault) -> str:
-    found = _find(outcomes, point, fault)
-    if found is None:
-        return ""
-    return "[red]failed[/red]" if found.error else f"{found.recoveries_s[0]:.1f}"
+def _recovery(column: Column) -> list[str]:
+    seconds = [second for second in column.recovery_s.values() if second is not None]
+    return [column.fault, *(f"{figure:.1f} s" for figure in (median(seconds), max(seconds)))] if seconds else []
 
 
-def _find(outcomes: Sequence[Outcome], point: Point, fault: Fault) -> Outcome | None:
-    return next((one for one in outcomes if _cell(one).point == point and _cell(one).fault == fault), None)
+def _mark(column: Column, point: str) -> str:
+    return "**failed**" if column.recovery_s[point] is None else "well"
 
 
-def _cell(outcome: Outcome) -> Strike:
-    """In the matrix each has a play of its own."""
-    (only,) = outcome.play.strikes
-    return only
-
-
-def _of(points: Sequence[Point], outcomes: Sequence[Outcome]) -> list[Point]:
-    return [point for point in points if any(_cell(one).point == point for one in outcomes)]
-
-
-def _of_faults(outcomes: Sequence[Outcome]) -> list[Fault]:
-    return [fault for fault in FAULTS if any(_cell(one).fault == fault for one in outcomes)]
+def _shown(column: Column, point: str) -> str:
+    recovery = column.recovery_s.get(point, 0)
+    return "[red]failed[/red]" if recovery is None else f"{recovery:.1f}" if recovery else ""
 
 
 def _list(pairs: Sequence[tuple[str, str]]) -> str:
