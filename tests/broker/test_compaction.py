@@ -64,5 +64,8 @@ def played(broker: Cluster, topic: str, warehouse: Path, *, restart: bool) -> Pa
 
 
 def shown(warehouse: Path, name: str) -> list[str]:
-    """A result table but for the ids of batches, which a restart changes."""
-    return sorted(str({**row, "published_batch": 0}) for row in rows(warehouse, name))
+    """A result table but for the ids of batches, which a restart changes, and the order of users in a sketch."""
+    found = rows(warehouse, name)
+    return sorted(
+        str({**row, "published_batch": 0, "users_sketch": sorted(row.get("users_sketch", b""))}) for row in found
+    )

@@ -61,21 +61,24 @@ class Site:
         self.processes.append(self.stack.enter_context(process))
 
     def add_partition(self) -> None:
-        """The topic grows by one, and a further producer writes to it."""
+        """The topic grows by one; a new producer, which knows it, takes the place of the one before."""
         client = admin(self.broker.bootstrap_servers)  # kept: without it the answer would not come
         client.create_partitions([NewPartitions(self.topic, PARTITIONS + len(self.processes))])[self.topic].result(
             _TIMEOUT_S
         )
         self.produce()
+        self._end(self.processes[-2])
 
     def truth(self) -> Truth:
-        """Ends all producers and tells what was sent."""
-        for process in self.processes:
-            assert process.alive, process.said
-            process.send(signal.SIGTERM)
-        for process in self.processes:
-            assert process.wait() == 0, process.said
+        """Ends the producer and tells what all have sent."""
+        self._end(self.processes[-1])
         return _together([Truth.load(self._truth(number)) for number in range(len(self.processes))])
+
+    @staticmethod
+    def _end(process: Process) -> None:
+        assert process.alive, process.said
+        process.send(signal.SIGTERM)
+        assert process.wait() == 0, process.said
 
     def _truth(self, number: int) -> Path:
         return self.folder / f"truth-{number}.json"

@@ -79,8 +79,9 @@ def by_duckdb(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def by_spark(settings: Settings) -> Iterator[SparkSession]:
-    spark = SparkSession.getActiveSession()
-    assert spark is not None
+    active = SparkSession.getActiveSession()
+    assert active is not None
+    spark = active.newSession()  # which does not see the temporary views of other tests
     made = views(settings.warehouse, Engine.SPARK)
     for view in made:
         for statement in view.statements(Engine.SPARK):

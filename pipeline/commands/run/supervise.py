@@ -128,12 +128,13 @@ class _Supervisor:
         pause_s = self._retries.after_failure(time.monotonic(), began_s, committed=self._committed)
         if pause_s is None:
             raise TransientError(f"gave up, for attempts committed nothing: {_brief(error)}") from error
-        self._exporter.observer.failed(_kind(error), _brief(error), pause_s)
+        kind = _kind(error)
+        self._exporter.observer.failed(kind, _brief(error), pause_s)
         _log.warning(
             "the service failed and starts again from the ledger",
             pause_s=pause_s,
             reason=_brief(error),
-            exc_info=not (isinstance(error, TidemarkError) or is_of_store(error)),
+            exc_info=kind is FailureKind.OTHER and not isinstance(error, TidemarkError),
         )
         self._stopping.wait(pause_s)
 
