@@ -70,7 +70,7 @@ played alone, on a topic and a warehouse of its own; the one that it failed at c
 From the fault to the next commit of new work in the ledger: the batch that was in hand does not count, nor does the
 row that opens an epoch. Of a fault that lasts it is the time from its begin to the first such commit after its end. A
 process that must start again needs most of it to start Spark. The figures are of a machine with two cores that played
-two columns at a time: compare them with each other, not with yours.
+one or two columns at a time: compare them with each other, not with yours.
 
 {recovery}
 
@@ -138,10 +138,11 @@ def as_page(columns: Columns) -> str:
 def _played(columns: Sequence[Column]) -> str:
     """At which commits, and how long what lasts a minute lasted."""
     played = sorted(columns, key=_how)
-    return " ".join(
-        f"Played at commit {commit}, where a minute was {minute:g} s: {', '.join(column.fault for column in of)}."
+    lines = (
+        f"- commit {commit}, where a minute was {minute:g} s: {', '.join(column.fault for column in of)}"
         for (commit, minute), of in groupby(played, _how)
     )
+    return "\n".join(["The columns were played at", *lines])
 
 
 def _how(column: Column) -> tuple[str, float]:
