@@ -55,10 +55,13 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
     with standalone_cluster(tmp_path / "cluster", workers=0) as cluster, object_store(tmp_path / "store") as store:
         for name, value in store.environment.items():
             monkeypatch.setenv(name, value)
+        store.make_bucket(warehouse.removeprefix("s3://").split("/")[0])
         told = {**of(broker, topic), **store.environment, "TIDEMARK_SPARK__MASTER": cluster.url}
         here = {"spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
         with ExitStack() as stack:
             service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
+            # Kubernetes is asked for executors by a driver that is there.
+            wait_for(lambda: "epoch opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
             for number in EXECUTORS:
                 environment = of_executor(number, port, [BRIEF_JVM, *JVM_OPTIONS.split()])
                 stack.enter_context(entry(tmp_path / f"executor-{number}.log", ["executor"], environment))

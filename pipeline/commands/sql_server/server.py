@@ -52,7 +52,7 @@ def _conf(host: str, port: int, memory: str, scratch: str) -> dict[str, str]:
         "spark.driver.memory": memory,
         # Hive's threads load with Java's own class loader, which does not see `spark.jars`.
         "spark.driver.extraClassPath": ":".join(str(jar) for jar in spark_jars()),
-        "spark.driver.defaultJavaOptions": f"-Dderby.system.home={scratch} -Djava.io.tmpdir={scratch}",
+        "spark.driver.defaultJavaOptions": f"-Dderby.stream.error.file={scratch}/derby.log -Djava.io.tmpdir={scratch}",
         "spark.hadoop.hive.exec.scratchdir": f"{scratch}/hive",
         "spark.hadoop.hive.server2.thrift.bind.host": host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
