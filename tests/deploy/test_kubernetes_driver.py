@@ -1,30 +1,24 @@
-"""The driver's command as rendered for Kubernetes, and executors as Spark asks the image for them, as processes."""
+"""The driver's command as rendered for Kubernetes, as a process."""
 
 import json
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from demo.children import free_port
-from pipeline.runtime.session import JVM_OPTIONS
 from producers.cli import main as produce
 from producers.truth import Truth
-from tests.cluster.standalone import HOST, standalone_cluster
 from tests.deploy.containers import entry
-from tests.deploy.rendered import DEV, PRODUCTION, Resource, config, driver, one, variables
+from tests.deploy.rendered import DEV, Resource, config, driver, one, variables
 from tests.support.against_truth import assert_tells_the_truth
-from tests.support.class_archive import BRIEF_DRIVER, BRIEF_JVM
+from tests.support.class_archive import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
-from tests.support.object_store import object_store
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
 
 EVENTS = 3_000
-EXECUTORS = (1, 2)
 CAUGHT_UP_S = 240
 DISORDER = (
     *("--rate", "0", "--events", str(EVENTS), "--event-rate", "100", "--users", "50", "--jitter", "1s"),
@@ -43,34 +37,6 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     with started(tmp_path, DEV, told, BRIEF_DRIVER) as service:
         reads_all(service, warehouse)
     assert_tells_the_truth(warehouse, truth)
-
-
-@pytest.mark.timeout(600)
-def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its_image(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    topic, port, settings = make_topic(partitions=2), free_port(), config(PRODUCTION)
-    truth, warehouse = produced(broker, topic, tmp_path), settings["warehouse"]
-    # A master without workers in the place of Kubernetes: whoever knows the driver's address may be its executor.
-    with standalone_cluster(tmp_path / "cluster", workers=0) as cluster, object_store(tmp_path / "store") as store:
-        for name, value in store.environment.items():
-            monkeypatch.setenv(name, value)
-        store.make_bucket(warehouse.removeprefix("s3://").split("/")[0])
-        told = {**of(broker, topic), **store.environment, "TIDEMARK_SPARK__MASTER": cluster.url}
-        here = {"spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
-        with ExitStack() as stack:
-            service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
-            # Kubernetes is asked for executors by a driver that is there.
-            wait_for(lambda: "epoch opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
-            for number in EXECUTORS:
-                environment = of_executor(number, port, [BRIEF_JVM, *JVM_OPTIONS.split()])
-                stack.enter_context(entry(tmp_path / f"executor-{number}.log", ["executor"], environment))
-            reads_all(service, warehouse)
-        assert_tells_the_truth(warehouse, truth)
-    assert len(EXECUTORS) == int(settings["spark"]["conf"]["spark.executor.instances"])
-    for number in EXECUTORS:
-        said = (tmp_path / f"executor-{number}.log").read_text()
-        assert "Finished task" in said, said
 
 
 def produced(broker: Cluster, topic: str, folder: Path) -> Truth:
@@ -100,21 +66,6 @@ def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[
     told["TIDEMARK_CONFIG"] = told["TIDEMARK_CONFIG"].replace(place, str(folder))
     told["TIDEMARK_SPARK__CONF"] = json.dumps({**json.loads(told.get("TIDEMARK_SPARK__CONF", "{}")), **conf})
     return entry(folder / "driver.log", it["args"], {**told, "TIDEMARK_METRICS__PORT": "0", **here})
-
-
-def of_executor(number: int, port: int, options: Sequence[str]) -> dict[str, str]:
-    """What Spark's `BasicExecutorFeatureStep` puts into the environment of a pod."""
-    return {
-        "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@{HOST}:{port}",
-        "SPARK_EXECUTOR_ID": str(number),
-        "SPARK_EXECUTOR_CORES": "1",
-        "SPARK_EXECUTOR_MEMORY": "600m",
-        "SPARK_APPLICATION_ID": "spark-application-1",
-        "SPARK_EXECUTOR_POD_IP": HOST,
-        "SPARK_EXECUTOR_POD_NAME": f"tidemark-exec-{number}",
-        "SPARK_RESOURCE_PROFILE_ID": "0",
-        **{f"SPARK_JAVA_OPT_{place}": option for place, option in enumerate(options)},
-    }
 
 
 def reads_all(service: Process, warehouse: Path | str) -> None:
