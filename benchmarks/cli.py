@@ -3,10 +3,10 @@
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 
@@ -21,6 +21,7 @@ from benchmarks.task import Drain
 from demo.broker import Broker
 from pipeline.errors import SetUpError
 
+_K = TypeVar("_K", bound=Hashable)
 _FAILED = 1
 _SET_UP = 2
 
@@ -87,7 +88,7 @@ def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Co
         result = found.setdefault(contestant.title, drain.Result(contestant, plan.events))
         result.rounds.append(drains)
         parts["drain"] = [entry.to_dict() for entry in found.values()]
-        console.print(f"  {contestant.title}: {' '.join(f'{one.seconds:.1f}' for one in drains)} s")
+        console.print(f"  {contestant.title}: {_seconds(drains)} s")
     parts["ratios"] = drain_report.ratios(list(found.values()))
     console.print(drain_report.render(list(found.values())))
 
@@ -100,20 +101,28 @@ def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: C
 def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     plan = drain.Plan(options.bad_records, options.drains, options.repeat)
     console.print(f"topics of {plan.events:,} records, good ones and bad ones ...")
-    rounds: dict[str, list[list[Drain]]] = {}
     with backlog(plan.events, options.keep or work / "broker") as (broker, topic):
-        for kind, drains in bad.drains_by_kind(plan, broker, topic, work):
-            rounds.setdefault(kind, []).append(drains)
-            console.print(f"  {kind}: {' '.join(f'{one.seconds:.1f}' for one in drains)} s")
+        rounds = _rounds(bad.drains_by_kind(plan, broker, topic, work), console)
     parts["bad"] = bad.figures(rounds, plan.events)
     console.print(bad.render(parts["bad"], plan.events))
 
 
 def _users(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     plan = drain.Plan(options.events, options.drains, options.repeat)
-    rounds: dict[int, list[list[Drain]]] = {}
-    for count, drains in users.drains_by_users(plan, options.user_counts, options.keep or work / "broker", work):
-        rounds.setdefault(count, []).append(drains)
-        console.print(f"  {count:,} users: {' '.join(f'{one.seconds:.1f}' for one in drains)} s")
+    found = users.drains_by_users(plan, options.user_counts, options.keep or work / "broker", work)
+    rounds = _rounds(found, console, "{:,} users")
     parts["users"] = users.figures(rounds, plan.events)
     console.print(users.render(parts["users"], plan.events))
+
+
+def _rounds(found: Iterable[tuple[_K, list[Drain]]], console: Console, says: str = "{}") -> dict[_K, list[list[Drain]]]:
+    """The drains of each kind, round by round, told as they come."""
+    rounds: dict[_K, list[list[Drain]]] = {}
+    for kind, drains in found:
+        rounds.setdefault(kind, []).append(drains)
+        console.print(f"  {says.format(kind)}: {_seconds(drains)} s")
+    return rounds
+
+
+def _seconds(drains: Iterable[Drain]) -> str:
+    return " ".join(f"{one.seconds:.1f}" for one in drains)

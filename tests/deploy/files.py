@@ -33,6 +33,11 @@ def instructions() -> list[tuple[str, str]]:
     return [(word.upper(), " ".join(rest.split())) for word, _, rest in (line.strip().partition(" ") for line in lines)]
 
 
+def told_by(instruction: str) -> list[str]:
+    """The arguments of each instruction by this name."""
+    return [rest for word, rest in instructions() if word == instruction]
+
+
 def shell_commands(document: Path) -> list[list[str]]:
     """The words of each command in the shell blocks of a Markdown file."""
     blocks = document.read_text().split("```sh\n")[1:]

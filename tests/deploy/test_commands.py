@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from producers.cli import producers
-from tests.deploy.files import SERVICE, SUBMIT, instructions, services, shell_commands
+from tests.deploy.files import SERVICE, SUBMIT, services, shell_commands, told_by
 from tests.support.told import settings_told
 
 INSIDE = "kafka:19092"
@@ -48,7 +48,7 @@ def test_topic_and_brokers_are_the_same_for_all() -> None:
 
 
 def test_the_image_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = dict(pair.split("=", 1) for word, rest in instructions() if word == "ENV" for pair in rest.split())
+    told = dict(pair.split("=", 1) for rest in told_by("ENV") for pair in rest.split())
     for name, value in told.items():
         if name.startswith("TIDEMARK_"):
             monkeypatch.setenv(name, value)
@@ -84,7 +84,7 @@ def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:
 
 
 def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> None:
-    ((_, image),) = [(word, rest) for word, rest in instructions() if word == "ENTRYPOINT"]
+    (image,) = told_by("ENTRYPOINT")
     assert image == '["tini", "--", "python", "/opt/tidemark/entrypoint.py"]'
     assert services()["producer"]["entrypoint"] == ["tini", "--", "producers"]
     assert {name for name, service in services().items() if service["image"] == SERVICE} == {

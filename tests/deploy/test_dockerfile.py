@@ -7,13 +7,9 @@ import tomllib
 from pathlib import Path
 
 from pipeline.settings.model import Settings
-from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, instructions
+from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, instructions, told_by
 
 PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
-
-
-def arguments(word: str) -> list[str]:
-    return [rest for found, rest in instructions() if found == word]
 
 
 def last_stage() -> list[tuple[str, str]]:
@@ -28,7 +24,7 @@ def test_hadolint_has_nothing_to_say() -> None:
 
 
 def test_every_base_is_pinned_to_a_version_and_the_stages_share_one_python() -> None:
-    bases = [base.split(" AS ")[0] for base in arguments("FROM")]
+    bases = [base.split(" AS ")[0] for base in told_by("FROM")]
     assert all(PINNED.fullmatch(base) for base in bases)
     assert len({base for base in bases if base.startswith("python:")}) == 1
     assert len(bases) > 1, "what builds must not be in what runs"
@@ -41,21 +37,21 @@ def test_it_runs_as_a_user_that_is_not_root() -> None:
 
 
 def test_python_packages_and_jars_come_from_the_locks() -> None:
-    runs = " ".join(arguments("RUN"))
+    runs = " ".join(told_by("RUN"))
     assert runs.count("uv sync") == runs.count("uv sync --frozen --no-dev")
     assert "-m pipeline.runtime.jars spark --into /opt/tidemark/jars" in runs
     assert "pip install" not in runs
 
 
 def test_the_service_finds_at_run_time_the_jars_that_were_fetched_at_build_time() -> None:
-    environment = dict(pair.split("=", 1) for rest in arguments("ENV") for pair in rest.split())
+    environment = dict(pair.split("=", 1) for rest in told_by("ENV") for pair in rest.split())
     assert environment["TIDEMARK_JARS_CACHE"] == "/opt/tidemark/jars"
 
 
 def test_its_health_is_told_by_the_service_on_the_port_that_it_has() -> None:
-    (check,) = arguments("HEALTHCHECK")
+    (check,) = told_by("HEALTHCHECK")
     assert check.endswith('CMD ["tidemark", "health"]')
-    assert arguments("EXPOSE") == [str(Settings().metrics.port)]
+    assert told_by("EXPOSE") == [str(Settings().metrics.port)]
 
 
 def test_nothing_of_it_is_run_by_a_shell_but_its_building() -> None:
@@ -64,7 +60,7 @@ def test_nothing_of_it_is_run_by_a_shell_but_its_building() -> None:
 
 
 def test_everything_that_is_copied_is_there_and_not_ignored() -> None:
-    copied = [rest.split() for rest in arguments("COPY") if not rest.startswith("--from")]
+    copied = [rest.split() for rest in told_by("COPY") if not rest.startswith("--from")]
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     for source in (source for words in copied for source in words[:-1]):
         assert (ROOT / source).exists()

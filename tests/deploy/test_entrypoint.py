@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from deploy.docker.entrypoint import command, properties
-from tests.deploy.files import instructions
+from tests.deploy.files import told_by
 
 EXECUTOR = {
     "SPARK_EXECUTOR_MEMORY": "1024m",
@@ -58,6 +58,6 @@ def test_properties_are_read_as_java_writes_them() -> None:
 
 
 def test_what_the_entry_is_told_to_run_is_in_the_image() -> None:
-    copied = " ".join(rest for word, rest in instructions() if word == "COPY")
+    copied = " ".join(told_by("COPY"))
     assert "deploy/docker/entrypoint.py" in copied
     assert "deploy/spark-submit/tidemark_job.py" in copied

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.containers import HOST, Here
-from tests.deploy.files import ROOT, instructions, services, shell_commands
+from tests.deploy.files import ROOT, services, shell_commands, told_by
 from tests.deploy.rules import RULES
 from tests.support.against_truth import ledger_version
 from tests.support.class_archive import BRIEF_DRIVER
@@ -127,7 +127,7 @@ def said_by(here: Here, name: str, *words: str) -> str:
 
 def health_check() -> list[str]:
     """The command of the image's own check."""
-    (check,) = [rest for word, rest in instructions() if word == "HEALTHCHECK"]
+    (check,) = told_by("HEALTHCHECK")
     command: list[str] = json.loads(check.split("CMD ")[1])
     return command
 
