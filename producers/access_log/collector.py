@@ -1,0 +1,126 @@
+"""The composition root of `producers access-log`: lines, visits, transactions, until the end or a signal."""
+
+import time
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Final, Protocol
+
+import click
+
+from producers.access import access_of
+from producers.access_log.files import files_of
+from producers.access_log.follow import Chunk, Follower
+from producers.access_log.formats import Parse, combined, common, json_format
+from producers.access_log.metrics import Counts, serve
+from producers.access_log.outcome import Outcome
+from producers.access_log.place import Position
+from producers.access_log.sessions import Sessions
+from producers.access_log.state import records_of
+from producers.access_log.state_topic import StateTopic
+from producers.access_log.stdin import Stream
+from producers.access_log.transactions import Transactions
+from producers.access_log.visits import Rules, Visits
+from producers.broker import Target, partitions_of_topic
+from producers.errors import SetupError
+from producers.pseudonym import Pseudonyms
+from producers.signals import stop_on_signals
+
+_STDIN: Final = Path("-")
+_POLL_S: Final = 0.25
+
+
+class Source(Protocol):
+    """What lines come from: a log or standard input."""
+
+    at_end: bool
+
+    def read(self) -> Chunk | None:
+        """The next lines; None if there are none now."""
+
+    def close(self) -> None:
+        """Leaves the source."""
+
+
+def execute(options: Namespace) -> str:
+    """Send visits until the end or a signal, and return what to tell the user.
+
+    Raises SetupError where a person must put something right, DeliveryError if the broker did not take all. Whatever
+    ends it, a run that is started again under its name goes on where this one was.
+    """
+    began, log, name = time.monotonic(), options.log, options.name
+    pseudonyms = Pseudonyms.from_file(options.salt_file)
+    if log != _STDIN and not files_of(log):
+        raise SetupError(f"there is no file {log}; correct its path, or start the web server first")
+    target = Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options))
+    partitions = partitions_of_topic(target, options.partitions if options.create_topic else None)
+    state = StateTopic(target, options.state_topic)
+    with stop_on_signals() as stopped:
+        transactions = Transactions(target, partitions, name, options.compression)
+        # Read when no older process of the name can write to it any more.
+        kept = state.read(name)
+        sessions = Sessions(options.session_gap, kept.sessions.items())
+        visits = Visits(name, _rules(options), pseudonyms, sessions, Counter(kept.counts))
+        counts = Counts(name, kept.counts)
+        if options.metrics_port:
+            serve(counts, options.metrics_host, options.metrics_port)
+        with closing(_source(options, kept.position)) as source:
+            is_once = options.until_caught_up or log == _STDIN
+            for chunk in _chunks(source, transactions.publisher.wait, stopped, is_once=is_once):
+                events = visits.of(chunk.lines)
+                records = records_of(name, chunk.position, visits.counts, sessions.changes())
+                transactions.send(events, state.topic, state.partition(name), records)
+                counts.committed = Counter(visits.counts)
+    return _report(visits.counts - kept.counts, time.monotonic() - began, options)
+
+
+def _chunks(
+    source: Source, wait: Callable[[float], None], stopped: Callable[[], bool], *, is_once: bool
+) -> Iterator[Chunk]:
+    """Lines as they come, until a signal or, if it is for once, the end of the source."""
+    while not stopped():
+        if chunk := source.read():
+            yield chunk
+        elif is_once and source.at_end:
+            return
+        else:
+            wait(_POLL_S)
+
+
+def _source(options: Namespace, position: Position | None) -> Source:
+    if options.log == _STDIN:
+        return Stream()
+    return Follower(
+        options.log,
+        position,
+        settle_s=options.settle / 1000,
+        clock=time.time,
+        tell=lambda sentence: click.echo(f"producers: {sentence}", err=True),
+    )
+
+
+def _rules(options: Namespace) -> Rules:
+    formats: dict[str, Parse] = {
+        "combined": combined,
+        "common": common,
+        "json": json_format(options.json_fields),
+    }
+    return Rules(
+        parse=formats[options.format],
+        site=options.site or "",
+        parameters=options.query_parameters,
+        ignored=options.ignore,
+        since_ms=options.since or 0,
+    )
+
+
+def _report(counts: Counter[Outcome], seconds: float, options: Namespace) -> str:
+    total, visits = counts.total(), counts.pop(Outcome.VISIT, 0)
+    others = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.most_common())
+    log = "standard input" if options.log == _STDIN else options.log
+    return (
+        f"sent {visits} visits to {options.topic}, of {total} lines of {log} in {seconds:.1f} s"
+        f"{'; no visits: ' if others else ''}{others}"
+    )

@@ -1,0 +1,61 @@
+"""A line of an access log as a request, and the times in it."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
+from typing import Final
+
+_MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_LETTERS: Final = 3
+_CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_END_MS: Final = 253_402_300_800_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a log tells of a request; None where it does not tell, and "" where it tells that there was none."""
+
+    address: str
+    time_ms: int
+    line: str
+    """The request line, `GET /path HTTP/1.1`."""
+    status: int
+    referrer: str | None = None
+    agent: str | None = None
+    site: str | None = None
+    """Scheme and host, `https://shop.example`."""
+    purpose: str | None = None
+    """The header Sec-Purpose."""
+
+
+@lru_cache(maxsize=4096)
+def time_ms(text: str) -> int:
+    """Epoch milliseconds of `01/May/2024:12:00:00 +0000`, ISO 8601 with an offset, or seconds with a fraction.
+
+    Raises ValueError for anything else, and for a time that is not after 1970 and before the year 10000.
+    """
+    found = _time_ms(text)
+    if not 0 < found < _END_MS:
+        raise ValueError(f"{text!r} is no time of a request")
+    return found
+
+
+def _time_ms(text: str) -> int:
+    if match := _CLF_TIME.fullmatch(text):
+        day, month, year, hour, minute, second, sign, hours, minutes = match.groups()
+        offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
+        number = _MONTHS.find(month) // _LETTERS + 1
+        moment = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=timezone(offset))
+        # A leap second has the number 60.
+        return _ms(moment + timedelta(seconds=int(second)))
+    if re.fullmatch(r"\d{1,12}(\.\d+)?", text):
+        return round(float(text) * 1000)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} does not say its offset from UTC")
+    return _ms(moment)
+
+
+def _ms(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

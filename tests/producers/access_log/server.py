@@ -1,0 +1,127 @@
+"""A web server's log on a disk, with all that logrotate does to it, and a reader that is killed now and then."""
+
+import gzip
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from producers.access_log.follow import Chunk, Follower
+from producers.access_log.place import Position
+
+BLOCK = 256
+
+
+@dataclass
+class Server:
+    """Writes lines to `access.log` in the folder, in any pieces, and keeps them all in `written`."""
+
+    folder: Path
+    written: list[bytes] = field(default_factory=list)
+    _pending: bytearray = field(default_factory=bytearray)
+
+    def __post_init__(self) -> None:
+        self.log = self.folder / "access.log"
+        self._file = self.log.open("ab", buffering=0)
+
+    def line(self, length: int) -> None:
+        """Has one more line to write, of its own number and some more."""
+        self.say(b"%d " % len(self.written) + b"x" * length)
+
+    def say(self, text: bytes) -> None:
+        """Has one more line to write."""
+        self.written.append(text)
+        self._pending += text + b"\n"
+
+    def write(self, share: float = 1) -> None:
+        """Writes so much of what it has, wherever that ends."""
+        count = round(len(self._pending) * share)
+        self._file.write(self._pending[:count])
+        del self._pending[:count]
+
+    def rename(self) -> None:
+        """Rotates by renaming; the server writes on to the file that it has open."""
+        self._shift()
+        self.log.rename(self.rotated(1))
+
+    def reopen(self) -> None:
+        """Has the server open the log anew, as by a signal."""
+        self.write()
+        self._file.close()
+        self._file = self.log.open("ab", buffering=0)
+
+    def copy(self) -> None:
+        """Rotates by a copy."""
+        self._shift()
+        shutil.copyfile(self.log, self.rotated(1))
+
+    def truncate(self) -> None:
+        """Empties the log itself, behind a copy."""
+        self._file.truncate(0)
+
+    def compress(self, number: int) -> None:
+        """Compresses a rotated file, if it is there."""
+        plain, packed = self.rotated(number), self.rotated(number, ".gz")
+        if plain.exists():
+            packed.write_bytes(gzip.compress(plain.read_bytes()))
+            plain.unlink()
+
+    def rotated(self, number: int, suffix: str = "") -> Path:
+        """The file of so many rotations ago."""
+        return self.folder / f"access.log.{number}{suffix}"
+
+    def close(self) -> None:
+        """Ends the server."""
+        self._file.close()
+
+    def _shift(self) -> None:
+        for number in range(30, 0, -1):
+            for suffix in ("", ".gz"):
+                if self.rotated(number, suffix).exists():
+                    self.rotated(number, suffix).rename(self.rotated(number + 1, suffix))
+
+
+@dataclass
+class Reader:
+    """Follows a log, and keeps what was committed: the lines, and the position behind them."""
+
+    log: Path
+    settle_s: float = 0
+    now: float = 0
+    lines: list[bytes] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    position: Position | None = None
+
+    def __post_init__(self) -> None:
+        self.follower = self._new()
+
+    def chunk(self) -> Chunk | None:
+        """Reads once, and commits it."""
+        chunk = self.follower.read()
+        if chunk:
+            self.lines += [line.text for line in chunk.lines]
+            self.position = chunk.position
+        return chunk
+
+    def all(self) -> None:
+        """Reads and commits all that is there."""
+        while self.chunk():
+            pass
+
+    def kill(self, *, after_reading: bool = False) -> None:
+        """Starts again from what was committed, having lost what was only read."""
+        if after_reading:
+            self.follower.read()
+        self.follower.close()
+        if self.position:
+            self.position = Position.read(self.position.told())
+        self.follower = self._new()
+
+    def _new(self) -> Follower:
+        return Follower(
+            self.log,
+            self.position,
+            settle_s=self.settle_s,
+            clock=lambda: self.now,
+            tell=self.told.append,
+            block=BLOCK,
+        )

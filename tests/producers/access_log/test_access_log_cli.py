@@ -1,0 +1,58 @@
+"""The command line's errors: exit code 2, one sentence, no traceback."""
+
+from pathlib import Path
+
+import pytest
+
+from producers.cli import main
+
+NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
+
+
+@pytest.fixture
+def needed(tmp_path: Path) -> list[str]:
+    """A log, a salt and a name, which every run has."""
+    (tmp_path / "access.log").touch()
+    (tmp_path / "salt").write_text("s" * 32)
+    return ["access-log", str(tmp_path / "access.log"), "--salt-file", str(tmp_path / "salt"), "--name", "web-1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--name web/1", "'web/1' is no name; write letters, digits"),
+        ("--format w3c", "--format: 'w3c' is not one of 'combined', 'common', 'json'"),
+        ("--json-fields when=ts", "'when' is not given a field; write as time=ts, with one of address, time"),
+        ("--json-fields time", "'time' is not given a field"),
+        ("--site shop.example", "'shop.example' is no address of a site; write as https://shop.example"),
+        ("--since yesterday", "'yesterday' is not an instant"),
+        ("--session-gap 0s", "'0s' is no time at all"),
+        ("--settle 5", "'5' is not a duration"),
+        ("--metrics-port 0", "--metrics-port: 0 is not in the range"),
+        ("--salt-file /nowhere", "the salt cannot be read from /nowhere: No such file or directory; make one"),
+        ("", "no Kafka broker answered at 127.0.0.1:1 within 0.1 s"),
+    ],
+)
+def test_a_wrong_option_is_a_set_up_error(
+    needed: list[str], capsys: pytest.CaptureFixture[str], options: str, words: str
+) -> None:
+    assert main([*needed, *NOWHERE, *options.split()]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert said.err.startswith("producers: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("missing", ["--salt-file", "--name"])
+def test_salt_and_name_are_needed(needed: list[str], capsys: pytest.CaptureFixture[str], missing: str) -> None:
+    at = needed.index(missing)
+    assert main([*needed[:at], *needed[at + 2 :]]) == 2
+    assert f"Missing option '{missing}'" in capsys.readouterr().err
+
+
+def test_a_log_that_is_not_there_is_a_set_up_error(needed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    log = Path(needed[1])
+    log.unlink()
+    assert main([*needed, *NOWHERE]) == 2
+    assert f"there is no file {log}; correct its path, or start the web server first" in capsys.readouterr().err

@@ -1,0 +1,247 @@
+"""Against a real broker: a run that is killed and started again loses no line, and repeats none."""
+
+import json
+import random
+import subprocess
+import sys
+import urllib.request
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from demo.children import free_port
+from demo.topics import admin
+from producers.access_log.follow import Line
+from producers.access_log.formats import combined
+from producers.access_log.metrics import LINES
+from producers.access_log.outcome import Outcome
+from producers.access_log.sessions import Sessions
+from producers.access_log.state import Kept
+from producers.access_log.transactions import Transactions
+from producers.access_log.visits import Rules, Visits
+from producers.broker import Target
+from producers.cli import main
+from producers.errors import SetupError
+from producers.pseudonym import Pseudonyms
+from tests.producers.access_log.server import Server
+from tests.producers.recount import decode
+from tests.producers.test_producers_delivery import PARTITIONS, Watch, committed_values
+from tests.support.kafka_cluster import Cluster
+from tests.support.nginx import PERSONS, ROBOTS
+from tests.support.processes import Process, producers
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.broker
+
+MakeTopic = Callable[..., str]
+SALT = "0123456789abcdef0123456789abcdef"
+START = datetime(2024, 5, 1, tzinfo=UTC)
+PATHS = {"/page-{}": 8, "/style-{}.css": 3, "/.env": 1}
+LIVES = 4
+EVENT = ("page_url", "user_id", "session_id", "event_time", "user_agent", "referrer")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    (tmp_path / "salt").write_text(SALT)
+    (tmp_path / "log").mkdir()
+    with closing(Server(tmp_path / "log")) as one:
+        yield one
+
+
+def busy(server: Server, count: int, chance: random.Random) -> None:
+    """So many lines more of a site: a hundred persons and robots, each line with a page of its own, 2 s apart."""
+    for number in range(len(server.written), len(server.written) + count):
+        person = chance.randrange(100)
+        path = chance.choices(list(PATHS), list(PATHS.values()))[0].format(number)
+        agent = ROBOTS[0] if person < 10 else PERSONS[person % 2]
+        moment = START + timedelta(seconds=2 * number - chance.randrange(3))
+        written = f'10.0.0.{person} - - [{moment:%d/%b/%Y:%H:%M:%S %z}] "GET {path} HTTP/1.1" 200 9 "-" "{agent}"'
+        server.say(written.encode())
+    server.write()
+
+
+def options(broker: Cluster, topic: str, server: Server, *more: str) -> list[str]:
+    where = ["--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--state-topic", f"{topic}-state"]
+    rules = ["--salt-file", str(server.folder.parent / "salt"), "--session-gap", "10m", "--settle", "100ms"]
+    return ["access-log", str(server.log), "--name", "web-1", *where, *rules, *more]
+
+
+def events(broker: Cluster, topic: str) -> list[dict[str, Any]]:
+    """What a reader of committed records gets."""
+    return [event for value in committed_values(broker, topic) if (event := decode(value))]
+
+
+def by_user(found: list[dict[str, Any]]) -> dict[str, list[tuple[object, ...]]]:
+    """The events of each user in their order, without the ids that tell where a line stood."""
+    users: dict[str, list[tuple[object, ...]]] = defaultdict(list)
+    for event in found:
+        users[event["user_id"]].append(tuple(event[name] for name in EVENT))
+    return users
+
+
+def undisturbed(server: Server) -> tuple[list[dict[str, Any]], Counter[Outcome]]:
+    """What one run makes of all lines that nobody disturbs."""
+    visits = Visits("web-1", Rules(combined), Pseudonyms(SALT.encode()), Sessions(600_000))
+    return visits.of(Line(text, 0) for text in server.written), visits.counts
+
+
+def kept(broker: Cluster, topic: str) -> Kept:
+    """What the state topic has of the run."""
+    reader = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "test", "isolation.level": "read_committed"}
+    consumer = Consumer({**reader, "enable.partition.eof": True})
+    consumer.assign([TopicPartition(f"{topic}-state", 0, 0)])
+    records = []
+    while (message := consumer.poll(30)) is not None and message.error() is None:
+        records.append((message.key() or b"", message.value()))
+    consumer.close()
+    return Kept.of("web-1", records)
+
+
+def disturb(server: Server, life: int) -> None:
+    """What logrotate does, by turns."""
+    if life % 3 == 0:
+        server.copy()
+        server.truncate()
+    else:
+        server.rename()
+        server.reopen()
+        server.compress(2)
+
+
+@pytest.mark.timeout(300)
+def test_a_run_that_is_killed_loses_no_line_and_repeats_none(
+    broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
+) -> None:
+    topic, chance = make_topic(PARTITIONS), random.Random(7)
+    seen = Watch(admin(broker.bootstrap_servers), topic).log_ends
+    busy(server, 10_000, chance)
+    for life in range(LIVES):
+        disturb(server, life)
+        busy(server, 10_000, chance)
+        before = wait_for(seen, 60, "an answer")
+        with producers(tmp_path / "said", *options(broker, topic, server)) as process:
+            while process.alive and seen() in (None, before):
+                busy(server, 5, chance)
+            assert process.lives_for(chance.random() / 2), process.said
+            busy(server, 2_000, chance)
+    assert main(options(broker, topic, server, "--until-caught-up")) == 0
+    expected, counts = undisturbed(server)
+    found = events(broker, topic)
+    assert len(found) == len(expected) > 25_000
+    assert by_user(found) == by_user(expected)
+    assert len({event["event_id"] for event in found}) == len(found)
+    assert kept(broker, topic).counts == counts
+    assert counts.total() == len(server.written)
+    assert "is gone" not in (tmp_path / "said").read_text()
+
+
+def test_another_process_of_the_name_takes_over_and_the_older_one_ends(
+    broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
+) -> None:
+    topic = make_topic(PARTITIONS)
+    seen = Watch(admin(broker.bootstrap_servers), topic).log_ends
+    busy(server, 300, random.Random(1))
+    with following(broker, topic, server, tmp_path / "older") as older:
+        wait_for(lambda: sum(seen() or []), 60, "a visit")
+        assert main(options(broker, topic, server, "--until-caught-up")) == 0
+        busy(server, 300, random.Random(2))
+        assert older.wait(60) == 2
+        assert "another process runs under the name web-1 and has taken over" in older.said
+    assert main(options(broker, topic, server, "--until-caught-up")) == 0
+    assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
+
+
+def test_who_is_replaced_while_it_queues_says_so_too(broker: Cluster, make_topic: MakeTopic) -> None:
+    """Only the end of a transaction tells why a producer can do no more."""
+    target = Target(broker.bootstrap_servers, make_topic(1))
+    older, _ = (Transactions(target, 1, target.topic, "none") for _ in range(2))
+    older.publisher.producer.begin_transaction()
+
+    def queue_for_ever() -> None:
+        while True:
+            older.publisher.send([b"key"], [b"value"], [0])
+            older.publisher.wait(0.1)
+
+    with pytest.raises(SetupError, match="has taken over"), older._told():
+        queue_for_ever()
+
+
+def test_a_start_waits_for_the_open_transaction_of_another_run(
+    broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
+) -> None:
+    """The position stands behind what the other run has written, where nobody may read yet."""
+    topic = make_topic(PARTITIONS)
+    seen = Watch(admin(broker.bootstrap_servers), topic).log_ends
+    busy(server, 300, random.Random(1))
+    other = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"other-{topic}"})
+    other.init_transactions(60)
+    with following(broker, topic, server, tmp_path / "first") as first:
+        before = wait_for(lambda: sum(seen() or []), 60, "a visit")
+        other.begin_transaction()
+        other.produce(f"{topic}-state", key="other", value="{}")
+        other.flush(60)
+        busy(server, 300, random.Random(2))
+        wait_for(lambda: sum(seen() or []) > before, 60, "more visits")
+        first.kill()
+    with producers(tmp_path / "second", *options(broker, topic, server, "--until-caught-up")) as second:
+        assert second.lives_for(3), second.said
+        other.abort_transaction(60)
+        assert second.wait(60) == 0, second.said
+    assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
+
+
+def test_counts_are_served_and_go_on_over_a_restart(
+    broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
+) -> None:
+    topic, port = make_topic(PARTITIONS), free_port()
+    for _ in range(2):
+        busy(server, 300, random.Random(1))
+        expected = undisturbed(server)[1]
+        with following(broker, topic, server, tmp_path / "said", "--metrics-port", str(port)):
+            wait_for(lambda: served(port) == {one.value: expected[one] for one in Outcome}, 60, "the counts")  # noqa: B023
+
+
+def test_standard_input_is_read_to_its_end(broker: Cluster, make_topic: MakeTopic, server: Server) -> None:
+    topic = make_topic(PARTITIONS)
+    busy(server, 5_000, random.Random(1))
+    command = [sys.executable, "-m", "producers", *options(broker, topic, server)]
+    command[command.index(str(server.log))] = "-"
+    text = b"\n".join(server.written)
+    done = subprocess.run(command, input=text, capture_output=True, check=True)
+    expected, counts = undisturbed(server)
+    assert by_user(events(broker, topic)) == by_user(expected)
+    said = f"sent {counts[Outcome.VISIT]} visits to {topic}, of 5000 lines of standard input in "
+    assert done.stdout.decode().startswith(said)
+    assert f"{counts[Outcome.ASSET]} asset" in done.stdout.decode()
+
+
+def test_a_state_topic_that_would_forget_is_refused(
+    broker: Cluster, make_topic: MakeTopic, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, other = make_topic(PARTITIONS), make_topic(1)
+    server.line(3)
+    server.write()
+    assert main([*options(broker, topic, server), "--state-topic", other]) == 2
+    assert f"{other} has cleanup.policy=delete, which would delete where runs stand" in capsys.readouterr().err
+
+
+def following(broker: Cluster, topic: str, server: Server, log: Path, *more: str) -> Process:
+    return producers(log, *options(broker, topic, server, *more))
+
+
+def served(port: int) -> dict[str, int]:
+    """The counts that the page has, by outcome; none while there is no page."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
+            lines = page.read().decode().splitlines()
+    except OSError:
+        return {}
+    series = [line for line in lines if line.startswith(f"{LINES}_total{{")]
+    return {json.loads(line.split("outcome=")[1].split("}")[0]): int(float(line.split()[-1])) for line in series}

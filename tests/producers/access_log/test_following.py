@@ -1,0 +1,292 @@
+"""A log that is rotated, truncated and compressed under its reader: each line once, in order, whatever happens when."""
+
+import gzip
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from producers.access_log.files import files_of
+from producers.access_log.follow import Follower
+from producers.access_log.opened import BLOCK, LONGEST
+from producers.errors import SetupError
+from tests.producers.access_log.server import Reader, Server
+
+Act = tuple[str, Callable[[Server, Reader], object]]
+
+
+def acts() -> st.SearchStrategy[list[Act]]:
+    """What server, logrotate and reader may do, in any order that they do it in."""
+
+    def act(name: str, do: Callable[[Server, Reader], object]) -> st.SearchStrategy[Act]:
+        return st.just((name, do))
+
+    def rotate_by_copy(server: Server, reader: Reader, *, is_read_between: bool) -> None:
+        server.write()
+        server.copy()
+        if is_read_between:
+            reader.all()
+        server.truncate()
+
+    def rotate_by_name(server: Server, reader: Reader, *, is_read_between: bool) -> None:
+        server.write(0.5)
+        server.rename()
+        server.write(0.5)
+        if is_read_between:
+            reader.all()
+        server.reopen()
+
+    lengths = st.integers(0, 200)
+    return st.lists(
+        st.one_of(
+            lengths.map(lambda length: (f"line({length})", lambda server, _: server.line(length))),
+            st.floats(0, 1).map(lambda share: (f"write({share})", lambda server, _: server.write(share))),
+            act("write", lambda server, _: server.write()),
+            st.booleans().map(lambda b: (f"name({b})", lambda s, r: rotate_by_name(s, r, is_read_between=b))),
+            st.booleans().map(lambda b: (f"copy({b})", lambda s, r: rotate_by_copy(s, r, is_read_between=b))),
+            st.integers(1, 3).map(lambda n: (f"compress({n})", lambda server, _: server.compress(n))),
+            act("read", lambda _, reader: reader.chunk()),
+            act("read all", lambda _, reader: reader.all()),
+            act("kill", lambda _, reader: reader.kill()),
+            act("read and kill", lambda _, reader: reader.kill(after_reading=True)),
+        ),
+        max_size=60,
+    )
+
+
+@given(acts())
+def test_each_line_is_read_once_and_in_order(plan: list[Act]) -> None:
+    with tempfile.TemporaryDirectory() as folder, closing(Server(Path(folder))) as server:
+        reader = Reader(server.log, now=4e9)
+        for _, do in plan:
+            do(server, reader)
+        server.write()
+        reader.all()
+        reader.follower.close()
+        assert reader.follower.at_end
+        assert reader.lines == server.written
+        assert reader.told == []
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with closing(Server(tmp_path)) as one:
+        yield one
+
+
+@pytest.fixture
+def reader(server: Server) -> Iterator[Reader]:
+    one = Reader(server.log, now=4e9)
+    yield one
+    one.follower.close()
+
+
+def wrote(server: Server, count: int = 3) -> list[bytes]:
+    """So many lines more, written."""
+    for _ in range(count):
+        server.line(20)
+    server.write()
+    return server.written[-count:]
+
+
+def test_a_partial_line_waits_for_its_end(server: Server, reader: Reader) -> None:
+    server.line(20)
+    server.write(0.5)
+    assert reader.chunk() is None
+    assert reader.follower.at_end
+    server.write()
+    reader.all()
+    assert reader.lines == server.written
+
+
+def test_history_is_read_first_oldest_first(server: Server, reader: Reader) -> None:
+    for _ in range(12):
+        wrote(server)
+        server.rename()
+        server.reopen()
+    for number in range(2, 13):
+        server.compress(number)
+    wrote(server)
+    reader.all()
+    assert reader.lines == server.written
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["access.log.10.gz", "access.log.9", "access.log.1", "access.log"],
+        ["access.log-20240501.gz", "access.log-20240502", "access.log-2024050313", "access.log"],
+        ["access.log.2024-05-01", "access.log.2024-05-02.gz", "access.log"],
+        ["access-20240501.log.gz", "access-20240502.log", "access.log"],
+        ["access.1.log", "access.log"],
+        ["access.log.1714521600", "access.log.1714608000"],
+        ["access.log-20240501", "access.log.1", "access.log"],
+    ],
+)
+def test_names_tell_the_order_whatever_the_times_of_files(tmp_path: Path, names: list[str]) -> None:
+    for age, name in enumerate(names):
+        (tmp_path / name).write_bytes(b"")
+        os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
+    for name in ("error.log", "access.log.bak", "access.log.1~", "access.logs", "my-access.log", "other_access.log.1"):
+        (tmp_path / name).touch()
+    assert [file.path.name for file in files_of(tmp_path / "access.log")] == names
+
+
+def test_a_file_that_is_being_compressed_is_read_once(server: Server, reader: Reader) -> None:
+    wrote(server)
+    server.rename()
+    server.reopen()
+    wrote(server)
+    server.rotated(1, ".gz").write_bytes(gzip.compress(server.rotated(1).read_bytes())[:30])
+    reader.all()
+    assert reader.lines == server.written
+
+
+def test_a_copy_is_not_read_again_while_the_log_is_not_yet_truncated(server: Server, reader: Reader) -> None:
+    wrote(server)
+    server.copy()
+    reader.all()
+    assert reader.lines == server.written
+    wrote(server)
+    reader.all()
+    assert reader.lines == server.written
+
+
+def test_what_was_written_between_the_last_reading_and_the_truncation_is_read_from_the_copy(
+    server: Server, reader: Reader
+) -> None:
+    wrote(server)
+    reader.all()
+    wrote(server)
+    server.copy()
+    server.truncate()
+    wrote(server, 30)  # longer than what was there: its size tells nothing
+    reader.all()
+    assert reader.lines == server.written
+
+
+def test_what_was_written_to_an_empty_log_before_its_truncation_is_read_from_the_copy(
+    server: Server, reader: Reader
+) -> None:
+    assert reader.chunk() is None
+    wrote(server)
+    server.copy()
+    server.truncate()
+    wrote(server)
+    reader.all()
+    assert reader.lines == server.written
+
+
+def test_the_next_file_waits_until_the_rotated_one_has_been_left_alone(server: Server) -> None:
+    first = wrote(server)
+    changed = server.log.stat().st_mtime
+    reader = Reader(server.log, settle_s=5, now=changed + 4)
+    server.rename()
+    server.reopen()
+    second = wrote(server)
+    reader.all()
+    assert reader.lines == first
+    assert not reader.follower.at_end
+    with server.rotated(1).open("ab") as worker:  # that has not heard of the rotation
+        worker.write(b"late\n")
+    os.utime(server.rotated(1), (changed + 4, changed + 4))
+    reader.now = changed + 8
+    reader.all()
+    assert reader.lines == [*first, b"late"]
+    reader.now = changed + 9
+    reader.all()
+    assert reader.lines == [*first, b"late", *second]
+    assert reader.follower.at_end
+    reader.follower.close()
+
+
+def test_a_rotated_file_is_read_to_its_end_though_it_was_removed(server: Server, reader: Reader) -> None:
+    wrote(server)
+    reader.all()
+    wrote(server)
+    server.rename()
+    server.reopen()
+    server.rotated(1).unlink()
+    wrote(server)
+    reader.all()
+    assert reader.lines == server.written
+    assert reader.told == []
+
+
+def test_the_rest_of_a_file_that_ends_without_a_line_end_is_a_line(server: Server, reader: Reader) -> None:
+    server.log.write_bytes(b"first\ncut o")
+    server.rename()
+    server.reopen()
+    server.log.write_bytes(b"next\n")
+    reader.all()
+    reader.kill()
+    reader.all()
+    assert reader.lines == [b"first", b"cut o", b"next"]
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_truncated_log_without_a_copy_is_told_and_read_from_its_beginning(
+    server: Server, reader: Reader, is_killed: bool
+) -> None:
+    wrote(server)
+    server.rename()
+    server.reopen()
+    wrote(server)
+    reader.all()
+    server.truncate()
+    if is_killed:
+        reader.kill()
+    wrote(server)
+    reader.all()
+    assert reader.lines == server.written
+    assert len(reader.told) == 1
+    assert "access.log that was read up to byte" in reader.told[0]
+
+
+def test_files_that_were_removed_before_they_were_read_are_told_and_the_rest_is_read(
+    server: Server, reader: Reader
+) -> None:
+    first = wrote(server)
+    reader.all()
+    for _ in range(3):
+        server.rename()
+        server.reopen()
+        kept = wrote(server)
+    server.rotated(3).unlink()
+    server.rotated(2).unlink()
+    kept = [*server.rotated(1).read_bytes().splitlines(), *kept]
+    reader.kill()
+    reader.all()
+    assert reader.lines == [*first, *kept]
+    assert len(reader.told) == 1
+
+
+def test_a_line_that_never_ends_fills_no_memory_and_is_passed_when_it_does(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.write_bytes(b"short\n" + b"x" * (BLOCK + LONGEST))
+    follower = Follower(log, None, settle_s=0, clock=lambda: 0, tell=print)
+    first = follower.read()
+    assert first is not None
+    assert [line.text for line in first.lines] == [b"short"]
+    assert follower.read() is None
+    with log.open("ab") as file:
+        file.write(b"x\nshort again\n")
+    second, third = follower.read(), follower.read()
+    follower.close()
+    assert second is not None
+    assert third is not None
+    assert [len(line.text) for line in second.lines] == [LONGEST + 1]
+    assert [line.text for line in third.lines] == [b"short again"]
+
+
+def test_a_broken_gzip_file_is_a_set_up_error(tmp_path: Path) -> None:
+    (tmp_path / "access.log.1.gz").write_bytes(gzip.compress(os.urandom(5_000))[:3_000])
+    reader = Reader(tmp_path / "access.log")
+    with pytest.raises(SetupError, match=r"access.log.1.gz is broken as a gzip file .*; mend or remove it"):
+        reader.all()
+    reader.follower.close()

@@ -1,0 +1,156 @@
+"""What is a visit, and why something else is none."""
+
+from dataclasses import replace
+
+import pytest
+
+from producers.access_log.outcome import Outcome
+from producers.access_log.request import Request
+from producers.access_log.rules import judge
+from tests.producers.access_log.test_formats import AGENT
+
+VISIT = Request("203.0.113.7", 1_714_564_800_000, "GET /shoes HTTP/1.1", 200, "", AGENT)
+
+
+def judged(**changed: object) -> Outcome:
+    return judge(replace(VISIT, **changed), 0, ())  # type: ignore[arg-type] # by the fields' names
+
+
+def of_path(path: str) -> Outcome:
+    return judged(line=f"GET {path} HTTP/1.1")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/shoes/",
+        "/shoes?size=42",
+        "/index.html",
+        "/item.php?id=1.css",
+        "/v1.2",
+        "/users/j.doe",
+        "/css",
+        "/a/%D0%B6",
+        "/statuses",
+        "/pinged",
+    ],
+)
+def test_a_page_is_a_visit(path: str) -> None:
+    assert of_path(path) is Outcome.VISIT
+
+
+@pytest.mark.parametrize("status", [200, 304])
+def test_a_page_that_the_browser_had_already_is_a_visit_too(status: int) -> None:
+    assert judged(status=status) is Outcome.VISIT
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (301, Outcome.REDIRECT),
+        (302, Outcome.REDIRECT),
+        (404, Outcome.CLIENT_ERROR),
+        (499, Outcome.CLIENT_ERROR),
+        (500, Outcome.SERVER_ERROR),
+        (503, Outcome.SERVER_ERROR),
+        (206, Outcome.OTHER_STATUS),
+        (101, Outcome.OTHER_STATUS),
+    ],
+)
+def test_another_status_is_none(status: int, outcome: Outcome) -> None:
+    assert judged(status=status) is outcome
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/style.css", "/app.JS?v=3", "/a/logo.svg", "/favicon.ico", "/robots.txt", "/feed.xml", "/f.woff2", "/.css"],
+)
+def test_an_asset_is_none(path: str) -> None:
+    assert of_path(path) in (Outcome.ASSET, Outcome.PROBE)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/.env",
+        "/.git/config",
+        "/app/.aws/credentials",
+        "/.well-known/security.txt",
+        "/wp-login.php",
+        "/blog/xmlrpc.php",
+        "/wp-admin/setup-config.php",
+        "/cgi-bin/luci",
+        "/phpMyAdmin/index.php",
+        "/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php",
+        "/actuator/health",
+        "/healthz",
+        "/server-status?auto",
+        "http://203.0.113.9/",
+        "*",
+        "example.com:443",
+    ],
+)
+def test_a_probe_is_none_whatever_its_status(path: str) -> None:
+    assert of_path(path) is Outcome.PROBE
+    assert judged(line=f"GET {path} HTTP/1.1", status=404) is Outcome.PROBE
+
+
+@pytest.mark.parametrize("line", ["", "\x16\x03\x01", "GET /", "quit", "GET /a b HTTP/1.1", "get / HTTP/1.1"])
+def test_what_is_no_request_of_http_is_none(line: str) -> None:
+    assert judged(line=line, status=400) is Outcome.NO_REQUEST
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS", "PROPFIND"])
+def test_another_method_is_none(method: str) -> None:
+    assert judged(line=f"{method} /shoes HTTP/2.0") is Outcome.OTHER_METHOD
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)",
+        "Mozilla/5.0 (compatible; neverheardofbot/0.1)",
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 Safari/537.36",
+        "curl/8.5.0",
+        "python-requests/2.32.3",
+        "kube-probe/1.30",
+        "ELB-HealthChecker/2.0",
+        "ApacheBench/2.3",
+    ],
+)
+def test_a_robot_is_none(agent: str) -> None:
+    assert judged(agent=agent) is Outcome.ROBOT
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Safari/604.1",
+        "Mozilla/5.0 (Windows NT 10.0; Win64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36",
+        "Mozilla/5.0 (Linux; Android 12; CUBOT X50) AppleWebKit/537.36 Chrome/120.0.0.0 Mobile Safari/537.36",
+        None,  # of a log without agents nothing can be told
+    ],
+)
+def test_a_person_is_a_visit(agent: str | None) -> None:
+    assert judged(agent=agent) is Outcome.VISIT
+
+
+def test_a_request_without_an_agent_is_none_where_the_log_has_agents() -> None:
+    assert judged(agent="") is Outcome.NO_AGENT
+
+
+@pytest.mark.parametrize("purpose", ["prefetch", "prefetch;prerender"])
+def test_what_the_browser_fetched_in_advance_is_none(purpose: str) -> None:
+    assert judged(purpose=purpose) is Outcome.PREFETCH
+
+
+def test_what_a_person_ignores_is_none() -> None:
+    assert judge(replace(VISIT, line="GET /api/items?x HTTP/1.1"), 0, ["/api/*"]) is Outcome.IGNORED
+    assert judge(VISIT, 0, ["/api/*"]) is Outcome.VISIT
+
+
+def test_what_is_older_than_asked_for_is_none() -> None:
+    assert judge(VISIT, VISIT.time_ms + 1, ()) is Outcome.BEFORE
+    assert judge(VISIT, VISIT.time_ms, ()) is Outcome.VISIT
