@@ -1,5 +1,6 @@
 """The broker and the topic before anything is sent: reach them, or say what to do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
@@ -40,7 +41,7 @@ def partitions_of(target: Target) -> int | None:
     Raises SetupError if the broker does not answer in time, or does not let this client write to the topic.
     """
     try:
-        return len(_admin(target).describe(target.topic, AclOperation.WRITE, target.timeout_ms / 1000).partitions)
+        return len(admin(target).describe(target.topic, AclOperation.WRITE, target.timeout_ms / 1000).partitions)
     except Refused as error:
         raise SetupError(error.sentence) from error
     except (KafkaException, TimeoutError) as error:
@@ -54,12 +55,28 @@ def partitions_of(target: Target) -> int | None:
         ) from error
 
 
-def create_topic(target: Target, partitions: int) -> None:
+def partitions_of_topic(target: Target, wanted: int | None) -> int:
+    """How many partitions the topic has; where there is none, it is created with so many as are wanted.
+
+    Raises SetupError if there is none and none is wanted, or as `partitions_of` and `create_topic` do.
+    """
+    found = partitions_of(target)
+    if found is not None:
+        return found
+    if wanted is None:
+        raise SetupError(
+            f"there is no topic {target.topic!r} at {target.bootstrap_servers}; correct --topic or add --create-topic"
+        )
+    create_topic(target, wanted)
+    return wanted
+
+
+def create_topic(target: Target, partitions: int, config: Mapping[str, str] | None = None) -> None:
     """Create the topic with the broker's default replication; SetupError if it refuses."""
     try:
-        topic = NewTopic(target.topic, num_partitions=partitions)
-        admin = _admin(target)  # a name, lest it be closed before the broker answers
-        created = admin.create_topics([topic], operation_timeout=target.timeout_ms / 1000)
+        topic = NewTopic(target.topic, num_partitions=partitions, config=dict(config or {}))
+        client = admin(target)  # a name, lest it be closed before the broker answers
+        created = client.create_topics([topic], operation_timeout=target.timeout_ms / 1000)
         created[target.topic].result(target.timeout_ms / 1000)
     except KafkaException as error:
         raise SetupError(
@@ -68,7 +85,8 @@ def create_topic(target: Target, partitions: int) -> None:
         ) from error
 
 
-def _admin(target: Target) -> Admin:
+def admin(target: Target) -> Admin:
+    """A client for questions. Raises SetupError if none can be made of the settings."""
     try:
         return Admin(target.client(), target.access)
     except AccessError as error:

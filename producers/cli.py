@@ -11,6 +11,8 @@ from command_line.completion import completion_of
 from command_line.main import run
 from command_line.verbs import Verb
 from producers import command_simulate
+from producers.access_log.command import access_log
+from producers.collect.command import collect
 from producers.errors import ProducerError
 from producers.options import simulate_options
 
@@ -39,6 +41,8 @@ producers.add_command(
         ],
     )
 )
+producers.add_command(access_log)
+producers.add_command(collect)
 producers.add_command(completion_of("producers"))
 click.version_option(version("tidemark"), message="%(prog)s %(version)s")(producers)
 

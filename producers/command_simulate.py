@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from producers import configure
-from producers.broker import Target, create_topic, partitions_of
+from producers.broker import Target, partitions_of_topic
 from producers.delivery import Delivering, Delivery, Progress
-from producers.errors import ProducerError, SetupError
+from producers.errors import ProducerError
 from producers.publish import Publisher
 from producers.run import Resume, run
 from producers.signals import stop_on_signals
@@ -26,7 +26,7 @@ def execute(options: Namespace) -> str:
     """
     plan = configure.plan(options, _now_ms())
     configure.check_truth(options.truth)
-    partitions = _partitions(plan.target, options.partitions if options.create_topic else None)
+    partitions = partitions_of_topic(plan.target, options.partitions if options.create_topic else None)
     with configure.user_errors():
         simulator = Simulator(plan.site, plan.disorder, plan.start_ms, partitions)
     tally = Tally(simulator.user_ids, options.truth_window)
@@ -73,18 +73,6 @@ def _write(truth: Truth, path: Path | None) -> None:
             f"all events were sent, but the truth could not be written to {path}: {error.strerror}; "
             "make room there and start the run anew on a new topic"
         ) from error
-
-
-def _partitions(target: Target, wanted: int | None) -> int:
-    found = partitions_of(target)
-    if found is None and wanted is None:
-        raise SetupError(
-            f"there is no topic {target.topic!r} at {target.bootstrap_servers}; correct --topic or add --create-topic"
-        )
-    if found is None and wanted is not None:
-        create_topic(target, wanted)
-        found = wanted
-    return found or 0
 
 
 def _report(sent: dict[str, int], seconds: float, topic: str) -> str:

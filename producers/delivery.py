@@ -8,11 +8,15 @@ Source: Kafka, "Message Delivery Semantics".
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
+from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from producers.broker import Target
 from producers.errors import DeliveryError, SetupError
+
+_SHORTEST_TRANSACTION_MS: Final = 1_000
+"""librdkafka takes no less."""
 
 Delivering = Callable[[int], AbstractContextManager[None]]
 """Surrounds the sending of the records up to a position in the source."""
@@ -29,12 +33,15 @@ class Delivery(StrEnum):
     """Neither, for readers of committed records: record and progress are one transaction."""
 
 
-def client_options(delivery: Delivery, name: str | None) -> dict[str, str | bool | int]:
+def client_options(delivery: Delivery, name: str | None, timeout_ms: int) -> dict[str, str | bool | int]:
     """The options of librdkafka that a delivery needs; `name` is the run's."""
     if delivery is Delivery.AT_MOST_ONCE:
         return {"enable.idempotence": False, "acks": "0", "message.send.max.retries": 0}
     safe: dict[str, str | bool | int] = {"enable.idempotence": True, "acks": "all"}
-    return {**safe, "transactional.id": name} if delivery is Delivery.EXACTLY_ONCE and name else safe
+    if delivery is not Delivery.EXACTLY_ONCE or not name:
+        return safe
+    # What a killed run left open holds up its readers for so long; no record may take longer.
+    return {**safe, "transactional.id": name, "transaction.timeout.ms": max(timeout_ms, _SHORTEST_TRANSACTION_MS)}
 
 
 class Progress:

@@ -5,6 +5,7 @@ import json
 import struct
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -38,15 +39,19 @@ def encode(events: pa.RecordBatch) -> list[bytes]:
 
 
 def encode_one(event: Mapping[str, object], schema_id: int = WRITER_ID, schema_text: str | None = None) -> bytes:
-    """One framed value by fastavro, the slow reference for `encode`.
+    """One framed value by fastavro: for events that come one by one, and the reference for `encode`.
 
     `schema_text` is the Avro JSON when `schema_id` is not packaged. Raises KeyError for an
     unknown id, ValueError or TypeError from fastavro for an event that does not fit.
     """
     body = io.BytesIO()
-    schema = fastavro.parse_schema(json.loads(schema_text or _packaged(schema_id)))
-    fastavro.schemaless_writer(body, schema, dict(event))
+    fastavro.schemaless_writer(body, _parsed(schema_text or _packaged(schema_id)), dict(event))
     return header(schema_id) + body.getvalue()
+
+
+@cache
+def _parsed(schema_text: str) -> Any:
+    return fastavro.parse_schema(json.loads(schema_text))
 
 
 @cache

@@ -35,11 +35,19 @@ _INSTANT: Final = Read("TIME", instant_ms)
 _FILE: Final = click.Path(path_type=Path)
 
 
-def _where_to() -> list[click.Option]:
+def broker_options() -> list[click.Option]:
+    """The options of every verb that sends."""
     option = partial(SectionOption, section="Where to")
     return [
         option(["--bootstrap-servers"], default="localhost:9092", metavar="HOST:PORT,...", help="The Kafka brokers."),
         option(["--topic"], default="user-events", metavar="NAME", help="The topic to send to."),
+    ]
+
+
+def _where_to() -> list[click.Option]:
+    option = partial(SectionOption, section="Where to")
+    return [
+        *broker_options(),
         option(["--create-topic"], is_flag=True, help="Create the topic if there is none."),
         option(["--partitions"], type=_WHOLE, default="4", help="Of a topic that is created."),
         option(

@@ -29,7 +29,7 @@ class Publisher:
         self.producer = Producer(
             {
                 **target.client(),
-                **client_options(delivery, name),
+                **client_options(delivery, name, target.timeout_ms),
                 "message.timeout.ms": target.timeout_ms,
                 "compression.type": compression,
                 "linger.ms": 20,
@@ -41,8 +41,14 @@ class Publisher:
             }
         )
 
-    def send(self, keys: Sequence[bytes], values: Sequence[bytes | None], partitions: Iterable[int]) -> None:
-        """Queue records, in order within each partition; waits while the queue is full."""
+    def send(
+        self,
+        keys: Sequence[bytes],
+        values: Sequence[bytes | None],
+        partitions: Iterable[int],
+        topic: str | None = None,
+    ) -> None:
+        """Queue records, in order within each partition; waits while the queue is full. `topic` may be another one."""
         # Room first: a queue that overflows midway would put the rest out of order.
         while len(self.producer) + len(values) > _QUEUE_ROWS:
             self.wait(_POLL_S)
@@ -50,7 +56,7 @@ class Publisher:
         for key, value, partition in zip(keys, values, partitions, strict=True):
             by_partition.setdefault(partition, []).append({"key": key, "value": value})
         for partition, messages in by_partition.items():
-            self._queue(messages, partition)
+            self._queue(topic or self._target.topic, messages, partition)
         self.wait(0)
 
     def wait(self, seconds: float) -> None:
@@ -64,9 +70,9 @@ class Publisher:
             self.producer.flush(_POLL_S)
         self._raise_if_failed()
 
-    def _queue(self, messages: list[dict[str, bytes | None]], partition: int) -> None:
+    def _queue(self, topic: str, messages: list[dict[str, bytes | None]], partition: int) -> None:
         try:
-            queued = self.producer.produce_batch(self._target.topic, messages, partition=partition)
+            queued = self.producer.produce_batch(topic, messages, partition=partition)
         except KafkaException as error:
             raise self._failure(error.args[0].str()) from error
         if queued < len(messages):

@@ -4,11 +4,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from demo.broker import Broker
 from producers.broker import Target, partitions_of
@@ -17,6 +17,7 @@ from producers.partition import partition_of
 from producers.tally import Tally
 from producers.truth import Truth
 from tests.producers.recount import Recount, cells, decode, partition_numbers, table_cells
+from tests.support.topic_reader import consumed
 
 pytestmark = pytest.mark.broker
 
@@ -35,30 +36,13 @@ def simulate(broker: Broker, topic: str, *options: str) -> int:
     return main(["simulate", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, *options])
 
 
-def consumed(broker: Broker, topic: str) -> Iterator[Message]:
-    """Every record of the topic, in order within its partition."""
-    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "recount"})
-    count = partitions_of(Target(broker.bootstrap_servers, topic)) or 0
-    ends = [consumer.get_watermark_offsets(TopicPartition(topic, p))[1] for p in range(count)]
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(count)])
-    deadline = time.monotonic() + PATIENCE_S
-    left = sum(ends)
-    while left and time.monotonic() < deadline:
-        for message in consumer.consume(5_000, timeout=0.5):
-            assert message.error() is None
-            left -= 1
-            yield message
-    consumer.close()
-    assert left == 0
-
-
 def test_what_is_on_the_topic_is_what_the_truth_says(broker: Broker, make_topic: MakeTopic, tmp_path: Path) -> None:
     topic, now = make_topic(partitions=4), time.time_ns() // 1_000_000
     file = ["--truth", str(tmp_path / "truth.json")]
     assert simulate(broker, topic, "--rate", "0", "--events", "60000", *DISORDER, *file) == 0
     truth, recount = Truth.load(tmp_path / "truth.json"), Recount(60_000, LATE_BY, now + 60_000)
     records: list[tuple[int, bytes]] = []
-    for message in consumed(broker, topic):
+    for message in consumed(broker.bootstrap_servers, topic):
         partition, key, value = message.partition(), message.key(), message.value()
         assert partition is not None
         assert isinstance(key, bytes)
@@ -82,7 +66,7 @@ def test_a_key_lands_where_kafkas_own_partitioner_would_put_it(broker: Broker, m
     for number in range(500):
         producer.produce(topic, key=f"user-{number}")
     assert producer.flush(PATIENCE_S) == 0
-    for message in consumed(broker, topic):
+    for message in consumed(broker.bootstrap_servers, topic):
         assert message.partition() == partition_of(message.key() or b"", 4)
 
 
@@ -105,7 +89,7 @@ def test_a_topic_is_created_on_request_with_so_many_partitions_and_kept_if_there
     assert simulate(broker, topic, *options, "3") == 0
     assert simulate(broker, topic, *options, "5") == 0
     assert partitions_of(Target(broker.bootstrap_servers, topic)) == 3
-    assert len(list(consumed(broker, topic))) == 20
+    assert len(list(consumed(broker.bootstrap_servers, topic))) == 20
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -120,7 +104,7 @@ def test_a_signal_ends_the_run_in_order_and_the_truth_is_written(
     assert (process.returncode, err) == (0, "")
     total = sum(Truth.load(file).sent.values())
     assert out.startswith(f"sent {total} events to {topic}")
-    assert len(list(consumed(broker, topic))) == total > 0
+    assert len(list(consumed(broker.bootstrap_servers, topic))) == total > 0
 
 
 def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_told(tmp_path: Path) -> None:

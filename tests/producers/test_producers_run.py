@@ -56,7 +56,7 @@ def ran(
     return sink
 
 
-@pytest.mark.parametrize(("rate", "seconds"), [(0.5, 60), (3, 60), (50, 2), (1_000, 2)])
+@pytest.mark.parametrize(("rate", "seconds"), [(0.5, 60), (3, 20), (50, 1), (1_000, 1)])
 def test_a_paced_run_sends_its_rate_for_its_duration(rate: float, seconds: int) -> None:
     sink = ran(Pace(rate, duration_ms=seconds * 1000))
     assert len(sink.sent) == pytest.approx(rate * seconds, abs=max(1, rate * 0.05))
@@ -70,8 +70,8 @@ def test_a_paced_run_bundles_its_events_instead_of_spinning_for_each_few() -> No
 
 
 def test_a_paced_run_is_even_over_its_seconds() -> None:
-    sink = ran(Pace(500, duration_ms=3_000))
-    for second in range(3):
+    sink = ran(Pace(500, duration_ms=2_000))
+    for second in range(2):
         begin = NOW + second * 1_000
         assert 450 < sum(begin <= at < begin + 1_000 for at, *_ in sink.sent) < 550
 
@@ -90,7 +90,7 @@ def test_a_bounded_run_also_sends_that_many_when_a_partition_is_silent() -> None
 
 
 def test_a_live_run_says_the_time_it_is() -> None:
-    sink = ran(Pace(200, duration_ms=3_000))
+    sink = ran(Pace(200, duration_ms=1_000))
     for (sent_at, *_), said in zip(sink.sent, sink.times(), strict=True):
         assert sent_at - 30 <= said <= sent_at
     assert sink.times() == sorted(sink.times())

@@ -44,14 +44,15 @@ def test_adding_a_file_is_all_it_takes_to_add_a_version(tmp_path: Path) -> None:
     ("files", "sentence"),
     [
         ({"user_event": RECORD, "user_event__v2": RECORD}, "user_event.v2.avsc is not a schema"),
-        ({"user_event": RECORD, "user_events": RECORD}, "expected user_event.avsc"),
+        ({"user_event": RECORD, "user_events": RECORD}, "id 1 is given by two files"),
+        ({"user event": RECORD}, "expected <name>.avsc (id 1)"),
         ({"user_event": RECORD, "user_event__02": RECORD}, "user_event.02.avsc is not"),
         ({"user_event": RECORD, "user_event__0": RECORD}, "user_event.0.avsc is not"),
         ({"user_event": RECORD, "user_event__2147483648": RECORD}, "up to 2147483647"),
         ({"user_event": RECORD, "user_event__1": RECORD}, "id 1 is given by two files"),
         ({"user_event": RECORD[:-1]}, "is not valid JSON"),
         ({"user_event": '"string"'}, "is not an Avro record"),
-        ({"user_event__2": RECORD}, "holds no user_event.avsc"),
+        ({}, "holds no schema"),
     ],
 )
 def test_a_directory_that_breaks_the_rule_is_refused_in_one_sentence(

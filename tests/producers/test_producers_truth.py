@@ -21,7 +21,7 @@ UNRULY = Disorder(jitter_ms=5_000, late_share=0.02, late_by_ms=LATE_BY, future_s
 
 
 @cache
-def counted_both_ways(steps: int = 100, looking: bool = False) -> tuple[Truth, Recount]:
+def counted_both_ways(steps: int = 60, looking: bool = False) -> tuple[Truth, Recount]:
     """The truth and the recount of 100 events a second, for reading; `looking` asks for the truth each time."""
     simulator = Simulator(Site(users=400), UNRULY, START)
     now = START + steps * 1_000

@@ -1,0 +1,1 @@
+"""What it costs to take an event by HTTP and to answer when Kafka has it."""

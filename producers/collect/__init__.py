@@ -1,0 +1,1 @@
+"""`producers collect`: visits and clicks by HTTP, each acknowledged once Kafka has it."""

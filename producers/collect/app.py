@@ -1,0 +1,76 @@
+"""The HTTP end point: which path does what."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Final
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.endpoints import HTTPEndpoint
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from producers.collect.intake import Intake
+from producers.collect.snippet import SNIPPET
+
+_SNIPPET_HEADERS: Final = {
+    "Cache-Control": "public, max-age=3600",
+    # Else a page that wants to be isolated could not load it from another site.
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
+_PREFLIGHT_HOLDS_S: Final = 86_400
+
+
+def application(intake: Intake) -> Starlette:
+    """Serves an intake; its sink is closed when the server ends."""
+
+    class Events(HTTPEndpoint):
+        async def post(self, request: Request) -> Response:
+            return await intake.take(request)
+
+    async def snippet(_: Request) -> Response:
+        return Response(SNIPPET, media_type="text/javascript", headers=_SNIPPET_HEADERS)
+
+    async def healthz(_: Request) -> Response:
+        return _state(not intake.sink.ended, "Well.", intake.sink.ended)
+
+    async def readyz(_: Request) -> Response:
+        return _state(await intake.sink.answers(), "Ready.", "Kafka does not answer.")
+
+    async def metrics(_: Request) -> Response:
+        return Response(generate_latest(intake.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        listening = asyncio.create_task(intake.sink.listen())
+        yield
+        listening.cancel()
+        intake.sink.close()
+
+    # A beacon brings cookies along, whoever sets them: without the word on credentials no browser sends one of JSON.
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=intake.origins,
+        allow_methods=["POST"],
+        allow_headers=["content-type"],
+        allow_credentials=True,
+        max_age=_PREFLIGHT_HOLDS_S,
+    )
+    routes = [
+        Route("/events", Events, middleware=[cors]),
+        Route("/tidemark.js", snippet),
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+def _state(good: bool, well: str, ill: str) -> Response:  # noqa: FBT001 - it is what is told
+    status = HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE
+    return PlainTextResponse(f"{well if good else ill}\n", status)

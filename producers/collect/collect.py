@@ -1,0 +1,34 @@
+"""A collector from its options to its end."""
+
+from argparse import Namespace
+
+import click
+
+from producers.access import access_of
+from producers.broker import Target, partitions_of
+from producers.collect.app import application
+from producers.collect.intake import Intake
+from producers.collect.metrics import Metrics
+from producers.collect.rates import Rates
+from producers.collect.server import listener, serve, server
+from producers.collect.sink import Sink
+from producers.errors import DeliveryError, SetupError
+
+
+def execute(options: Namespace) -> None:
+    """Serves until a signal. Raises SetupError before that, DeliveryError if the Kafka client comes to its end."""
+    target = Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options))
+    if partitions_of(target) is None:
+        raise SetupError(
+            f"there is no topic {target.topic!r} at {target.bootstrap_servers}; correct --topic or create it"
+        )
+    with listener(options.host, options.port) as listening:
+        sink = Sink(target, options.pending)
+        intake = Intake(sink, Rates(options.rate), options.allow_origin, Metrics(lambda: len(sink)))
+        serving = server(application(intake), options.trust_proxy, options.timeout)
+        sink.on_end = lambda: setattr(serving, "should_exit", True)
+        address, port = listening.getsockname()[:2]
+        click.echo(f"collecting for {target.topic} at http://{address}:{port}/events")
+        serve(listening, serving)
+    if sink.ended:
+        raise DeliveryError(f"the Kafka client can do no more ({sink.ended}); see to the broker and start again")

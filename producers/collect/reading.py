@@ -1,0 +1,87 @@
+"""The body of a request to records for Kafka: pure, `received_ms` is an argument."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from producers.collect.contract import AGENT_LENGTH, Event, Told
+from producers.encode import encode_one
+
+MAX_AGE_MS: Final = 24 * 3_600_000
+"""An event that was held back for longer tells more of a clock that was put right than of a user."""
+TOO_OLD: Final = "too_old"
+
+
+class Malformed(Exception):
+    """A body of which no event can be read; its text says why."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An event of a request, by its place in it; `reason` is one of few words."""
+
+    event: int
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event as it goes to Kafka."""
+
+    event_type: str
+    key: bytes
+    value: bytes
+
+
+def read(body: bytes, received_ms: int, user_agent: str | None) -> tuple[list[Record], list[Rejected]]:
+    """The records of a body, and what it has that makes none. Raises Malformed where it is not of the contract."""
+    try:
+        told = Told.model_validate_json(body)
+    except ValidationError as error:
+        raise Malformed(*_why(error)) from error
+    agent = user_agent[:AGENT_LENGTH] if user_agent else None
+    records, rejected = list[Record](), list[Rejected]()
+    for place, one in enumerate(told.events):
+        match _read_event(one, told.sent_at):
+            case Event() as event:
+                acted_ms = acted_at(event.event_time, told.sent_at, received_ms)
+                records.append(_record(event, acted_ms, agent))
+            case reason, detail:
+                rejected.append(Rejected(place, reason, detail))
+    return records, rejected
+
+
+def acted_at(event_time: int, sent_at: int, received_ms: int) -> int:
+    """When the user acted, by our clock: so long before we heard of it as the teller held it back.
+
+    A wrong clock of the teller cancels out, and nothing is in the future. Source: Snowplow's `derived_tstamp`.
+    """
+    return received_ms - max(0, sent_at - event_time)
+
+
+def _read_event(told: Any, sent_at: int) -> Event | tuple[str, str]:
+    try:
+        event = Event.model_validate(told)
+    except ValidationError as error:
+        return _why(error)
+    if sent_at - event.event_time > MAX_AGE_MS:
+        return TOO_OLD, f"event_time: more than {MAX_AGE_MS} ms before sent_at"
+    return event
+
+
+def _record(event: Event, acted_ms: int, agent: str | None) -> Record:
+    fields = {**event.model_dump(), "event_time": acted_ms, "user_agent": agent}
+    return Record(event.event_type, event.user_id.encode(), encode_one(fields))
+
+
+def _why(error: ValidationError) -> tuple[str, str]:
+    """The first thing that is wrong: pydantic's name for it, and a sentence."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return first["type"], f"{place}: {first['msg']}" if place else first["msg"]

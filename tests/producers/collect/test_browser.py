@@ -1,0 +1,220 @@
+"""A site with the snippet in a real Chromium: what its user does is told to a real collector, and counted."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from demo.children import free_port
+from tests.producers.collect.told import Asker, collecting
+from tests.producers.recount import decode
+from tests.support.chromium import chromium
+from tests.support.kafka_cluster import Cluster
+from tests.support.processes import tidemark
+from tests.support.site import site
+from tests.support.topic_reader import consumed
+from tests.support.waiting import wait_for
+from tests.support.warehouse import rows
+
+pytestmark = pytest.mark.broker
+
+PATIENCE_S = 240
+TOPIC = "browsers"
+RULES = (
+    *("--window.size", "1s", "--time.bound", "100ms", "--time.idle-timeout", "1s", "--time.all-idle", "advance"),
+    *("--batch.interval", "200ms", "--metrics.port", "0"),
+)
+HALF_AN_HOUR_MS = 1_800_000
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A site on an origin of its own, and a collector that takes from it alone."""
+
+    site: str
+    collector: Asker
+    broker: Cluster
+    browser: Browser
+
+    @contextmanager
+    def user(self, script: str = "", path: str = "/", **wishes: Any) -> Iterator["User"]:
+        """Someone who opens a page of the site; before its own scripts runs `script`."""
+        context = self.browser.new_context(**wishes)
+        context.add_init_script(script)
+        user = User(self, context, context.new_page())
+        user.page.on("request", lambda request: user.asked.append(request.url))
+        user.page.on("pageerror", lambda error: user.errors.append(str(error)))
+        user.page.goto(self.site + path)
+        with closing(context):
+            yield user
+        assert not user.errors
+
+
+@dataclass
+class User:
+    """A user with a browser; it has an id once it has told something."""
+
+    stage: Stage
+    context: BrowserContext
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def kept(self) -> list[str]:
+        """User, session and the time of the last event, as the browser keeps them."""
+        text: str = self.page.evaluate("localStorage.tidemark || ''")
+        return text.split()
+
+    def was_silent_for(self, milliseconds: int) -> None:
+        """Has the browser believe it."""
+        name, session, last = self.kept
+        kept = f"{name} {session} {int(last) - milliseconds}"
+        self.page.evaluate("kept => { localStorage.tidemark = kept }", kept)
+
+    def told(self, count: int) -> list[dict[str, Any]]:
+        """All that Kafka has of this user, as soon as it is so much."""
+        name = self.kept[0]
+
+        def found() -> list[dict[str, Any]]:
+            events = [decode(one.value()) for one in consumed(self.stage.broker.bootstrap_servers, TOPIC)]
+            return [event for event in events if event and event["user_id"] == name]
+
+        wait_for(lambda: len(found()) >= count, PATIENCE_S, f"{count} events")
+        events = found()
+        assert len(events) == count
+        return events
+
+
+def click_of(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The one click among events, which may arrive in any order."""
+    (found,) = [event for event in events if event["event_type"] == "click"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def stage(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """One of everything for all tests; each has a user of its own."""
+    broker.create_topic(TOPIC, 1)
+    log = tmp_path_factory.mktemp("collector") / "log"
+    port = free_port()
+    with (
+        chromium() as browser,
+        site(f"http://127.0.0.1:{port}") as origin,
+        collecting(broker.bootstrap_servers, TOPIC, log, "--allow-origin", origin, port=port) as (_, ask),
+    ):
+        yield Stage(origin, ask, broker, browser)
+
+
+@pytest.mark.timeout(600)
+def test_a_visit_and_a_click_become_a_row(stage: Stage, tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    where = ("--bootstrap-servers", stage.broker.bootstrap_servers, "--topic", TOPIC, "--warehouse", str(warehouse))
+    with tidemark(tmp_path / "log", "run", *where, *RULES) as service, stage.user() as user:
+        user.page.click("text=Buy")
+        name = user.kept[0]
+
+        def counts() -> tuple[int, int]:
+            mine = [row for row in shown(warehouse) if row["user_id"] == name]
+            return sum(row["page_views"] for row in mine), sum(row["clicks"] for row in mine)
+
+        wait_for(lambda: not service.alive or counts() == (1, 1), PATIENCE_S, "a row with both")
+        assert service.alive, service.said
+
+
+def shown(warehouse: Path) -> list[dict[str, Any]]:
+    """The rows of `page_views`, none before it is there."""
+    there = (warehouse / "page_views" / "_delta_log").is_dir()
+    return rows(warehouse, "page_views") if there else []
+
+
+def test_a_visit_tells_its_page_and_the_one_before_without_what_may_be_secret(stage: Stage) -> None:
+    with stage.user(path="/reset?token=secret#top") as user:
+        user.page.click("#more")
+        user.page.wait_for_url("**/more")
+        events = user.told(3)
+    reset, more = f"{stage.site}/reset", f"{stage.site}/more"
+    assert {(event["event_type"], event["page_url"]): event["referrer"] for event in events} == {
+        ("visit", reset): None,
+        ("click", reset): None,
+        ("visit", more): reset,
+    }
+    assert click_of(events)["element_id"] == "more"
+    assert len({event["session_id"] for event in events}) == 1
+    assert len({event["event_id"] for event in events}) == 3
+    assert all("Chrome" in event["user_agent"] for event in events)
+
+
+def test_only_links_buttons_and_what_is_named_count_as_clicks_whoever_stops_them(stage: Stage) -> None:
+    with stage.user() as user:
+        user.page.click("p")
+        user.page.click("b")
+        events = user.told(2)
+    assert click_of(events)["element_id"] == "buy"
+
+
+def test_pages_of_an_application_that_never_leaves_the_first_one_are_visits(stage: Stage) -> None:
+    with stage.user() as user:
+        user.page.evaluate("history.pushState({}, '', '/cart')")
+        user.page.evaluate("history.pushState({}, '', '/cart?step=2')")
+        user.page.evaluate("history.replaceState({}, '', '/pay')")
+        user.page.evaluate("history.go(-2)")
+        events = user.told(3)
+    first, cart = f"{stage.site}/", f"{stage.site}/cart"
+    assert {(event["page_url"], event["referrer"]) for event in events} == {(first, None), (cart, first), (first, cart)}
+
+
+def test_a_user_stays_and_a_session_ends_after_half_an_hour_of_silence(stage: Stage) -> None:
+    with stage.user() as user:
+        user.was_silent_for(HALF_AN_HOUR_MS - 60_000)
+        user.page.click("b")
+        one = {event["session_id"] for event in user.told(2)}
+        user.was_silent_for(HALF_AN_HOUR_MS)
+        user.page.click("b")
+        both = {event["session_id"] for event in user.told(3)}
+    assert (len(one), len(both)) == (1, 2)
+
+
+def test_what_cannot_be_sent_is_sent_when_the_browser_is_online_again_with_its_own_time(stage: Stage) -> None:
+    with stage.user() as user:
+        user.context.set_offline(True)
+        user.page.click("b")
+        clicked_ms = int(user.kept[2])
+        wait_for(lambda: time.time() * 1000 > clicked_ms + 1_000, PATIENCE_S, "a second")
+        user.context.set_offline(False)
+        events = user.told(2)
+    assert abs(click_of(events)["event_time"] - clicked_ms) < 500
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"script": "Object.defineProperty(navigator, 'globalPrivacyControl', {value: true})"},
+        {"script": "Object.defineProperty(navigator, 'doNotTrack', {value: '1'})"},
+        {"script": "Object.defineProperty(window, 'localStorage', {get() { throw new Error('none') }})"},
+    ],
+    ids=["global privacy control", "do not track", "no storage"],
+)
+def test_who_does_not_want_to_be_followed_tells_nothing(stage: Stage, wish: dict[str, str]) -> None:
+    with stage.user(**wish) as user:
+        user.page.click("b")
+        user.page.click("#more")
+        user.page.wait_for_url("**/more")
+        assert not [url for url in user.asked if url.endswith("/events")]
+        assert [url for url in user.asked if url.endswith("/tidemark.js")]
+
+
+def test_json_is_taken_from_another_origin_too(stage: Stage) -> None:
+    with stage.user() as user:
+        name = user.kept[0]
+        told = {"event_id": "own", "event_type": "click", "user_id": name, "event_time": 1, "page_url": "/"}
+        body = json.dumps({"sent_at": 1, "events": [told]})
+        beacon = "([to, body]) => navigator.sendBeacon(to, new Blob([body], {type: 'application/json'}))"
+        assert user.page.evaluate(beacon, [f"{stage.collector.address}/events", body])
+        assert "own" in {event["event_id"] for event in user.told(2)}

@@ -1,0 +1,125 @@
+"""A collector and a real broker: what was acknowledged is there, also when the broker was away for a while."""
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from threading import Event
+from time import monotonic
+
+import pytest
+
+from demo.broker import Broker
+from producers.partition import partition_of
+from tests.producers.collect.told import Asker, collecting, event, told
+from tests.producers.recount import decode
+from tests.support.kafka_cluster import Cluster
+from tests.support.topic_reader import consumed
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.broker
+
+MakeTopic = Callable[..., str]
+PATIENCE_S = 60
+TIMEOUT_S = 3
+BOUND_S = 10
+"""The client looks once a second for what has timed out; the rest is for a busy machine."""
+BROWSERS = 4
+TOPIC = "clicks"
+LIMITS = ("--allow-origin", "*", "--rate", "0")
+TIMEOUT = ("--timeout", f"{TIMEOUT_S}s")
+
+
+def test_what_is_acknowledged_is_on_the_topic_and_on_the_partition_of_its_user(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic, users = make_topic(partitions=4), [f"user-{number}" for number in range(20)]
+    with collecting(broker.bootstrap_servers, topic, tmp_path / "log", *LIMITS, "--timeout", "30s") as (process, ask):
+        assert ask("GET", "/readyz").status == 200
+        sent = [event(user_id=user, event_id=user) for user in users]
+        assert ask.post(told(*sent[:10]), user_agent="Firefox").status == 204
+        partly = ask.post(told(event(user_id=""), *sent[10:]))
+        assert (partly.status, partly.json["accepted"]) == (200, 10)
+        assert [one["reason"] for one in partly.json["rejected"]] == ["string_too_short"]
+        assert ask.metric('tidemark_collect_events_total{type="visit"}') == 20
+        assert ask.metric('tidemark_collect_requests_total{outcome="accepted"}') == 2
+        process.send(signal.SIGTERM)
+        assert process.wait() == 0, process.said
+    found = {(message.key() or b"").decode(): message for message in consumed(broker.bootstrap_servers, topic)}
+    assert sorted(found) == sorted(users)
+    for user, message in found.items():
+        assert (decode(message.value()) or {})["user_id"] == user
+        assert message.partition() == partition_of(user.encode(), 4)
+    assert "Traceback" not in process.said
+
+
+@dataclass
+class Site:
+    """Browsers that send one event after another and remember what they were told of each."""
+
+    ask: Asker
+    acknowledged: list[str] = field(default_factory=list)
+    refused: dict[str, float] = field(default_factory=dict)
+    """Seconds until the answer."""
+    others: list[int] = field(default_factory=list)
+
+    def browse(self, browser: int, closed: Event) -> None:
+        for number in count():
+            if closed.is_set():
+                return
+            name, began = f"{browser}-{number}", monotonic()
+            status = self.ask.post(told(event(event_id=name))).status
+            if status == 204:
+                self.acknowledged.append(name)
+            elif status == 503:
+                self.refused[name] = monotonic() - began
+            else:
+                self.others.append(status)
+
+
+@contextmanager
+def frozen(broker: Broker) -> Iterator[None]:
+    """A broker that takes connections and does not answer."""
+    assert broker._process is not None
+    os.kill(broker._process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(broker._process.pid, signal.SIGCONT)
+
+
+@pytest.mark.timeout(300)
+def test_while_kafka_is_away_nothing_is_acknowledged_and_what_was_is_there(tmp_path: Path) -> None:
+    closed = Event()
+    with Broker(tmp_path / "broker", heap="256m") as broker:
+        broker.create_topic(TOPIC, 2)
+        where = broker.bootstrap_servers, TOPIC
+        with (
+            collecting(*where, tmp_path / "log", *LIMITS, *TIMEOUT) as (process, ask),
+            ThreadPoolExecutor() as pool,
+        ):
+            site = Site(ask)
+            browsers = [pool.submit(site.browse, number, closed) for number in range(BROWSERS)]
+            try:
+                wait_for(lambda: len(site.acknowledged) > 100, PATIENCE_S, "a hundred events")
+                with frozen(broker):
+                    wait_for(lambda: len(site.refused) > 2 * BROWSERS, PATIENCE_S, "answers in the outage")
+                    assert ask("GET", "/readyz").status == 503
+                    assert ask("GET", "/healthz").status == 200
+                before = len(site.acknowledged)
+                wait_for(lambda: len(site.acknowledged) > before + 100, PATIENCE_S, "a hundred events after it")
+            finally:
+                closed.set()
+            for browser in browsers:
+                browser.result()
+        found = Counter((decode(message.value()) or {})["event_id"] for message in consumed(*where))
+    assert not site.others
+    assert max(site.refused.values()) < BOUND_S
+    assert {*site.acknowledged} <= found.keys()
+    assert {name for name, times in found.items() if times > 1} == set()
+    assert "Traceback" not in process.said

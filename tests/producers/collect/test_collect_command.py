@@ -1,0 +1,60 @@
+"""The command line of a collector: exit code 2, one sentence, no traceback."""
+
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from producers.cli import main
+from tests.support.kafka_cluster import Cluster
+
+MakeTopic = Callable[..., str]
+SITE = ["--allow-origin", "https://shop.example"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "Missing option '--allow-origin'"),
+        (["--allow-origin", "shop.example"], "'shop.example' is not an origin; write it like https://shop.example"),
+        (["--allow-origin", "https://shop.example/"], "'https://shop.example/' is not an origin"),
+        (["--allow-origin", "https://Shop.example"], "'https://Shop.example' is not an origin"),
+        ([*SITE, "--trust-proxy", "proxy"], "'proxy' is no address of a proxy; write it like 10.0.0.7"),
+        ([*SITE, "--port", "70000"], "--port: 70000 is not in the range"),
+        ([*SITE, "--rate", "-1"], "'-1' is not a rate"),
+        ([*SITE, "--pending", "0"], "'0' is not a whole number above 0"),
+        ([*SITE, "--timeout", "soon"], "'soon' is not a duration"),
+        (
+            [*SITE, "--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"],
+            "no Kafka broker answered at 127.0.0.1:1 within 0.1 s",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_sentence(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["collect", *options]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+def test_help_tells_where_it_listens_and_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["collect", "--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "--host ADDRESS Where to listen; 0.0.0.0 is everywhere. [default: 127.0.0.1]" in said
+    assert "[required]" in said
+
+
+@pytest.mark.broker
+def test_an_address_that_is_taken_and_a_topic_that_is_not_there_are_told(
+    broker: Cluster, make_topic: MakeTopic, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["collect", *SITE, "--bootstrap-servers", broker.bootstrap_servers, "--topic"]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main([*where, make_topic(), "--port", str(port)]) == 2
+    assert f"cannot listen on 127.0.0.1 port {port} (Address already in use)" in capsys.readouterr().err
+    assert main([*where, "no-such-topic"]) == 2
+    assert "there is no topic 'no-such-topic'" in capsys.readouterr().err

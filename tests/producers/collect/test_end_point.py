@@ -1,0 +1,193 @@
+"""The end point over real HTTP, with a real Kafka client that finds no broker: whatever needs none."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaError
+
+from producers.broker import Target
+from producers.collect import intake
+from producers.collect.app import application
+from producers.collect.contract import BODY_BYTES
+from producers.collect.intake import Intake
+from producers.collect.metrics import Metrics, Outcome
+from producers.collect.rates import Rates
+from producers.collect.sink import Sink
+from producers.collect.snippet import SNIPPET
+from tests.producers.collect.told import Asker, event, served, told
+
+PAGE = Path(__file__).parents[3] / "docs" / "collecting.md"
+SITE, OTHER = "https://shop.example", "https://shop.example.evil.example"
+TIMEOUT_MS = 300
+BOUND_S = 3.0
+
+
+def collector(pending: int = 100, rate: float = 0, origins: tuple[str, ...] = (SITE,)) -> Intake:
+    """A collector whose Kafka is away."""
+    sink = Sink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
+    return Intake(sink, Rates(rate), origins, Metrics(lambda: len(sink)))
+
+
+@pytest.fixture(scope="module")
+def ask() -> Iterator[Asker]:
+    """A collector at work, for all that may be shared."""
+    with served(application(collector())) as asker:
+        yield asker
+
+
+def outcomes(ask: Asker, outcome: Outcome) -> float:
+    return ask.metric(f'tidemark_collect_requests_total{{outcome="{outcome}"}}')
+
+
+@pytest.mark.parametrize("header", [{"dnt": "1"}, {"sec_gpc": "1"}])
+def test_who_does_not_want_to_be_followed_is_not(ask: Asker, header: dict[str, str]) -> None:
+    before = outcomes(ask, Outcome.OPTED_OUT)
+    assert ask.post(told(event()), **header).status == 204
+    assert outcomes(ask, Outcome.OPTED_OUT) == before + 1
+
+
+def test_who_may_be_followed_is_not_taken_for_one_who_may_not(ask: Asker) -> None:
+    assert ask.post(b"", dnt="0").status == 400
+
+
+def test_pages_of_other_sites_are_refused(ask: Asker) -> None:
+    refused = ask.post(told(event()), origin=OTHER)
+    assert refused.status == 403
+    assert refused.json == {"error": f"pages of {OTHER} are not collected here"}
+    assert "access-control-allow-origin" not in refused.headers
+    assert ask.post(b"", origin=SITE).status == 400
+    assert ask.post(b"", origin=SITE).headers["access-control-allow-origin"] == SITE
+
+
+def test_any_site_may_send_where_that_is_said() -> None:
+    with served(application(collector(origins=("*",)))) as ask:
+        assert ask.post(b"", origin=OTHER).status == 400
+
+
+def test_a_browser_that_asks_first_is_told_that_a_site_may_send_json(ask: Asker) -> None:
+    wants = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
+    told_so = ask("OPTIONS", "/events", origin=SITE, **wants)
+    assert told_so.status == 200
+    assert told_so.headers["access-control-allow-origin"] == SITE
+    assert told_so.headers["access-control-allow-credentials"] == "true"
+    assert ask("OPTIONS", "/events", origin=OTHER, **wants).status == 400
+
+
+def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
+    with served(application(collector(rate=0.1))) as ask:
+        answers = [ask.post(b"") for _ in range(3)]
+    assert [one.status for one in answers] == [400, 429, 429]
+    assert answers[-1].headers["retry-after"] == "10"
+
+
+@pytest.mark.parametrize(("proxies", "statuses"), [((), [400, 429]), (("127.0.0.0/8",), [400, 400])])
+def test_what_a_proxy_says_of_its_clients_is_believed_only_of_those_to_trust(
+    proxies: tuple[str, ...], statuses: list[int]
+) -> None:
+    with served(application(collector(rate=0.1)), proxies) as ask:
+        clients = ("192.0.2.1", "192.0.2.2")
+        assert [ask.post(b"", x_forwarded_for=client).status for client in clients] == statuses
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_that_is_too_large_is_not_read_to_its_end(ask: Asker, *, chunked: bool) -> None:
+    body = b"x" * (BODY_BYTES + 1)
+    answer = ask.post(iter([body]) if chunked else body)
+    assert answer.status == 413
+    assert ask.post(b"x" * BODY_BYTES).status == 400
+
+
+def test_a_body_that_does_not_come_is_waited_for_so_long(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "BODY_S", 0.1)
+    host, port = ask.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as line:
+        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        assert line.recv(100).startswith(b"HTTP/1.1 408 ")
+
+
+def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.CaptureFixture[str]) -> None:
+    before = outcomes(ask, Outcome.TOO_SLOW)
+    host, port = ask.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as line:
+        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+    while outcomes(ask, Outcome.TOO_SLOW) == before:
+        pass
+    assert capfd.readouterr().err == ""
+
+
+def test_what_no_event_can_be_read_of_is_told_why_and_counted(ask: Asker) -> None:
+    counted = 'tidemark_collect_rejected_total{reason="missing"}'
+    before = ask.metric(counted)
+    refused = ask.post(told(event(user_id=None), event(event_type="buy")))
+    assert refused.status == 400
+    assert refused.json == {"error": "event 0: user_id: Field required"}
+    assert ask.metric(counted) == before + 1
+    assert ask.post(b"{}").json == {"error": "sent_at: Field required"}
+    assert ask.post(b"hello").json["error"].startswith("Invalid JSON")
+
+
+def test_nothing_is_acknowledged_that_kafka_does_not_have(ask: Asker) -> None:
+    answer = Asker(ask.address, BOUND_S).post(told(event()))
+    assert answer.status == 503
+    assert answer.headers["retry-after"] == "10"
+    assert answer.json == {"error": "Kafka has not acknowledged (_MSG_TIMED_OUT)"}
+    assert ask.metric('tidemark_collect_unavailable_total{reason="_MSG_TIMED_OUT"}') == 1
+    assert ask.metric('tidemark_collect_events_total{type="visit"}') == 0
+
+
+def test_where_too_much_waits_for_kafka_nothing_more_is_taken() -> None:
+    with served(application(collector(pending=3))) as ask:
+        assert ask.post(told(*[event()] * 4)).json == {"error": "Kafka has not acknowledged (full)"}
+        assert ask.metric("tidemark_collect_pending_events") == 0
+
+
+def test_the_server_is_well_and_ready_only_with_kafka(ask: Asker) -> None:
+    assert (ask("GET", "/healthz").status, ask("GET", "/healthz").body) == (200, b"Well.\n")
+    assert (ask("GET", "/readyz").status, ask("GET", "/readyz").body) == (503, b"Kafka does not answer.\n")
+
+
+def test_a_kafka_client_that_can_do_no_more_ends_the_server() -> None:
+    taking, ends = collector(), list[bool]()
+    taking.sink.on_end = lambda: ends.append(True)
+    with served(application(taking)) as ask:
+        taking.sink._hear_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "away"))
+        assert (ask("GET", "/healthz").status, ends) == (200, [])
+        taking.sink._hear_error(KafkaError(KafkaError._FATAL, "fenced", fatal=True))
+        assert (ask("GET", "/healthz").body, ends) == (b"fenced\n", [True])
+        assert ask("GET", "/healthz").status == 503
+
+
+def test_the_snippet_may_be_kept_and_used_by_any_page(ask: Asker) -> None:
+    answer = ask("GET", "/tidemark.js")
+    assert answer.body.decode() == SNIPPET
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert answer.headers["cache-control"] == "public, max-age=3600"
+    assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/events", 405), ("PUT", "/events", 405), ("GET", "/", 404)]
+)
+def test_nothing_else_is_there(ask: Asker, method: str, path: str, status: int) -> None:
+    assert ask(method, path).status == status
+
+
+def test_the_page_has_each_metric() -> None:
+    names = {f"{name}_total" if kind == "counter" else name for name, kind in metric_names()}
+    assert names == set(re.findall(r"^\| `(tidemark_collect_\w+)", PAGE.read_text(), re.MULTILINE))
+
+
+def metric_names() -> Iterator[tuple[str, str]]:
+    for family in Metrics(lambda: 0).registry.collect():
+        yield family.name, family.type
+
+
+def test_the_page_shows_a_request_that_is_one(ask: Asker) -> None:
+    shown = re.findall(r"--data '(\{.*?\})'", PAGE.read_text(), re.DOTALL)
+    assert shown
+    for body in shown:
+        assert ask.post(json.dumps(json.loads(body)).encode()).status == 503

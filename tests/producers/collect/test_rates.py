@@ -1,0 +1,60 @@
+"""How often an address may ask."""
+
+import pytest
+
+from producers.collect.rates import BURST_S, Rates, asker
+
+ANN, BOB = "192.0.2.1", "192.0.2.2"
+
+
+def admitted(rates: Rates, address: str, asks: int, now_s: float) -> int:
+    return sum(rates.admits(address, now_s) for _ in range(asks))
+
+
+def test_an_address_has_its_burst_and_then_its_rate() -> None:
+    rates = Rates(2)
+    assert admitted(rates, ANN, 100, now_s=0) == 2 * BURST_S
+    assert admitted(rates, ANN, 100, now_s=3) == 2 * 3
+    assert admitted(rates, ANN, 100, now_s=1_000_000) == 2 * BURST_S
+
+
+def test_who_is_refused_pays_nothing_for_it() -> None:
+    rates = Rates(1)
+    assert admitted(rates, ANN, BURST_S, now_s=0) == BURST_S
+    assert [rates.admits(ANN, now_s) for now_s in (0.5, 0.9, 1.0)] == [False, False, True]
+
+
+def test_nobody_pays_for_another() -> None:
+    rates = Rates(1)
+    assert admitted(rates, ANN, 100, now_s=0) == BURST_S
+    assert admitted(rates, BOB, 100, now_s=0) == BURST_S
+
+
+def test_a_rate_below_one_a_second_still_admits_one() -> None:
+    rates = Rates(0.01)
+    assert [rates.admits(ANN, now_s) for now_s in (0, 99, 100)] == [True, False, True]
+
+
+def test_a_rate_of_0_is_none() -> None:
+    assert admitted(Rates(0), ANN, 10_000, now_s=0) == 10_000
+
+
+def test_only_so_many_addresses_are_remembered_those_that_asked_last() -> None:
+    rates = Rates(0.01, addresses=2)
+    assert [rates.admits(address, 0) for address in (ANN, BOB, ANN, "192.0.2.3")] == [True, True, False, True]
+    assert [rates.admits(address, 0) for address in (ANN, BOB)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("address", "who"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::"),
+        ("2001:db8:1:2::", "2001:db8:1:2::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("un:known", "un:known"),
+    ],
+)
+def test_a_subscriber_is_one_whatever_addresses_he_has(address: str, who: str) -> None:
+    assert asker(address) == who

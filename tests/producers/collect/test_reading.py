@@ -1,0 +1,123 @@
+"""A request's body becomes records, or is told what is wrong with it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from producers.collect.contract import AGENT_LENGTH, EVENTS, ID_LENGTH, URL_LENGTH, Event
+from producers.collect.reading import MAX_AGE_MS, TOO_OLD, Malformed, Rejected, acted_at, read
+from schemas import load_schemas
+from tests.producers.collect.told import NOW_MS, event, told
+from tests.producers.recount import decode
+
+RECEIVED_MS = NOW_MS + 100_000
+SECOND = 1_000
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*Event.model_fields, "more"]), inner),
+    max_leaves=20,
+)
+
+
+def test_an_event_has_the_fields_of_the_schema_but_the_one_that_the_request_tells() -> None:
+    fields = {field["name"]: field for field in json.loads(load_schemas()[1])["fields"]}
+    assert Event.model_fields.keys() == fields.keys() - {"user_agent"}
+    kinds = Event.model_json_schema()["properties"]["event_type"]["enum"]
+    assert kinds == fields["event_type"]["type"]["symbols"]
+
+
+def test_what_was_told_is_what_goes_to_kafka() -> None:
+    visit = event(session_id="s", referrer="https://search.example/", event_time=NOW_MS - 7 * SECOND)
+    click = event(event_type="click", user_id="béa", element_id="buy", referrer="")
+    records, rejected = read(told(visit, click), RECEIVED_MS, "Firefox")
+    assert not rejected
+    assert [(one.event_type, one.key) for one in records] == [("visit", b"ann"), ("click", "béa".encode())]
+    nothing = {"session_id": None, "referrer": None, "element_id": None}
+    assert [decode(one.value) for one in records] == [
+        {**nothing, **visit, "event_time": RECEIVED_MS - 7 * SECOND, "user_agent": "Firefox"},
+        {**nothing, **click, "event_time": RECEIVED_MS, "user_agent": "Firefox", "referrer": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("acted", "sent", "by_our_clock"),
+    [
+        (0, 0, 0),
+        (0, 7 * SECOND, -7 * SECOND),
+        (3_600 * SECOND, 3_607 * SECOND, -7 * SECOND),
+        (-90 * 86_400 * SECOND, 7 * SECOND - 90 * 86_400 * SECOND, -7 * SECOND),
+        (9 * SECOND, 0, 0),
+    ],
+    ids=["at once", "held back", "clock ahead by an hour", "clock behind by a season", "clock set back in between"],
+)
+def test_the_tellers_clock_cancels_out_and_nothing_is_in_the_future(acted: int, sent: int, by_our_clock: int) -> None:
+    assert acted_at(NOW_MS + acted, NOW_MS + sent, RECEIVED_MS) == RECEIVED_MS + by_our_clock
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "detail"),
+    [
+        (event(user_id=None), "missing", "user_id: Field required"),
+        (event(user_id=""), "string_too_short", "user_id: "),
+        (event(user_id="u" * (ID_LENGTH + 1)), "string_too_long", "user_id: "),
+        (event(user_id=7), "string_type", "user_id: "),
+        (event(page_url="p" * (URL_LENGTH + 1)), "string_too_long", "page_url: "),
+        (event(referrer="p" * (URL_LENGTH + 1)), "string_too_long", "referrer: "),
+        (event(event_type="purchase"), "literal_error", "event_type: Input should be 'visit' or 'click'"),
+        (event(event_time="now"), "int_type", "event_time: "),
+        (event(event_time=1.5), "int_type", "event_time: "),
+        (event(event_time=0), "greater_than", "event_time: "),
+        (event(event_time=NOW_MS - MAX_AGE_MS - 1), TOO_OLD, "event_time: more than 86400000 ms before sent_at"),
+        (event(usr_id="ann"), "extra_forbidden", "usr_id: "),
+        ("visit", "model_type", "Input should be a valid dictionary"),
+    ],
+)
+def test_a_bad_event_is_told_what_is_wrong_and_costs_no_other(bad: Any, reason: str, detail: str) -> None:
+    records, rejected = read(told(event(), bad, event()), RECEIVED_MS, None)
+    assert len(records) == 2
+    assert [(one.event, one.reason) for one in rejected] == [(1, reason)]
+    assert rejected[0].detail.startswith(detail)
+
+
+def test_an_event_that_was_held_back_for_a_day_is_not_too_old() -> None:
+    records, rejected = read(told(event(event_time=NOW_MS - MAX_AGE_MS)), RECEIVED_MS, None)
+    assert (len(records), rejected) == (1, list[Rejected]())
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "json_invalid"),
+        (b"{", "json_invalid"),
+        (b'{"sent_at": 1, "events": ["\\ud800"]}', "json_invalid"),
+        (b"\xff", "json_invalid"),
+        (b"[" * 10_000, "json_invalid"),
+        (b"[]", "model_type"),
+        (b'{"events": [1]}', "missing"),
+        (told(event(), sent_at="now"), "int_type"),
+        (told(), "too_short"),
+        (told(*[event()] * (EVENTS + 1)), "too_long"),
+    ],
+)
+def test_what_is_no_request_of_the_contract_is_told_why(body: bytes, reason: str) -> None:
+    with pytest.raises(Malformed) as malformed:
+        read(body, RECEIVED_MS, None)
+    assert malformed.value.reason == reason
+    assert str(malformed.value)
+
+
+@given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()) | st.lists(JSON).map(lambda all_: told(*all_)))
+def test_whatever_is_told_every_event_of_it_is_a_record_or_is_rejected(body: bytes) -> None:
+    try:
+        records, rejected = read(body, RECEIVED_MS, None)
+    except Malformed:
+        return
+    assert len(records) + len(rejected) == len(json.loads(body)["events"])
+
+
+def test_the_rest_of_a_long_user_agent_is_cut_off() -> None:
+    records, _ = read(told(event()), RECEIVED_MS, "a" * 10_000)
+    assert (decode(records[0].value) or {})["user_agent"] == "a" * AGENT_LENGTH

@@ -1,0 +1,13 @@
+"""The snippet, as far as it can be told without a browser; `test_browser.py` has the rest."""
+
+from producers.collect.snippet import SNIPPET
+
+
+def test_it_is_small() -> None:
+    assert len(SNIPPET.encode()) < 1_500
+
+
+def test_it_is_served_without_what_only_its_writers_read() -> None:
+    assert SNIPPET.startswith("(() => {\n")
+    assert SNIPPET.endswith("})()")
+    assert all(line == line.strip() and not line.startswith("//") for line in SNIPPET.splitlines())
