@@ -11,16 +11,16 @@ WRITER_ID = 1
 """The schema id that our own producers write with."""
 
 _PACKAGED = Path(__file__).parent
-_FILE_NAME = re.compile(r"user_event(?:\.(?P<id>[1-9][0-9]*))?\.avsc")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.(?P<id>[1-9][0-9]*))?\.avsc")
 _LARGEST_ID = 2**31 - 1  # four signed bytes in the Confluent wire format
 
 
 def load_schemas(directory: Path | None = None) -> dict[int, str]:
     """Read every version of the contract.
 
-    Returns schema id -> Avro JSON text, in order of id. `user_event.avsc` is id 1 and
-    `user_event.<id>.avsc` is that id; other `.avsc` names are refused, not skipped.
-    Raises ValueError for a bad file name, invalid JSON, an id given twice, or a missing id 1.
+    Returns schema id -> Avro JSON text, in order of id. `<name>.<id>.avsc` is that id and `<name>.avsc` is id 1;
+    other `.avsc` names are refused, not skipped. Raises ValueError for a bad file name, invalid JSON, an id given
+    twice, or a folder without schemas.
     """
     directory = directory or _PACKAGED
     schemas: dict[int, str] = {}
@@ -29,8 +29,8 @@ def load_schemas(directory: Path | None = None) -> dict[int, str]:
         if schema_id in schemas:
             raise ValueError(f"{path}: schema id {schema_id} is given by two files; remove one")
         schemas[schema_id] = _text_of(path)
-    if WRITER_ID not in schemas:
-        raise ValueError(f"{directory} holds no user_event.avsc, which is schema id 1; restore it")
+    if not schemas:
+        raise ValueError(f"{directory} holds no schema; expected files such as user_event.avsc (id 1) or a.1047.avsc")
     return dict(sorted(schemas.items()))
 
 
@@ -40,7 +40,7 @@ def _id_of(path: Path) -> int:
     if not 1 <= schema_id <= _LARGEST_ID:
         raise ValueError(
             f"{path} is not a schema's file name; "
-            f"expected user_event.avsc (id 1) or user_event.<id>.avsc with an id up to {_LARGEST_ID}"
+            f"expected <name>.avsc (id 1) or <name>.<id>.avsc with an id up to {_LARGEST_ID}"
         )
     return schema_id
 

@@ -3,7 +3,8 @@
 Source of the frame: Confluent, "Wire format" (byte 0, big-endian schema id in four bytes, Avro binary).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pyspark.sql import Column
@@ -11,31 +12,41 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from pipeline import columns as c
-from pipeline.fold.projection import mentioned, passed_over, projection
+from pipeline.fold.mapping import MappedReader
+from pipeline.fold.projection import OURS, mentioned, passed_over, projection
+from schemas.fields import EventSchemas
 
 FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
+EVENT: Final = "event"
+"""The column of what is decoded, by which `Reader.columns` name it."""
 
 
-def decoded(schemas: Mapping[int, str], sql: str = "") -> Column:
-    """The event in a Kafka row: a struct (event_type, user_id, event_time) and the fields in `sql`.
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How the events of some schemas are read, in two steps so that each record is decoded once."""
 
-    `schemas` maps a schema id to the writer schema's text. The event is null where the frame names no known schema,
-    and a struct of nulls where the bytes are not Avro of that schema.
+    decoded: Column
+    """Of a Kafka row, as column `event`: null where the frame names no known schema, and a struct of nulls where the
+    bytes are not Avro of that schema."""
+    columns: Sequence[Column]
+    """Of that: event_type, user_id, event_time in milliseconds, and the fields that were asked for."""
+
+
+def reader(schemas: EventSchemas, sql: str = "") -> Reader:
+    """The reader of the fields that every event needs, and of those that `sql` names.
+
+    Raises SetUpError where a schema lacks what is needed.
     """
-    body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
-    further = [*mentioned(sql, schemas.values()), *passed_over(schemas.values(), sql)]
-    cases: Any = F
-    for number, schema in schemas.items():
-        read = from_avro(body, schema, {"mode": "PERMISSIVE", "avroSchema": projection(schema, further)})
-        cases = cases.when(F.startswith(F.col(c.VALUE), F.lit(_prefix(number))), read)
-    event: Column = cases
-    return event
-
-
-def fields(schemas: Mapping[int, str], sql: str = "") -> list[str]:
-    """Names of what `decoded` is for; there may be more in its struct."""
-    return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *(field["name"] for field in mentioned(sql, schemas.values()))]
+    texts = schemas.texts
+    if not schemas.fields.are_ours:
+        mapped = MappedReader(schemas, sql)
+        return Reader(_decoded(texts, mapped.projections), mapped.columns(EVENT))
+    further = mentioned(sql, texts.values())
+    names = [*OURS, *(field["name"] for field in further)]
+    beside = [*further, *passed_over(texts.values(), names)]
+    projections = {number: projection(text, beside) for number, text in texts.items()}
+    return Reader(_decoded(texts, projections), [F.col(f"{EVENT}.{name}") for name in names])
 
 
 def has_frame() -> Column:
@@ -46,6 +57,16 @@ def has_frame() -> Column:
 def has_known_schema(schemas: Mapping[int, str]) -> Column:
     """Whether a value's frame names one of the schemas."""
     return F.substring(c.VALUE, 1, FRAME_BYTES).isin([_prefix(number) for number in schemas])
+
+
+def _decoded(texts: Mapping[int, str], projections: Mapping[int, str]) -> Column:
+    body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
+    cases: Any = F
+    for number, text in texts.items():
+        read = from_avro(body, text, {"mode": "PERMISSIVE", "avroSchema": projections[number]})
+        cases = cases.when(F.startswith(F.col(c.VALUE), F.lit(_prefix(number))), read)
+    event: Column = cases.alias(EVENT)
+    return event
 
 
 def _prefix(schema_id: int) -> bytes:

@@ -6,7 +6,7 @@ hash aggregation serves all outputs, and the Kafka range is read and decoded onc
 """
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final
@@ -18,13 +18,13 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
-from pipeline.fold.decode import decoded, fields
+from pipeline.fold.decode import reader
 from pipeline.fold.grouping_sets import Groupings, groupings
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.measures import Join
+from schemas.fields import EventSchemas
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
-_EVENT: Final = "event"
 _GROUP: Final = "packed"
 _NOW: Final = "now"
 _PARTLY_LATE: Final = "partly_late_before"
@@ -51,8 +51,8 @@ class Fold:
     Its columns are built once, for that takes as long as folding some ten thousand records.
     """
 
-    def __init__(self, schemas: Mapping[int, str], policy: Policy, partitions: int) -> None:
-        """`schemas` maps a schema id to the writer schema's text, beside which `policy` may need further fields."""
+    def __init__(self, schemas: EventSchemas, policy: Policy, partitions: int) -> None:
+        """Of `schemas` it reads what every event needs, and the fields that `policy` names."""
         self.partitions = partitions
         self.groupings = groupings(policy.consumers)
         self._reports = policy.reports
@@ -60,12 +60,12 @@ class Fold:
         kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
         arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
         needed = " ".join([policy.strategy.marker, *self.groupings.flags, *self._keys])
-        self._decoded = [*kafka, arrived, decoded(schemas, needed).alias(_EVENT)]
-        read = (f"{_EVENT}.{name}" for name in fields(schemas, needed))
-        told = (c.KAFKA_TIMESTAMP, *read, c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
-        self._flat = [*kafka, *map(F.col, told)]
+        events = reader(schemas, needed)
+        self._decoded = [*kafka, arrived, events.decoded]
+        told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
+        self._flat = [*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)]
         time = time_of(policy, F.col(_NOW))
-        check = check_of(schemas, policy, _late(policy, time), F.col(_NOW))
+        check = check_of(schemas.texts, policy, _late(policy, time), F.col(_NOW))
         self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
         self._keyed = [*self._key(), *_summed(policy)]
         sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})

@@ -1,6 +1,6 @@
-"""Dead letters read again: what each too-late event was, and to which reports it belongs."""
+"""Dead letters read again: what each event is, what today's rules say of it, and to which reports it belongs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -8,22 +8,28 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
-from pipeline.fold.decode import decoded, fields
+from pipeline.fold.decode import reader
 from pipeline.fold.grouping_sets import KEYS
-from pipeline.fold.judge import time_of
+from pipeline.fold.judge import check_of, time_of
+from schemas.fields import EventSchemas
 
 BELONGS = "belongs_to_"
 """Before a report's name: whether an event meets its filter."""
 
 
-def late_events(dead_letters: DataFrame, schemas: Mapping[int, str], policy: Policy) -> DataFrame:
-    """Per dead letter: its record position, what judged it (batch and watermark), its time, keys and reports."""
+def late_events(dead_letters: DataFrame, schemas: EventSchemas, policy: Policy, now: int) -> DataFrame:
+    """Per dead letter: its record position, what judged it (batch and watermark), its time, keys and reports.
+
+    And the check that it fails by the rules of `policy` at the clock `now`, lateness aside.
+    """
     told = " ".join([*KEYS, *(report.where for report in policy.reports)])
-    kept = [F.col(name) for name in (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP)]
-    read = dead_letters.select(*kept, decoded(schemas, told).alias("event"))
-    read = read.select(*kept, *(F.col(f"event.{name}") for name in fields(schemas, told)))
+    names = (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP, c.VALUE)
+    kept = [F.col(name) for name in names]
+    events = reader(schemas, told)
+    read = dead_letters.select(*kept, events.decoded).select(*kept, *events.columns)
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
-    return read.select(*kept, *KEYS, time.alias(c.TIME), *_reports(policy.reports))
+    check = check_of(schemas.texts, policy, {}, F.lit(now)).alias(c.CHECK)
+    return read.select(*kept, *KEYS, time.alias(c.TIME), check, *_reports(policy.reports)).drop(c.VALUE)
 
 
 def _reports(reports: Sequence[Report]) -> list[Column]:

@@ -1,11 +1,12 @@
 """The reader schema: what the pipeline needs of a writer's schema, and nothing else.
 
-Reading only three of nine fields is what makes decoding affordable.
+Reading only three of nine fields is what makes decoding affordable. Versions resolve by Avro's rules: a field that a
+version lacks is null, a narrower number is widened, and one that was renamed is found by its alias.
 """
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pipeline import columns as c
@@ -15,6 +16,7 @@ Field = dict[str, Any]
 UNKNOWN_TYPE: Final = "unknown"
 """The reading of an event type that this version has never heard of."""
 EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
+OURS: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME)
 
 
 def projection(writer_schema: str, further: Sequence[Field] = ()) -> str:
@@ -24,28 +26,41 @@ def projection(writer_schema: str, further: Sequence[Field] = ()) -> str:
     is missing or of another type: values would then be read as something they are not.
     """
     writer = json.loads(writer_schema)
-    fields = {field["name"]: field["type"] for field in writer["fields"]}
+    fields = types_by_name(writer)
     _require(fields, c.EVENT_TIME, {"type": "long", "logicalType": "timestamp-millis"})
     _require(fields, c.USER_ID, "string")
     event_type = fields.get(c.EVENT_TYPE)
     if not isinstance(event_type, dict) or event_type.get("type") != "enum":
         raise SetUpError(f"the Avro schema's field {c.EVENT_TYPE} is {event_type!r}, but must be an enum")
-    reader = [
+    reader: list[Field] = [
         {"name": c.EVENT_TYPE, "type": {**event_type, "symbols": EVENT_TYPES, "default": UNKNOWN_TYPE}},
         {"name": c.USER_ID, "type": "string"},
         {"name": c.EVENT_TIME, "type": "long"},
         *further,
     ]
-    return json.dumps({**writer, "fields": reader})
+    return json.dumps({**writer, "fields": [resolved(field, writer) for field in reader]})
 
 
-def mentioned(sql: str, schemas: Iterable[str]) -> list[Field]:
-    """The fields of any of the schemas that a piece of SQL names, as a reader sees them.
+def resolved(field: Field, writer: Mapping[str, Any]) -> Field:
+    """A field that a reader asks for, with the writer's name for it where that is another."""
+    names = {one["name"] for one in writer["fields"]}
+    renamed = [one["name"] for one in writer["fields"] if field["name"] in one.get("aliases", ())]
+    return field if field["name"] in names or not renamed else {**field, "aliases": renamed[:1]}
 
-    Each may be null, for a writer of another schema may not have it.
+
+def types_by_name(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The type of each field of a record, by its name and by those that it had before."""
+    named = {alias: field["type"] for field in record["fields"] for alias in field.get("aliases", ())}
+    return named | {field["name"]: field["type"] for field in record["fields"]}
+
+
+def mentioned(sql: str, schemas: Iterable[str], others: Collection[str] = OURS) -> list[Field]:
+    """The fields of any of the schemas that a piece of SQL names, but `others`, as a reader sees them.
+
+    Each may be null, for a writer of another schema may not have it. Of several types the newest counts.
     """
-    words = set(re.findall(r"\w+", sql)) - {c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME}
-    fields = {field["name"]: field["type"] for schema in schemas for field in json.loads(schema)["fields"]}
+    words = set(re.findall(r"\w+", sql)).difference(others)
+    fields = {name: kind for schema in schemas for name, kind in types_by_name(json.loads(schema)).items()}
     return [
         {"name": name, "type": kind if "null" in kind else ["null", kind], "default": None}
         for name, kind in sorted(fields.items())
@@ -53,23 +68,23 @@ def mentioned(sql: str, schemas: Iterable[str]) -> list[Field]:
     ]
 
 
-def passed_over(schemas: Iterable[str], sql: str) -> list[Field]:
-    """The texts in front of a needed field that nobody needs; `sql` names what is needed beside the three.
+def passed_over(schemas: Iterable[str], needed: Collection[str]) -> list[Field]:
+    """The texts in front of a needed field that nobody needs.
 
     They are read all the same: where Avro's reader passes over one, it takes a negative length for none at all, and
     would read what follows from within it.
     """
-    needed = {*re.findall(r"\w+", sql), c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME}
-    found = [field["name"] for schema in schemas for field in _in_front(json.loads(schema)["fields"], needed)]
+    found = [field["name"] for schema in schemas for field in _in_front(json.loads(schema)["fields"], {*needed})]
     return [{"name": name, "type": ["null", "string"], "default": None} for name in sorted({*found})]
 
 
 def _in_front(fields: Sequence[Field], needed: set[str]) -> list[Field]:
-    last = max((place for place, field in enumerate(fields) if field["name"] in needed), default=0)
+    needs = [bool(needed & {field["name"], *field.get("aliases", ())}) for field in fields]
+    last = max((place for place, is_needed in enumerate(needs) if is_needed), default=0)
     return [
         field
-        for field in fields[:last]
-        if field["name"] not in needed and field["type"] in ("string", ["null", "string"])
+        for field, is_needed in zip(fields[:last], needs, strict=False)
+        if not is_needed and field["type"] in ("string", ["null", "string"])
     ]
 
 

@@ -6,6 +6,7 @@ taken for done before it is committed.
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from threading import Lock
 
 import structlog
@@ -14,11 +15,12 @@ from structlog.contextvars import bound_contextvars
 
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.checks import DETAILS
+from pipeline.event_time.checks import DETAILS, Check
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.unknown import unknown_schemas
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
@@ -118,9 +120,21 @@ class Service:
 
     @contextmanager
     def _fold(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
-        """Step 1: the one pass over the records."""
+        """Step 1: the one pass over the records; another one where it met a schema that the registry tells then."""
+        learned = True
+        while learned:
+            with self._pass(records, before) as folded:
+                learned = any(one.check == Check.SCHEMA_ID for one in folded.statistics) and (
+                    self._resources.schemas.learn(partial(unknown_schemas, folded.rows), folded.now)
+                )
+                if not learned:
+                    yield folded
+            self._plan = None if learned else self._plan
+
+    @contextmanager
+    def _pass(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
         if self._plan is None or self._plan.partitions != len(before.positions):
-            self._plan = Fold(self._resources.schemas, before.policy, len(before.positions))
+            self._plan = Fold(self._resources.schemas.known, before.policy, len(before.positions))
         now = self._resources.now()
         with ExitStack() as kept:
             with self._resources.timed("fold"):

@@ -61,6 +61,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     batch, how, before = found.batch, found.how, found.before
     last_epoch.epoch = batch.epoch
     _make_tables(resources, batch, how, before)
+    resources.schemas.keep()
     states = window_states.begun(how.policy) if before is None else _states(resources, how.policy)
     share = MalformedShare(resources.malformed)
     firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()

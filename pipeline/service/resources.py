@@ -13,6 +13,7 @@ from pipeline.event_time.retention import Keep
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
+from pipeline.service.schema_store import SchemaStore
 from pipeline.tables.ledger import Ledger
 
 Clock = Callable[[], int]
@@ -26,7 +27,7 @@ class Resources:
     spark: SparkSession
     warehouse: str
     policy: Policy
-    schemas: Mapping[int, str]
+    schemas: SchemaStore
     malformed: MalformedLimit
     topic: Topic
     ledger: Ledger

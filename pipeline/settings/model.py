@@ -29,6 +29,7 @@ from pipeline.settings.reports import (
     WindowSettings,
     report_names,
 )
+from pipeline.settings.schemas import SchemasSettings
 from pipeline.settings.start_position import parse_start_position
 from pipeline.settings.written import Written
 
@@ -145,7 +146,7 @@ class MetricsSettings(Section):
     password_file: Path | None = None
     """A file with that password."""
     max_age: PositiveDuration = timedelta(minutes=5)
-    """The service is not ready while its oldest unprocessed record, or an unpublished batch, is older than this."""
+    """Not ready while the oldest unprocessed record, an unpublished batch, or the brokers' silence is older."""
     stuck_after: PositiveDuration = timedelta(minutes=5)
     """The service is unhealthy when for so long no batch, no tick and no failed attempt has ended."""
 
@@ -156,6 +157,19 @@ class MetricsSettings(Section):
         if [self.password, self.password_file].count(None) != (2 if self.username is None else 1):
             raise ValueError("username and one of password and password_file belong together: set both or neither")
         return self
+
+
+class DashboardSettings(Section):
+    """The web page of `tidemark dashboard`."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; any that other machines reach needs a token."""
+    port: Annotated[int, Field(ge=0, le=65535)] = 9478
+    """Port to listen on; 0 takes a free one."""
+    token: SecretStr | None = None
+    """With it the page asks for it; at least 16 characters."""
+    token_file: Path | None = None
+    """A file with that token."""
 
 
 class SparkSettings(Section):
@@ -181,11 +195,10 @@ class Settings(BaseSettings):
 
     warehouse: Annotated[str, Written("FOLDER")] = ""
     """Folder or URI under which the Delta tables live."""
-    schemas: Annotated[Path | None, Written("FOLDER")] = None
-    """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the packaged ones."""
     log_format: LogFormat = "console"
     """How the service speaks on standard error: lines for people, or a JSON object a line."""
     kafka: KafkaSettings = KafkaSettings()
+    schemas: SchemasSettings = SchemasSettings()
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()
     """The windows of every report that does not name its own."""
@@ -198,6 +211,7 @@ class Settings(BaseSettings):
     retention: dict[str, RetentionSettings] = {}
     """By table (a report, `user_totals`, `dead_letters`): how long it keeps earlier versions and old rows."""
     metrics: MetricsSettings = MetricsSettings()
+    dashboard: DashboardSettings = DashboardSettings()
     spark: SparkSettings = SparkSettings()
 
     @model_validator(mode="after")

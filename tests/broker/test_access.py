@@ -156,6 +156,10 @@ def run(warehouse: Path, *options: str) -> int:
     return main(["run", "--until-caught-up", "--topic", TOPIC, "--warehouse", str(warehouse), *options])
 
 
+def check(warehouse: Path, *options: str) -> int:
+    return main(["check", "--topic", TOPIC, "--warehouse", str(warehouse), *options])
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_events_go_to_tables_by(way: str, secured: SecuredBroker, enter: Enter, tmp_path: Path) -> None:
     listener, tree = WAYS[way](secured)
@@ -172,11 +176,14 @@ def test_one_sentence_says_what_to_change_after(
     made, words = MISTAKES[mistake]
     listener, tree = made(secured)
     enter(secured.at(listener), tree)
+    assert check(tmp_path, "--kafka.connect-timeout=5s") == 1
     assert run(tmp_path, "--kafka.connect-timeout=5s") == 2
     assert simulate(secured.at(listener), "--timeout", "5s") == 2
-    said = "".join(capfd.readouterr())
-    told = [line for line in said.splitlines() if line.startswith(("tidemark: ", "producers: "))]
-    assert [words.replace("{}", verb) in line for verb, line in zip(("Read", "Write"), told, strict=True)] == [True] * 2
+    said = "".join(capfd.readouterr())  # what is checked goes to standard output
+    told = [line for line in said.splitlines() if line.startswith(("fail  brokers ", "tidemark: ", "producers: "))]
+    rights = ("Read", "Read", "Write")
+    assert [words.replace("{}", verb) in line for verb, line in zip(rights, told, strict=True)] == [True] * 3
+    assert "1 failed, " in said
     assert "Traceback" not in said
     assert MARK not in said
 

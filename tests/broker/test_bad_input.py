@@ -127,7 +127,7 @@ def test_each_bad_record_is_a_dead_letter_with_its_reason_and_bytes_and_the_good
     newer = [Raw(newer_event("ann", "visit"), b"ann", timestamp_ms=NOW)]
     bad = [Raw(each.value, each.name.encode(), timestamp_ms=NOW) for each in BAD]
     send(broker.bootstrap_servers, topic, [good[0], *bad, good[1], *newer])
-    with open_service(settings_of(broker, topic, warehouse, schemas=schemas)) as service:
+    with open_service(settings_of(broker, topic, warehouse, schemas={"folder": schemas})) as service:
         service.drain()
     found = {row["key"].decode(): row for row in rows(warehouse, "dead_letters")}
     for each in BAD:

@@ -296,7 +296,9 @@ def test_a_condition_that_spark_does_not_understand_is_told(broker: Kafka, topic
 
 
 @pytest.mark.parametrize("serves", [True, False])
-def test_a_port_that_is_taken_is_told_with_by_whom(*, serves: bool) -> None:
+def test_a_port_that_is_taken_is_told_with_by_whom(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
+    if not serves:
+        monkeypatch.setattr("pipeline.commands.page._ANSWER_S", 0.2)
     settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
     with closing(serve(settings)) if serves else socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port

@@ -115,7 +115,7 @@ def test_nothing_set_at_all(refused: Refused) -> None:
 
 def test_a_schema_that_is_no_json(broker: Cluster, tmp_path: Path, refused: Refused) -> None:
     (tmp_path / "user_event.avsc").write_text("{")
-    assert "is not valid JSON" in refused(*where(broker, "clicks", tmp_path), f"--schemas={tmp_path}")
+    assert "is not valid JSON" in refused(*where(broker, "clicks", tmp_path), f"--schemas.folder={tmp_path}")
 
 
 @pytest.mark.broker

@@ -1,0 +1,185 @@
+"""A topic that was there already, with a schema of its own: the settings say which of its fields are what."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+
+from pipeline.app import open_service
+from pipeline.errors import SetUpError
+from pipeline.fold.decode import reader
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import SparkSettings
+from producers.encode import header
+from schemas.fields import EventFields, EventSchemas
+from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import settings_of
+from tests.support.topic_writer import Raw, send
+from tests.support.warehouse import page_views, rows
+
+NOW = 1_790_820_000_000
+ID = 1047
+ISO = 1_790_810_400_000
+SHOP = {
+    "type": "record",
+    "name": "Action",
+    "namespace": "com.shop",
+    "fields": [
+        {"name": "trace", "type": "string"},
+        {
+            "name": "meta",
+            "type": {
+                "type": "record",
+                "name": "Meta",
+                "fields": [
+                    {"name": "origin", "type": "string"},
+                    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+                ],
+            },
+        },
+        {
+            "name": "customer",
+            "type": [
+                "null",
+                {"type": "record", "name": "Customer", "fields": [{"name": "id", "type": ["null", "long"]}]},
+            ],
+        },
+        {"name": "act", "type": {"type": "enum", "name": "Act", "symbols": ["view", "tap", "scroll"]}},
+        {"name": "url", "type": ["null", "string"]},
+        {"name": "country", "type": "string"},
+    ],
+}
+MAPPING = {
+    "user": "customer.id",
+    "time": "meta.at",
+    "kind": "act",
+    "kinds": {"view": "visit", "tap": "click"},
+    "page": "url",
+}
+
+
+def action(user: int | None, at_ms: int, act: str = "view", url: str | None = "/a", **others: Any) -> dict[str, Any]:
+    """An event of the shop."""
+    customer = {"customer": {"id": user}}
+    return {
+        "trace": "t", "meta": {"origin": "web", "at": at_ms * 1000 + 999}, "act": act, "url": url, "country": "NL",
+        **customer, **others,
+    }  # fmt: skip
+
+
+def written(event: dict[str, Any], schema: dict[str, Any] = SHOP) -> bytes:
+    """Its bytes on the topic."""
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(schema), event)
+    return header(ID) + body.getvalue()
+
+
+def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic, folder, warehouse = make_topic(), tmp_path / "schemas", tmp_path / "warehouse"
+    folder.mkdir()
+    (folder / f"action.{ID}.avsc").write_text(json.dumps(SHOP))
+    good = [
+        action(7, NOW), action(7, NOW + 5, "tap"), action(8, NOW, url=None, country="DE"),
+        action(9, NOW + 120_000),  # by which the others' windows fire
+    ]  # fmt: skip
+    bad = {
+        "event_type is neither": action(7, NOW, "scroll"),
+        "user_id is empty": action(None, NOW),
+        "event_time is not between": action(7, 0, meta={"origin": "web", "at": 0}),
+    }
+    nobody = action(7, NOW, customer=None)
+    values = [*map(written, good), *map(written, bad.values()), written(nobody), written(good[0])[:9]]
+    send(broker.bootstrap_servers, topic, [Raw(value, timestamp_ms=NOW + 120_000) for value in values])
+    settings = settings_of(
+        broker,
+        topic,
+        warehouse,
+        schemas={"folder": folder, "mapping": MAPPING},
+        time={"bound": "0s"},
+        reports={
+            "page_views": {"keys": ["user_id"]},
+            "page_traffic": {"keys": ["page_url"]},
+            "dutch": {"where": "country = 'NL'"},
+        },
+    )
+    with open_service(settings) as service:
+        service.drain()
+    assert_conserved(warehouse)
+    window = (NOW, NOW + 60_000)
+    assert page_views(warehouse) == {("7", *window): (1, 1, 0), ("8", *window): (1, 0, 0)}
+    pages = {row["page_url"]: (row["page_views"], row["clicks"]) for row in rows(warehouse, "page_traffic")}
+    assert pages == {"/a": (1, 1), None: (1, 0)}
+    assert [(row["page_views"], row["clicks"]) for row in rows(warehouse, "dutch")] == [(1, 1)]
+    details = sorted(row["detail"] for row in rows(warehouse, "dead_letters"))
+    expected = sorted([*bad, "user_id is empty", "the bytes are not Avro"])
+    assert [detail.startswith(begin) for detail, begin in zip(details, expected, strict=True)] == [True] * 5, details
+
+
+@pytest.mark.parametrize(
+    ("avro", "unit", "values"),
+    [
+        ("int", "s", {1_790_820_000: NOW, -1: -1000}),
+        ("long", "s", {1_790_820_000: NOW, 2**62: 0}),
+        ("double", "s", {1_790_820_000.25: NOW + 250, float("nan"): 0, 1e300: 0}),
+        ("long", None, {NOW: NOW}),
+        ("double", "ms", {NOW + 0.75: NOW, float("inf"): 0}),
+        ({"type": "long", "logicalType": "timestamp-millis"}, None, {NOW: NOW}),
+        ({"type": "long", "logicalType": "timestamp-micros"}, None, {NOW * 1000 + 999: NOW}),
+        ("long", "us", {NOW * 1000 + 999: NOW, -1: 0}),
+        ("long", "ns", {NOW * 10**6 + 1: NOW}),
+        ("string", None, {"2026-10-01T01:20:00+02:00": ISO, "2026-09-30T23:20:00.5Z": ISO + 500, "soon": 0, "": 0}),
+    ],
+)  # fmt: skip
+@pytest.mark.jvm
+def test_a_time_of_any_unit_becomes_milliseconds_and_what_is_none_becomes_zero(
+    avro: Any, unit: Any, values: dict[Any, int]
+) -> None:
+    schema = {
+        "type": "record",
+        "name": "E",
+        "fields": [{"name": "who", "type": "string"}, {"name": "when", "type": avro}],
+    }
+    fields = EventFields(user="who", time="when", time_unit=unit, kind="")
+    events = reader(EventSchemas({ID: json.dumps(schema)}, fields))
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    plain = {**schema, "fields": [schema["fields"][0], {"name": "when", "type": _plain(avro)}]}
+    bodies = [written({"who": "ann", "when": value}, plain) for value in values]
+    read = (
+        spark.createDataFrame(pa.table({"value": pa.array(bodies, pa.binary())}))
+        .select(events.decoded)
+        .select(*events.columns)
+        .collect()
+    )
+    assert [row["event_time"] for row in read] == list(values.values())
+    assert {(row["user_id"], row["event_type"]) for row in read} == {("ann", "visit")}
+
+
+def _plain(avro: Any) -> Any:
+    """Without its logical type, so that any number can be written."""
+    return avro["type"] if isinstance(avro, dict) else avro
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"user": "client.id"}, "schemas.mapping.user is client.id, but schema 1047 has no field client"),
+        ({"user": "customer.name"}, "but schema 1047 has no field customer.name"),
+        ({"user": "customer"}, "schemas.mapping.user is customer, which is record, not text or a whole number"),
+        ({"time": "trace.at"}, "but schema 1047 has no field trace.at"),
+        ({"kind": "meta.at"}, "schemas.mapping.kind is meta.at, which is long, not an enum or text"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_a_sentence(changed: dict[str, str], sentence: str) -> None:
+    fields = EventFields(**{**MAPPING, **changed})  # type: ignore[arg-type]
+    with pytest.raises(SetUpError) as refused:
+        reader(EventSchemas({ID: json.dumps(SHOP)}, fields))
+    assert sentence in str(refused.value)

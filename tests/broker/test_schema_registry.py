@@ -1,0 +1,117 @@
+"""Schemas from a registry: a new id is asked for once and kept, and the registry may be away."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from demo.children import free_port
+from pipeline.app import open_service
+from pipeline.errors import SetUpError, Unreachable
+from pipeline.settings.model import Settings
+from producers.encode import encode_one
+from schemas import load_schemas
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.schema_registry import SchemaRegistry, schema_registry
+from tests.support.services import settings_of
+from tests.support.topic_writer import Raw, send
+from tests.support.warehouse import rows
+
+NOW = 1_790_820_000_000
+OURS = load_schemas()[1]
+NOT_AN_EVENT = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "total", "type": "long"}]})
+NOWHERE = 4711
+
+
+def newer(name: str) -> str:
+    """Our contract with a field more."""
+    contract: dict[str, Any] = json.loads(OURS)
+    return json.dumps({**contract, "fields": [*contract["fields"], {"name": name, "type": "int", "default": 0}]})
+
+
+def record(user: str, number: int, schema: str = OURS, at: int = NOW) -> Raw:
+    """An event by a schema, whatever it has in other fields."""
+    event = {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": at, "page_url": "/"}
+    return Raw(encode_one(event, number, schema), timestamp_ms=at)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[SchemaRegistry]:
+    with schema_registry(tmp_path) as registry:
+        yield registry
+
+
+def counted(warehouse: Path) -> int:
+    """How many events the ledger has counted."""
+    return assert_conserved(warehouse).counted
+
+
+def details(warehouse: Path) -> list[str]:
+    return sorted(row["detail"] for row in rows(warehouse, "dead_letters"))
+
+
+def kept(warehouse: Path) -> set[int]:
+    return {row["schema_id"] for row in rows(warehouse, "event_schemas")}
+
+
+def settings(broker: Cluster, topic: str, warehouse: Path, url: str, **more: Any) -> Settings:
+    return settings_of(broker, topic, warehouse, schemas={"registry": {"url": url, **more}})
+
+
+def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept_where_the_registry_is_away(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, registry: SchemaRegistry
+) -> None:
+    topic, warehouse = make_topic(), tmp_path / "warehouse"
+    first = registry.register(f"{topic}-value", OURS)
+    with open_service(settings(broker, topic, warehouse, registry.url)) as service:
+        send(broker.bootstrap_servers, topic, [record("ann", first)])
+        service.drain()
+        assert (counted(warehouse), kept(warehouse)) == (1, {first})
+
+        second = registry.register("another-subject", newer("score"))
+        order = registry.register("orders-value", NOT_AN_EVENT)
+        values = [
+            record("bob", second, newer("score")),
+            record("ann", first),
+            record("nobody", NOWHERE),
+            Raw(b"\0" + order.to_bytes(4, "big") + b"\x02", timestamp_ms=NOW),
+        ]
+        send(broker.bootstrap_servers, topic, values)
+        service.drain()
+        assert (counted(warehouse), kept(warehouse)) == (3, {first, second})
+        assert details(warehouse) == ["no schema has this schema id"] * 2
+    # Another start, on what was kept: nothing listens at this address.
+    away = f"http://127.0.0.1:{free_port()}"
+    with open_service(settings(broker, topic, warehouse, away)) as service:
+        send(broker.bootstrap_servers, topic, [record("cid", second, newer("score"))])
+        service.drain()
+        assert counted(warehouse) == 4
+        third = registry.register("another-subject", newer("level"))
+        send(broker.bootstrap_servers, topic, [record("dan", third, newer("level"))])
+        # Nobody knows yet what it is: it waits, and is no dead letter.
+        with pytest.raises(Unreachable, match=f"the registry {away} "):
+            service.drain()
+    with open_service(settings(broker, topic, warehouse, registry.url)) as service:
+        service.drain()
+        assert (counted(warehouse), len(details(warehouse))) == (5, 2)
+
+
+def test_without_a_registry_and_without_what_was_kept_no_service_starts(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, registry: SchemaRegistry
+) -> None:
+    topic = make_topic()
+    registry.register(f"{topic}-value", NOT_AN_EVENT)
+    told = {
+        f"http://127.0.0.1:{free_port()}": "tells no schema",
+        registry.url: f"the registry has no schema of subject {topic}-value that has what an event needs",
+    }
+    for url, sentence in told.items():
+        with (
+            pytest.raises(SetUpError, match=sentence),
+            open_service(settings(broker, topic, tmp_path / "warehouse", url)),
+        ):
+            pass
+    assert not (tmp_path / "warehouse").exists()
