@@ -1,7 +1,7 @@
 """The composition root: settings become a running service, and nowhere else are real parts chosen."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 from pyspark.errors import AnalysisException, ParseException
@@ -11,6 +11,7 @@ from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.kafka.mirror import OffsetMirror
+from pipeline.kafka.registry import Registry
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
 from pipeline.metrics.exporter import Exporter
@@ -24,14 +25,16 @@ from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import LastEpoch, open_epoch
 from pipeline.service.resources import Clock, Resources
 from pipeline.service.runner import RunningService
+from pipeline.service.schema_store import SchemaStore
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
+from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_one_winner
 from pipeline.tables.schemas import LEDGER, is_table
 from pipeline.tables.sizes import space
-from schemas import load_schemas
+from schemas.fields import EventSchemas
 
 
 def wall_clock() -> int:
@@ -98,12 +101,15 @@ def _resources(
     settings: Settings, now: Clock, stack: ExitStack, observer: Observer, wait: Callable[[float], None]
 ) -> Resources:
     """Cheap checks first, so that a mistake is told before Spark starts."""
-    schemas = schemas_of(settings)
+    named = settings.schemas.registry
+    registry = Registry(named) if named.url else None
+    schemas = SchemaStore(schemas_of(settings), registry, settings.warehouse)
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
     observer.follow(topic.log_ends)
     spark = spark_session(settings.spark, settings.log_format)
-    check_sql(spark, schemas, policy)
+    schemas.at_start(subject_of(settings))
+    check_sql(spark, schemas.known, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Resources(
@@ -121,7 +127,7 @@ def _resources(
     )
 
 
-def check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -> None:
+def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
     """Plans a fold of nothing, in which a mistake in the settings' SQL shows."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     sql |= {"time.marker": policy.strategy.marker}
@@ -138,9 +144,14 @@ def check_sql(spark: SparkSession, schemas: Mapping[int, str], policy: Policy) -
         raise SetUpError(f"{names} is no condition on an event: {str(error).splitlines()[0]}") from error
 
 
-def schemas_of(settings: Settings) -> dict[int, str]:
-    """The schemas that the settings name. Raises SetUpError where they are not as they must be."""
-    try:
-        return load_schemas(settings.schemas)
-    except ValueError as error:
-        raise SetUpError(str(error)) from error
+def registered_schemas(settings: Settings) -> EventSchemas:
+    """The schemas that the registry has now, where the settings name one. Raises SetUpError, Unreachable."""
+    named = settings.schemas.registry
+    if not named.url:
+        return schemas_of(settings)
+    return EventSchemas(Registry(named).of_subject(subject_of(settings)), settings.schemas.mapping.fields())
+
+
+def subject_of(settings: Settings) -> str:
+    """The registry's name for the versions of a topic's schema."""
+    return settings.schemas.registry.subject or f"{settings.kafka.topic}-value"

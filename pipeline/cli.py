@@ -21,12 +21,17 @@ _VERBS: Final = {
     "config": ("pipeline.commands.config:config", "Show the settings and where each comes from."),
     "health": ("pipeline.commands.health:health", "Ask the service beside it whether it is well."),
     "status": ("pipeline.commands.status.command:status", "Show what the tables say."),
+    "dashboard": ("pipeline.commands.dashboard.command:dashboard", "Show the tables as a web page."),
     "verify": ("pipeline.commands.verify.command:verify", "Hold a warehouse against its laws."),
     "live": ("pipeline.commands.live.command:live", "Print the SQL of a view that has the open windows, too."),
     "sql": ("pipeline.commands.sql.command:sql", "Ask the tables in DuckDB's SQL."),
     "sql-server": ("pipeline.commands.sql_server.command:sql_server", "Be a SQL end point for BI tools."),
     "advise": ("pipeline.commands.advise.command:advise", "Tell what other bounds would have made of the events."),
     "correct": ("pipeline.commands.correct.command:correct", "Add too-late events to closed windows."),
+    "dead-letters": (
+        "pipeline.commands.dead_letters.command:dead_letters",
+        "Show what was rejected, and add what today's rules would take.",
+    ),
     "reset-watermark": ("pipeline.commands.reset.command:reset_watermark", "Put back a watermark that ran ahead."),
 }
 

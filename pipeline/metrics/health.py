@@ -75,8 +75,13 @@ def health(loop: Loop, now: int, stuck_after_ms: int) -> Answer:
     return Answer(ok=False, sentence=f"Unwell: {loop.doing}; {ago}, and {stuck_after_ms / 1000:g} s is too long.")
 
 
-def readiness(age_ms: int | None, unpublished_ms: int | None, max_age_ms: int, *, caught_up: bool) -> Answer:
-    """Ready once the service caught up, while neither a record nor a publication waits for `max_age_ms`."""
+def readiness(
+    age_ms: int | None, unpublished_ms: int | None, unanswered_ms: int | None, max_age_ms: int, *, caught_up: bool
+) -> Answer:
+    """Ready once the service caught up, while neither a record nor a publication waits for `max_age_ms`.
+
+    Nor may the brokers leave it unanswered for so long whether a record waits.
+    """
     too_long = f"and {max_age_ms / 1000:g} s is too long"
     if not caught_up:
         return Answer(ok=False, sentence="Not ready: the service has not caught up with the topic yet.")
@@ -86,6 +91,9 @@ def readiness(age_ms: int | None, unpublished_ms: int | None, max_age_ms: int, *
     if unpublished_ms is not None and unpublished_ms >= max_age_ms:
         behind = f"publication has been behind for {_seconds(unpublished_ms)}"
         return Answer(ok=False, sentence=f"Not ready: {behind}, {too_long}.")
+    if unanswered_ms is not None and unanswered_ms >= max_age_ms:
+        unknown = f"the brokers have not said for {_seconds(unanswered_ms)} whether there are new records"
+        return Answer(ok=False, sentence=f"Not ready: {unknown}, {too_long}.")
     return Answer(ok=True, sentence="Ready: the service has caught up with the topic.")
 
 

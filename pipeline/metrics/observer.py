@@ -149,13 +149,16 @@ class Observer:
             return health(self._loop, self._now(), self._stuck_after_ms)
 
     def ready(self) -> Answer:
-        """Whether the service caught up once, and nothing waits for too long."""
+        """Whether the service caught up once, and nothing waits for too long, nor is unknown for too long."""
         self._log_ends.refresh()
         with self._lock:
-            now, since = self._now(), self._totals.unpublished_since
+            now = self._now()
             age_ms = self._heard.backlog.oldest_age_ms(self._totals.positions, now)
-            behind_ms = None if since is None else now - since
-            return readiness(age_ms, behind_ms, self._max_age_ms, caught_up=self._caught_up)
+            behind_ms, unanswered_ms = (
+                None if since is None else now - since
+                for since in (self._totals.unpublished_since, self._log_ends.unanswered_since)
+            )
+            return readiness(age_ms, behind_ms, unanswered_ms, self._max_age_ms, caught_up=self._caught_up)
 
     def _read(self) -> Readings:
         self._log_ends.refresh()

@@ -158,6 +158,16 @@ USER_TOTALS: Final = About(
         c.PUBLISHED_BATCH: "Last batch that brought an event of the user; `tidemark correct` does not change it.",
     },
 )
+EVENT_SCHEMAS: Final = About(
+    row="A schema that the registry told, by which events of the topic are written.",
+    key=("schema_id",),
+    changes="A row is added when the first record with its id comes, or at a start.",
+    final="Every row is final: an id never means another schema.",
+    columns={
+        "schema_id": "Id in the registry, and in bytes 1 to 4 of a record's value.",
+        "avro": "The schema as Avro's JSON.",
+    },
+)
 PANES: Final = About(
     row="Internal: partial counts of windows that are not final, which results are made of.",
     key=(c.BATCH, c.REPORT, c.PANE_START, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, c.RECORD_POSITION),

@@ -37,5 +37,5 @@ _TIMES: Final[dict[Engine, str]] = {
 _TABLES: Final[dict[Engine, Callable[[TableSpec, str], str]]] = {
     Engine.SPARK: lambda spec, warehouse: f"delta.`{spec.uri(warehouse)}`",
     Engine.DUCKDB: lambda spec, warehouse: f"delta_scan('{spec.uri(warehouse)}')",
-    Engine.DELTA_RS: lambda spec, _: spec.name,
+    Engine.DELTA_RS: lambda spec, _: f'"{spec.name}"',
 }

@@ -6,7 +6,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 # A query over a file that cannot be read fails as ArrowInvalid, with the store's words inside.
-_OF_THE_STORE = (DeltaError, OSError, pa.ArrowInvalid)
+OF_THE_STORE = (DeltaError, OSError, pa.ArrowInvalid)
 
 
 def one_line(error: BaseException) -> str:
@@ -21,4 +21,4 @@ def plain(error: BaseException) -> str:
 
 def is_of_store(error: BaseException) -> bool:
     """Whether a table or the store below it refused, so that the same may succeed later."""
-    return isinstance(error, _OF_THE_STORE)
+    return isinstance(error, OF_THE_STORE)

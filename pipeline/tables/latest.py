@@ -3,15 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from deltalake import DeltaTable
-
 from pipeline import columns as c
 from pipeline.event_time.report import Report
 from pipeline.measures import Shows
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import find_table
+from pipeline.tables.statistics import highest
 
 _WINDOWS: Final = 5
 
@@ -22,7 +19,7 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
     Delta's statistics keep older files closed. A report without a table has none.
     """
     table = find_table(report.name, warehouse)
-    if table is None or (end := _latest_end(table)) is None:
+    if table is None or (end := highest(table, c.WINDOW_END)) is None:
         return []
     newest = rows_of(f"SELECT window_start FROM it WHERE window_end = {_literal(end)} LIMIT 1", it=table)  # noqa: S608 - ours
     sums = "".join(f", sum({name}) AS {name}" for name in (*_additive(report), c.LATE_EVENTS))
@@ -37,13 +34,6 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
 def _additive(report: Report) -> list[str]:
     """Measures; different users of several rows may be the same ones."""
     return [one.name for one in report.tells if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys)]
-
-
-def _latest_end(table: DeltaTable) -> datetime | None:
-    """The end of the latest window, from the statistics alone; None in an empty table."""
-    files, name = pa.table(table.get_add_actions(flatten=True)), f"max.{c.WINDOW_END}"
-    found: datetime | None = pc.max(files[name]).as_py() if name in files.column_names else None
-    return found
 
 
 def _literal(moment: datetime) -> str:

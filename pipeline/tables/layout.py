@@ -20,6 +20,7 @@ from pipeline.tables.policies import report_from_json, report_to_json
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    EVENT_SCHEMAS,
     LEDGER,
     PANES,
     VERSIONS_KEPT,
@@ -50,7 +51,7 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
         if spec is PANES:
             _add_columns(table)
         _describe(table, spec)
-    for spec in (LEDGER, CORRECTIONS):  # corrections are made by whoever corrects first
+    for spec in (LEDGER, CORRECTIONS, EVENT_SCHEMAS):  # made by whoever is the first to need them
         if there := find_table(spec.name, warehouse):
             _describe(there, spec)
 

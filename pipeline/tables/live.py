@@ -10,7 +10,6 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.report import Report
 from pipeline.tables.engines import Engine
-from pipeline.tables.layout import stored_report
 from pipeline.tables.results.kind import WindowKind, keys_of
 from pipeline.tables.results.measures import so_far
 from pipeline.tables.results.registry import kind_of
@@ -38,19 +37,15 @@ _CORRECTED: Final = """LEFT JOIN (
 ) AS done ON done_start = window_start AND done_end = window_end{equal_keys}"""
 
 
-def live_sql(warehouse: str, name: str, engine: Engine, *, corrected: bool) -> str:
-    """The query. `corrected`: whether the warehouse has corrections.
-
-    Raises SetUpError where the report does not exist or has no windows.
-    """
-    report = stored_report(name, warehouse)
+def live_sql(warehouse: str, report: Report, engine: Engine, *, corrected: bool) -> str:
+    """The query. `corrected`: whether the warehouse has corrections."""
     kind = kind_of(report)
     return _SQL.format(
         no_watermark=rules.NO_WATERMARK,
         ledger=engine.table(LEDGER, warehouse),
         panes=engine.table(PANES, warehouse),
         result=engine.table(result_of(report), warehouse),
-        report=name,
+        report=report.name,
         windowed=kind.open_windows(),
         is_open=kind.is_open,
         keys=keys_of(report),

@@ -129,6 +129,11 @@ DEAD_LETTERS: Final = _commented(
 )
 
 
+EVENT_SCHEMAS: Final = _commented(
+    "event_schemas",
+    dictionary.EVENT_SCHEMAS,
+    [pa.field("schema_id", pa.int64()), pa.field("avro", pa.string())],
+)
 CORRECTIONS: Final = _commented(
     "corrections",
     dictionary.CORRECTIONS,

@@ -90,7 +90,7 @@ def _live(report: Report, warehouse: str, engine: Engine, *, corrected: bool) ->
     about, spec = of_live(report), result_of(report)
     states = {one.state for one in report.tells}
     shown = [name for name in spec.schema.names if name not in states]
-    query = live_sql(warehouse, report.name, engine, corrected=corrected)
+    query = live_sql(warehouse, report, engine, corrected=corrected)
     columns = {name: about.columns[name] for name in (*shown, STATE)}
     return View(view_name(report.name), query, about.description, columns)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from pipeline.app import check_sql, require_all, schemas_of
+from pipeline.app import check_sql, registered_schemas, require_all
 from pipeline.commands.check import machine, warehouse
 from pipeline.commands.check.broker import Cluster
 from pipeline.commands.check.finding import Finding, tried, well, wrong
@@ -36,14 +36,14 @@ def findings(settings: Settings, now: Callable[[], int]) -> Iterator[Finding]:
 
 
 def _schemas(settings: Settings) -> Iterator[Finding]:
-    yield well("schemas", f"versions {', '.join(map(str, schemas_of(settings)))}")
+    yield well("schemas", f"versions {', '.join(map(str, registered_schemas(settings).texts))}")
 
 
 def _conditions(settings: Settings) -> Iterator[Finding]:
     """The conditions on fields of an event: only Spark can judge them, so it starts where there are any."""
     policy = settings.policy()
     if policy.strategy.marker or any(report.where for report in policy.reports):
-        check_sql(spark_session(settings.spark), schemas_of(settings), policy)
+        check_sql(spark_session(settings.spark), registered_schemas(settings), policy)
         yield well("conditions", "Spark understands them")
 
 

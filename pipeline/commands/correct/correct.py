@@ -4,7 +4,6 @@ It may run while the service goes on: it touches closed windows only, of which t
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.table import Table
 
 from pipeline import columns as c
 from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.commands.times import time_of
 from pipeline.settings.model import Settings
 from pipeline.tables.query import Row
 
@@ -34,9 +34,5 @@ def _as_table(rows: Iterable[Row], *, dry_run: bool) -> Table:
         cell[0] += row[c.PAGE_VIEWS]
         cell[1] += row[c.CLICKS]
     for (report, window), (views, clicks) in sorted(cells.items()):
-        table.add_row(report, f"[{', '.join(map(_shown, window))})" if window else "all time", str(views), str(clicks))
+        table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
     return table
-
-
-def _shown(milliseconds: int) -> str:
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"

@@ -9,8 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.app import wall_clock
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
@@ -19,6 +21,7 @@ from pipeline.runtime.session import spark_session
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
+from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.layout import check_results
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
@@ -26,7 +29,6 @@ from pipeline.tables.results.registry import kind_of
 from pipeline.tables.results.result_table import published
 from pipeline.tables.retention import removed
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
-from schemas import load_schemas
 
 REASONS = ("too_late", "partly_late")
 """Why an event may have missed its windows; `future` may be asked for too, once they have closed."""
@@ -41,6 +43,8 @@ class Chosen:
     users: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     reasons: tuple[str, ...] = REASONS
+    is_judged_again: bool = False
+    """Whether only those count that the rules of now would take."""
 
 
 def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> list[Row]:
@@ -67,7 +71,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
 def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[Row]:
     policy, known = settings.policy(), corrections.known()
     dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
-    events = _filtered(late_events(dead, load_schemas(settings.schemas), policy), chosen).toArrow().to_pylist()
+    events = _filtered(late_events(dead, schemas_of(settings), policy, wall_clock()), chosen).toArrow().to_pylist()
     ledger = Ledger(settings.warehouse)
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
@@ -94,6 +98,8 @@ def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
 
 
 def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
+    if chosen.is_judged_again:
+        events = events.where(F.col(c.CHECK) == int(Check.PASSED))
     if chosen.since is not None:
         events = events.where(F.col(c.TIME) >= chosen.since)
     if chosen.until is not None:

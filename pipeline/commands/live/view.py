@@ -1,6 +1,7 @@
 """`tidemark live`: the SQL of a report's live view, for the engine of whoever reads it."""
 
 from pipeline.tables.engines import Engine
+from pipeline.tables.layout import stored_report
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.live import live_sql, view_name
 from pipeline.tables.schemas import CORRECTIONS, is_table
@@ -17,4 +18,4 @@ def statement(warehouse: str, report: str, engine: str) -> str:
 def live_view(warehouse: str, report: str, engine: Engine) -> str:
     """The query of the view, as of what the warehouse has. Raises SetUpError where it cannot have one."""
     corrected = is_table(CORRECTIONS.uri(warehouse))
-    return live_sql(warehouse, report, engine, corrected=corrected)
+    return live_sql(warehouse, stored_report(report, warehouse), engine, corrected=corrected)

@@ -16,9 +16,9 @@ from pipeline.tables.latest import latest_windows
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
+from pipeline.tables.recent import rate_of, recent_rows
 from pipeline.tables.schemas import LEDGER, find_table
 
-_BATCHES_IN_RATE: Final = 10
 _USUAL: Final = "page_views"
 
 
@@ -39,7 +39,7 @@ def read_status(warehouse: str, report: str | None = None) -> Status:
     totals = _totals(ledger)
     if totals[c.BATCH] is None:
         return Status(warehouse)
-    recent = _recent(ledger, totals[c.BATCH])
+    recent = recent_rows(ledger, totals[c.BATCH])
     last = [row for row in recent if row[c.BATCH] == totals[c.BATCH]]
     shown = _report(ledger, totals[c.BATCH] // EPOCH, report)
     return Status(
@@ -49,7 +49,7 @@ def read_status(warehouse: str, report: str | None = None) -> Status:
         batch=totals[c.BATCH] % EPOCH,
         committed_at=last[0]["committed_at"],
         watermark=last[0][c.WATERMARK],
-        records_per_second=_rate(recent),
+        records_per_second=rate_of(recent),
         partitions=tuple(PartitionStatus(row[c.PARTITION], row["to_offset"], row[c.MAX_EVENT_TIME]) for row in last),
         verdicts={verdict: totals[verdict] for verdict in Verdict},
         partly_late=totals["partly_late"],
@@ -62,24 +62,6 @@ def _totals(ledger: DeltaTable) -> Row:
     """The newest batch, and all records by verdict."""
     sums = ", ".join(f"sum({name}) AS {name}" for name in (*Verdict, "partly_late"))
     return rows_of(f"SELECT max({c.BATCH}) AS {c.BATCH}, {sums} FROM ledger", ledger=ledger)[0]  # noqa: S608 - our own names
-
-
-def _recent(ledger: DeltaTable, newest: int) -> list[Row]:
-    """The rows of the last few batches of the newest epoch; those of the epoch before lie a billion back."""
-    names = (c.BATCH, c.TOPIC, c.PARTITION, "to_offset", c.RECORDS, c.MAX_EVENT_TIME, c.WATERMARK, "committed_at")
-    return rows_of(
-        f"SELECT {', '.join(names)} FROM ledger "  # noqa: S608 - our own names
-        f"WHERE {c.BATCH} > {newest - _BATCHES_IN_RATE} ORDER BY {c.BATCH}, {c.PARTITION}",
-        ledger=ledger,
-    )
-
-
-def _rate(recent: list[Row]) -> float | None:
-    """Records per second from the first of the batches to the last; None if there is no time between them."""
-    first, last = recent[0], recent[-1]
-    elapsed_ms = last["committed_at"] - first["committed_at"]
-    records = sum(row[c.RECORDS] for row in recent if row[c.BATCH] > first[c.BATCH])
-    return records * 1000 / elapsed_ms if elapsed_ms > 0 else None
 
 
 def _report(ledger: DeltaTable, epoch: int, name: str | None) -> Report:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.commands.times import span_of, time_of
 from pipeline.event_time.policy import Verdict
 
 _DAY = len("2026-01-01 ")
@@ -70,7 +70,7 @@ def _head(status: Status, now_ms: int) -> Table:
         "topic": status.topic,
         "epoch": str(status.epoch),
         "last batch": f"{status.batch}, committed {_ago(status.committed_at, now_ms)}",
-        "watermark": f"{_time(status.watermark)}, {_behind(status.watermark, now_ms)}",
+        "watermark": f"{time_of(status.watermark)}, {_behind(status.watermark, now_ms)}",
         "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
     }
     for name, value in lines.items():
@@ -81,7 +81,7 @@ def _head(status: Status, now_ms: int) -> Table:
 def _partitions(status: Status) -> Table:
     table = _table("partition", "committed offset", "highest event time")
     for row in status.partitions:
-        table.add_row(str(row.partition), f"{row.committed_offset:,}", _time(row.max_event_time))
+        table.add_row(str(row.partition), f"{row.committed_offset:,}", time_of(row.max_event_time))
     return table
 
 
@@ -102,7 +102,7 @@ def _windows(status: Status) -> Table:
     table = _table(f"{status.report} (UTC)", *(name.replace("_", " ") for name in names))
     for row in status.windows:
         numbers = (f"{number:,}" for number in row.counts.values())
-        start, end = _time(row.start_ms), _time(row.end_ms)
+        start, end = time_of(row.start_ms), time_of(row.end_ms)
         # The day once, where it is the same: a terminal of 80 columns has room for all then.
         table.add_row(f"[{start}, {end.removeprefix(start[:_DAY])})", *numbers)
     return table
@@ -116,23 +116,9 @@ def _table(first: str, *others: str) -> Table:
     return table
 
 
-def _time(milliseconds: int | None) -> str:
-    if milliseconds is None:
-        return "none yet"
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
-
-
 def _ago(milliseconds: int | None, now_ms: int) -> str:
-    return "never" if milliseconds is None else f"{_time(milliseconds)} ({_span(now_ms - milliseconds)} ago)"
+    return "never" if milliseconds is None else f"{time_of(milliseconds)} ({span_of(now_ms - milliseconds)} ago)"
 
 
 def _behind(milliseconds: int | None, now_ms: int) -> str:
-    return "nothing fires" if milliseconds is None else f"{_span(now_ms - milliseconds)} behind the clock"
-
-
-def _span(milliseconds: int) -> str:
-    seconds = milliseconds / 1000
-    for name, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.1f} {name}"
-    return f"{seconds:.1f} s"
+    return "nothing fires" if milliseconds is None else f"{span_of(now_ms - milliseconds)} behind the clock"

@@ -1,0 +1,1 @@
+"""`tidemark dashboard`: a web page over the tables, read without Spark."""

@@ -1,0 +1,96 @@
+"""Who may look: everyone on this machine, or who has the token."""
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Final, Self
+
+from pydantic import SecretStr
+
+from kafka_access.secrets import clear_text
+from pipeline.errors import SetUpError
+from pipeline.settings.model import DashboardSettings
+from pipeline.settings.secrets import for_a_person
+
+COOKIE: Final = "tidemark_dashboard"
+_SHORTEST: Final = 16
+_LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+
+
+class Guard:
+    """Lets in who knows the token; where there is none, who asks for this machine by a name of its own.
+
+    Without a token a foreign site could have a browser here read the page by a name that it lets point at this machine
+    (DNS rebinding): so the name that was asked for must be a local one.
+    """
+
+    def __init__(self, token: SecretStr | None) -> None:
+        self._token = token
+
+    @classmethod
+    def of(cls, settings: DashboardSettings) -> Self:
+        """Raises SetUpError where the token is short or missing, or its file cannot be read."""
+        with for_a_person():
+            token = clear_text(settings.token, settings.token_file, "dashboard.token")
+        if token is None and not _is_loopback(settings.host):
+            raise SetUpError(
+                f"dashboard.host {settings.host} is reached from other machines, and the page shows who did what: set "
+                "TIDEMARK_DASHBOARD__TOKEN or dashboard.token_file, or listen on 127.0.0.1"
+            )
+        if token is not None and len(token) < _SHORTEST:
+            raise SetUpError(f"dashboard.token has {len(token)} characters: take at least {_SHORTEST}, by chance")
+        return cls(None if token is None else SecretStr(token))
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a token."""
+        return self._token is not None
+
+    def admits(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request with these headers is let in."""
+        if self._token is None:
+            return _host(headers.get("host", "")) in _LOCAL_NAMES
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        return (scheme.lower() == "bearer" and self.knows(bearer)) or _same(
+            _cookie(headers.get("cookie", "")), self.pass_of_token
+        )
+
+    def knows(self, token: str) -> bool:
+        """Whether it is the token."""
+        return self._token is not None and _same(token, self._token.get_secret_value())
+
+    @property
+    def pass_of_token(self) -> str:
+        """What a browser keeps instead of the token."""
+        assert self._token is not None  # noqa: S101 - for the type checker
+        return hashlib.sha256(b"tidemark dashboard\0" + self._token.get_secret_value().encode()).hexdigest()
+
+
+def _is_loopback(host: str) -> bool:
+    if host in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _host(header: str) -> str:
+    """The name that was asked for, without its port."""
+    name = header[1:].partition("]")[0] if header.startswith("[") else header.partition(":")[0]
+    return name.lower()
+
+
+def _cookie(header: str) -> str:
+    try:
+        found = SimpleCookie(header).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def _same(one: str, other: str) -> bool:
+    """The answer takes as long for any wrong one."""
+    return hmac.compare_digest(one.encode(), other.encode())

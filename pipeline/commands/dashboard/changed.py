@@ -1,0 +1,62 @@
+"""What changed after the fact: windows that took late events once they had fired, and corrections of closed ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline import columns as c
+from pipeline.commands.dashboard.tables import Tables
+from pipeline.commands.dashboard.windows import Window
+from pipeline.tables.query import rows_of
+from pipeline.tables.schemas import CORRECTIONS, LEDGER
+from pipeline.tables.statistics import highest
+
+_LISTED: Final = 8
+_RUNS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A window that fired again, and when the batch that changed it last was committed, in milliseconds."""
+
+    window: Window
+    changed_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a run of `tidemark correct` added to a report."""
+
+    number: int
+    at: int
+    report: str
+    events: int
+
+
+def late_of(tables: Tables, windows: Sequence[Window]) -> list[Late]:
+    """Those of the windows that took late events, newest first."""
+    late = [window for window in reversed(windows) if window.late_events][:_LISTED]
+    ledger = tables.find(LEDGER.name)
+    if not late or ledger is None:
+        return []
+    batches = sorted({window.published_batch for window in late})
+    rows = rows_of(
+        f"SELECT {c.BATCH}, min(committed_at) AS at FROM ledger "  # noqa: S608 - our own numbers
+        f"WHERE {c.BATCH} >= {batches[0]} AND {c.BATCH} IN ({', '.join(map(str, batches))}) GROUP BY {c.BATCH}",
+        ledger=ledger,
+    )
+    committed = {row[c.BATCH]: row["at"] for row in rows}
+    return [Late(window, committed.get(window.published_batch)) for window in late]
+
+
+def corrections_of(tables: Tables) -> list[Correction]:
+    """The newest corrections, the latest first."""
+    table = tables.find(CORRECTIONS.name)
+    if table is None or (newest := highest(table, "correction")) is None:
+        return []
+    rows = rows_of(
+        "SELECT correction, report, min(corrected_at) AS at, count(*) AS events FROM it "  # noqa: S608 - our own number
+        f"WHERE correction > {newest - _RUNS} GROUP BY 1, 2 ORDER BY 1 DESC, 2 LIMIT {_LISTED}",
+        it=table,
+    )
+    return [Correction(row["correction"], row["at"], row["report"], row["events"]) for row in rows]

@@ -1,0 +1,217 @@
+"""The pages, each made on the server from one reading of the tables."""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from pipeline import columns as c
+from pipeline.commands.dashboard.access import COOKIE, Guard
+from pipeline.commands.dashboard.books import Books
+from pipeline.commands.dashboard.dead_letters import REASONS, letter_of, letters_of
+from pipeline.commands.dashboard.guarded import Guarded
+from pipeline.commands.dashboard.history import history_of
+from pipeline.commands.dashboard.overview import Overview, overview_of
+from pipeline.commands.dashboard.reader import Reader, Shared
+from pipeline.commands.dashboard.service import QUIET_MS, Service
+from pipeline.commands.dashboard.tables import Tables
+from pipeline.commands.dashboard.windows import SHOWN, rows_of_report, windows_of
+from pipeline.commands.dashboard.written import templates
+from pipeline.commands.decoded import Schemas
+from pipeline.errors import TidemarkError
+from pipeline.event_time import rules
+from pipeline.tables.faults import OF_THE_STORE, one_line
+
+_STATIC: Final = Path(__file__).parent / "static"
+_LARGEST: Final = rules.LATEST_EVENT_MS
+"""Of numbers in addresses: ends of windows, batches and offsets."""
+_LOGIN_BYTES: Final = 4096
+
+
+class Nothing(TidemarkError):
+    """What was asked for is not there; the text says what to do."""
+
+
+class Pages:
+    """The answers, each a page."""
+
+    def __init__(self, reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: Service) -> None:
+        self._reader = reader
+        self._guard = guard
+        self._schemas = schemas
+        self._service = service
+        self._templates = templates()
+        self._overview = Shared(lambda: reader.read(self._look))
+
+    def overview(self, _: Request) -> Response:
+        """The first screen."""
+        found = self._overview()
+        if found is None:
+            return self._page("empty.html", None)
+        return self._page("overview.html", found.books, it=found, now=_now())
+
+    def report(self, request: Request) -> Response:
+        """A report by its name."""
+        name, place = request.path_params["name"], _place(request)
+        books, found = self._reader.read(
+            lambda tables, books: (books, _report_page(tables, _begun(books), name, request.query_params, place))
+        )
+        return self._page("report.html", books, until=place[0], **found)
+
+    def user(self, request: Request) -> Response:
+        """The history of a user."""
+        return self._history(request, c.USER_ID, "id")
+
+    def page(self, request: Request) -> Response:
+        """The history of a page of the site."""
+        return self._history(request, c.PAGE_URL, "url")
+
+    def dead_letters(self, request: Request) -> Response:
+        """Dead letters by reason."""
+        reason, place = request.query_params.get("reason"), _place(request)
+        if reason and reason not in REASONS:
+            raise Nothing(f"There is no such reason. Choose one of {', '.join(REASONS)}.")
+        books, letters = self._reader.read(
+            lambda tables, books: (_begun(books), letters_of(tables, *place, reason=reason))
+        )
+        return self._page("dead_letters.html", books, letters=letters, reason=reason, reasons=REASONS)
+
+    def dead_letter(self, request: Request) -> Response:
+        """A dead letter, opened."""
+        place = request.path_params
+        if max(place.values()) > _LARGEST:
+            raise Nothing("There is no such dead letter.")
+        books, letter = self._reader.read(
+            lambda tables, books: (
+                _begun(books),
+                letter_of(tables, place["batch"], place["partition"], place["offset"], self._schemas()),
+            )
+        )
+        if letter is None:
+            raise Nothing("There is no such dead letter: it may have gone by age.")
+        return self._page("dead_letter.html", books, letter=letter)
+
+    def health(self, _: Request) -> Response:
+        """Whether the tables can be read; it tells nothing of them."""
+        try:
+            self._reader.read(lambda *_: None)
+        except Exception as error:
+            if not isinstance(error, (TidemarkError, *OF_THE_STORE)):
+                raise
+            return PlainTextResponse("the store of the tables does not answer\n", HTTPStatus.SERVICE_UNAVAILABLE)
+        return PlainTextResponse("ok\n")
+
+    async def login(self, request: Request) -> Response:
+        """Takes the token of a form, and gives the browser a cookie for it."""
+        said = parse_qs((await request.body())[:_LOGIN_BYTES].decode(errors="replace")).get("token", [""])[0]
+        if not self._guard.knows(said):
+            return self.ask("That is not the token.")
+        answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        answer.set_cookie(COOKIE, self._guard.pass_of_token, httponly=True, samesite="strict")
+        return answer
+
+    def ask(self, wrong: str = "") -> Response:
+        """Asks for the token."""
+        return self._page("login.html", None, HTTPStatus.UNAUTHORIZED, wrong=wrong)
+
+    def failed(self, _: Request, error: Exception) -> Response:
+        """The store does not answer, or has not what it should have."""
+        said = f"The tables cannot be read: {one_line(error)}"
+        return self._page("failed.html", None, HTTPStatus.SERVICE_UNAVAILABLE, said=said)
+
+    def missing(self, _: Request, error: Exception) -> Response:
+        """An address, or a thing, that there is not."""
+        said = str(error) if isinstance(error, Nothing) else "There is no such page."
+        return self._page("failed.html", None, HTTPStatus.NOT_FOUND, said=said)
+
+    def _look(self, tables: Tables, books: Books | None) -> Overview | None:
+        return None if books is None else overview_of(tables, books, self._schemas(), _now())
+
+    def _history(self, request: Request, key: str, asked: str) -> Response:
+        value = request.query_params.get(asked, "")
+        if not value:
+            raise Nothing(f"Say which one by {request.url.path}?{asked}=…, or choose one on the first page.")
+        books, history = self._reader.read(
+            lambda tables, books: (_begun(books), history_of(tables, _begun(books), key, value))
+        )
+        return self._page("history.html", books, history=history, key=key, value_of_key=value)
+
+    def _page(self, name: str, books: Books | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
+        now = _now()
+        quiet = books is not None and now - books.committed_at > QUIET_MS
+        common = {
+            "warehouse": self._reader.warehouse,
+            "books": books,
+            "now": now,
+            "quiet": quiet,
+            "service": self._service() if quiet else "",
+        }
+        return HTMLResponse(self._templates.get_template(name).render(common | told), status)
+
+
+def site(reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: Service) -> ASGIApp:
+    """The application."""
+    pages = Pages(reader, guard, schemas, service)
+    routes = [
+        Route("/", pages.overview),
+        Route("/reports/{name}", pages.report),
+        Route("/users", pages.user),
+        Route("/pages", pages.page),
+        Route("/dead-letters", pages.dead_letters),
+        Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
+        Route("/healthz", pages.health),
+        Route("/login", pages.login, methods=["POST"]),
+        Mount("/static", StaticFiles(directory=_STATIC)),
+    ]
+    handlers: dict[Any, Any] = {
+        HTTPStatus.NOT_FOUND: pages.missing,
+        Nothing: pages.missing,
+        **dict.fromkeys((TidemarkError, *OF_THE_STORE), pages.failed),
+    }
+    return Guarded(Starlette(routes=routes, exception_handlers=handlers), guard, pages.ask)
+
+
+def _begun(books: Books | None) -> Books:
+    if books is None:
+        raise Nothing("Nothing was read yet: the first page says what is missing.")
+    return books
+
+
+def _report_page(
+    tables: Tables, books: Books, name: str, asked: Mapping[str, str], place: tuple[int | None, int]
+) -> dict[str, Any]:
+    report = next((report for report in books.policy.reports if report.name == name), None)
+    if report is None:
+        raise Nothing(
+            f"There is no report of this name; there are {', '.join(one.name for one in books.policy.reports)}."
+        )
+    only = {key: asked[key] for key in report.keys if asked.get(key)}
+    return {
+        "report": report,
+        "only": only,
+        "windows": [] if only else windows_of(tables, report, SHOWN, place[0]),
+        "rows": rows_of_report(tables, report, only, *place),
+    }
+
+
+def _place(request: Request) -> tuple[int | None, int]:
+    """Where a list goes on. Raises Nothing for what is no number."""
+    told = [request.query_params.get(name, "") for name in ("until", "skip")]
+    if not all(re.fullmatch("[0-9]{0,15}", one) and int(one or 0) <= _LARGEST for one in told):
+        raise Nothing("What comes after until= and skip= is no place in a list: follow its links.")
+    until, skip = told
+    return int(until) if until else None, int(skip or 0)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,165 @@
+"""The windows of a report: added up over its keys, by what they changed since they fired, and their rows."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from pipeline import columns as c
+from pipeline.commands.dashboard.paging import Further, further
+from pipeline.commands.dashboard.tables import Only, Span, Tables
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.periodic import Periodic
+from pipeline.measures import Measure, Shows
+from pipeline.tables.dictionary import STATE
+from pipeline.tables.query import Row
+from pipeline.tables.schemas import result_of
+
+SHOWN: Final = 24
+"""So many windows are shown at once."""
+_OF_LISTS: Final = 10
+"""So many windows lists are made of: of a window for each user there are many rows."""
+ROWS: Final = 50
+LONGEST: Final = 10
+"""Entries of a list."""
+_FIRST_LOOK_MS: Final = 3_600_000
+_FURTHER: Final = 8
+_LOOKS_S: Final = 0.15
+"""Who looks for what is rare is told how far the look went after so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window `[start, end)`, with what its rows add up to; times in milliseconds."""
+
+    start: int
+    end: int
+    state: str
+    """open, fired, closed or corrected."""
+    rows: int
+    late_events: int
+    published_batch: int
+    sums: dict[str, int]
+    """By measure, those that add up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a report, newest first, and where to go on."""
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    further: Further | None
+    """What asks for those behind; None where there are none."""
+    looked_to: int | None = None
+    """Windows that end up to this time were not looked at."""
+
+
+def windows_of(tables: Tables, report: Report, number: int, until: int | None = None) -> list[Window]:
+    """The newest windows of a report that end by a time, oldest first; of sessions and counts there are none."""
+    if not isinstance(report.windows, Periodic):
+        return []
+    ends = tables.ends(report)
+    last = until if until is not None else ends and ends[1]
+    since = None if last is None else last - number * apart(report.windows, last)
+    sums = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (c.LATE_EVENTS, *sums_of(report))]
+    # Of the states of a window's rows the highest is that of the window: some may have been corrected, others closed.
+    highest = [f"max({name}) AS {name}" for name in (STATE, c.PUBLISHED_BATCH)]
+    rows = tables.live(
+        report,
+        ", ".join([c.WINDOW_START, c.WINDOW_END, "count(*) AS rows", *highest, *sums]),
+        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC LIMIT {number}",
+        (since, until),
+        {},
+    )
+    return [_window(row, report) for row in reversed(rows)]
+
+
+def top_of(tables: Tables, report: Report) -> tuple[int, list[tuple[str, int]]]:
+    """The values of a report's only key with the most events in how many of its newest windows, and in open ones.
+
+    It is one window alone where they overlap, for an event is in several.
+    """
+    assert isinstance(report.windows, Periodic)  # noqa: S101 - lists are made of no other
+    (key,), name, ends, number = report.keys, first_sum(report), tables.ends(report), _OF_LISTS
+    span: Span = (ends and ends[1] - number * apart(report.windows, ends[1]), None)
+    if report.windows.has_overlap:
+        number, span = 1, (ends and ends[1] - 1, ends and ends[1])
+    rows = tables.live(
+        report,
+        f"{key} AS key, CAST(sum({name}) AS BIGINT) AS events",
+        f"AND {key} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LONGEST}",
+        span,
+        {},
+    )
+    return number, [(row["key"], row["events"] or 0) for row in rows]
+
+
+def rows_of_report(tables: Tables, report: Report, only: Only, until: int | None, skip: int) -> Page:
+    """The newest rows of windows that end by a time, without so many first ones."""
+    states = {one.state for one in report.tells}
+    shown = [name for name in result_of(report).schema.names if name not in states]
+    ends = tables.ends(report)
+    select, rest = ", ".join([*shown, STATE]), _order(report, skip)
+    first, last = ends or (0, 0)
+    last = last if until is None else until
+    begun, back = time.monotonic(), _first_look(report, last)
+    while True:
+        since = last - back if last - back >= first else None
+        found = tables.live(report, select, rest, (since, until), only)
+        if len(found) > ROWS or since is None or time.monotonic() - begun > _LOOKS_S:
+            break
+        back *= _FURTHER
+    rows = found[:ROWS]
+    if len(found) > ROWS:
+        return Page((*shown, STATE), rows, further([milliseconds(row[c.WINDOW_END]) for row in rows], until, skip))
+    return Page((*shown, STATE), rows, None, since)
+
+
+def sums_of(report: Report) -> list[str]:
+    """Measures that may be shown of all rows of a window together."""
+    return [one.name for one in report.tells if not one.sql and (one.adds_up or _is_alone(one, report))]
+
+
+def first_sum(report: Report) -> str:
+    """The measure by which rows are compared."""
+    return next(iter(report.sums), c.LATE_EVENTS)
+
+
+def _is_alone(measure: Measure, report: Report) -> bool:
+    """Different users of several rows may be the same ones."""
+    return measure.shows is Shows.ESTIMATE and not report.keys
+
+
+def apart(windows: Periodic, end: int) -> int:
+    """How far from the end of a window the next one ends, in milliseconds."""
+    return windows.ends(windows.pane_start(end))[-1] - end
+
+
+def _window(row: Row, report: Report) -> Window:
+    return Window(
+        start=milliseconds(row[c.WINDOW_START]),
+        end=milliseconds(row[c.WINDOW_END]),
+        state=row[STATE],
+        rows=row["rows"],
+        late_events=row[c.LATE_EVENTS] or 0,
+        published_batch=row[c.PUBLISHED_BATCH],
+        sums={name: row[name] for name in sums_of(report) if row[name] is not None},
+    )
+
+
+def _first_look(report: Report, last: int) -> int:
+    return SHOWN * apart(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS
+
+
+def _order(report: Report, skip: int) -> str:
+    keys = "".join(f", {key}" for key in report.keys)
+    return (
+        f"ORDER BY {c.WINDOW_END} DESC, {c.WINDOW_START} DESC, {first_sum(report)} DESC{keys} "
+        f"LIMIT {ROWS + 1} OFFSET {skip}"
+    )
+
+
+def milliseconds(moment: datetime | Any) -> int:
+    """A timestamp of a table as a number."""
+    return round(moment.timestamp() * 1000)

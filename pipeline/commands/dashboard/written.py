@@ -1,0 +1,115 @@
+"""How the page writes what it shows: filters of its templates."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from pipeline.commands.dashboard.windows import Window
+from pipeline.commands.times import span_of, time_of
+from pipeline.event_time import rules
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+
+_LONGEST: Final = 120
+_PERCENT: Final = 100
+
+
+def templates() -> Environment:
+    """The templates; all that they are given is escaped."""
+    made = Environment(
+        loader=PackageLoader("pipeline.commands.dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "moment": moment,
+        "clock": clock,
+        "span": span_of,
+        "number": number,
+        "share": share,
+        "short": short,
+        "words": words,
+        "value": value,
+        "windows": windows_in_words,
+    }
+    made.globals |= {"address": address, "measures": measures}
+    return made
+
+
+def moment(milliseconds: int | None) -> str:
+    """A moment with its day; what an event claims may be no time at all."""
+    if milliseconds is not None and not rules.in_range(milliseconds):
+        return f"{milliseconds} ms, which is no time"
+    return time_of(milliseconds)
+
+
+def clock(milliseconds: int) -> str:
+    """The time of day."""
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%H:%M:%S}"
+
+
+def number(value: float) -> str:
+    """With its thousands apart."""
+    return f"{value:,.0f}"
+
+
+def share(part: int, whole: int) -> str:
+    """In percent, with two digits that tell."""
+    return f"{part * _PERCENT / whole:.2g} %" if whole else "0 %"
+
+
+def short(text: str | None) -> str:
+    """A text that came from outside and may be of any length."""
+    if text is None:
+        return "none"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def words(name: str) -> str:
+    """A column's name."""
+    return name.replace("_", " ")
+
+
+def value(found: Any) -> str:
+    """A value of a row."""
+    if isinstance(found, datetime):
+        return f"{found:%Y-%m-%d %H:%M:%S}"
+    return number(found) if isinstance(found, int) else short(found)
+
+
+def address(path: str, **wanted: Any) -> str:
+    """A path with what is asked of it, without what is not."""
+    told = {name: found for name, found in wanted.items() if found not in (None, "")}
+    return f"{path}?{urlencode(told)}" if told else path
+
+
+def measures(windows: Sequence[Window]) -> list[str]:
+    """What any of the windows tells: of one that is open no engine here tells different users."""
+    return list(dict.fromkeys(name for window in windows for name in window.sums))
+
+
+def windows_in_words(report: Report) -> str:
+    """The windows of a report."""
+    match report.windows:
+        case Grid(size_ms, slide_ms) if size_ms == slide_ms:
+            return f"windows of {span_of(size_ms)}"
+        case Grid(size_ms, slide_ms):
+            return f"windows of {span_of(size_ms)}, one every {span_of(slide_ms)}"
+        case Cumulate(size_ms, step_ms):
+            return f"windows that grow by {span_of(step_ms)} up to {span_of(size_ms)}"
+        case Calendar(size_ms, zone):
+            return f"windows of {span_of(size_ms)} by the clocks of {zone}"
+        case Sessions(gap_ms):
+            return f"sessions, which end after {span_of(gap_ms)} without an event"
+        case Counts(size):
+            return f"every {size} events"
+    raise AssertionError(report.windows)

@@ -1,0 +1,94 @@
+"""The verbs `dead-letters list`, `hours`, `show` and `replay`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from command_line.verbs import Verb
+from pipeline.commands.options import TIME, settings_options, warehouse_option
+from pipeline.settings.load import settings_of
+from pipeline.settings.sources import Source
+
+
+@click.group("dead-letters")
+def dead_letters() -> None:
+    """Shows what was rejected and why, and adds what today's rules would take."""
+
+
+def _within(run: Callable[..., int]) -> Callable[..., int]:
+    since = click.option("--from", "since", type=TIME, help="Taken by Kafka from then on, as 2024-05-01T12:00:00Z.")
+    until = click.option("--to", "until", type=TIME, help="Taken by Kafka before this time.")
+    return since(until(run))
+
+
+@dead_letters.command(
+    "list", cls=Verb, examples=["tidemark dead-letters list --warehouse /data/tidemark --from 2024-05-01T00:00:00Z"]
+)
+@warehouse_option
+@_within
+def by_reason(warehouse: str, since: int | None, until: int | None) -> int:
+    """Lists reasons and details, with how many there are, the first and the last, and the newest one's place."""
+    from pipeline.commands.dead_letters.letters import print_reasons
+
+    print_reasons(warehouse, since, until)
+    return 0
+
+
+@dead_letters.command("hours", cls=Verb, examples=["tidemark dead-letters hours --warehouse /data/tidemark"])
+@warehouse_option
+@_within
+def by_hour(warehouse: str, since: int | None, until: int | None) -> int:
+    """Counts them by the hour in which Kafka took them, and by reason."""
+    from pipeline.commands.dead_letters.letters import print_hours
+
+    print_hours(warehouse, since, until)
+    return 0
+
+
+@dead_letters.command(
+    cls=Verb, examples=["tidemark dead-letters show --config tidemark.toml --partition 2 --offset 1704"]
+)
+@click.option("--partition", type=int, required=True, help="Its Kafka partition.")
+@click.option("--offset", type=int, required=True, help="Its Kafka offset.")
+@settings_options
+def show(sources: Sequence[Source], *, partition: int, offset: int) -> int:
+    """Opens one, decoded as far as it goes."""
+    from pipeline.commands.dead_letters.opened import print_opened
+
+    print_opened(settings_of(sources), partition, offset)
+    return 0
+
+
+@dead_letters.command(
+    cls=Verb,
+    examples=[
+        "tidemark dead-letters replay --config tidemark.toml --dry-run",
+        "tidemark dead-letters replay --config tidemark.toml --reason malformed --from 2024-05-01T00:00:00Z",
+    ],
+)
+@click.option("--from", "since", type=TIME, help="Events from this time on, as 2024-05-01T12:00:00Z.")
+@click.option("--to", "until", type=TIME, help="Events before this time.")
+@click.option("--user", "users", multiple=True, metavar="ID", help="Of this user; may be given again.")
+@click.option("--page", "pages", multiple=True, metavar="URL", help="Of this page; may be given again.")
+@click.option(
+    "--reason",
+    "reasons",
+    multiple=True,
+    type=click.Choice(["malformed", "future"]),
+    help="Why they are dead letters; may be given again. By default both.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@settings_options
+def replay(sources: Sequence[Source], *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> int:
+    """Judges malformed and future records again, and adds those that are in order now to closed windows and totals.
+
+    After a schema was added, a mapping mended or a bound on the future raised. Each is added once, as `correct` adds
+    too-late events; it may be run beside the service, twice at once, killed and run again.
+    """
+    from pipeline.commands.correct.correct import correct
+    from pipeline.commands.correct.late import Chosen
+
+    chosen["reasons"] = reasons or ("malformed", "future")
+    correct(settings_of(sources), Chosen(**chosen, is_judged_again=True), dry_run=dry_run)
+    return 0

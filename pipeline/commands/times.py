@@ -1,0 +1,19 @@
+"""How verbs write times and spans of time for people."""
+
+from datetime import UTC, datetime
+
+
+def time_of(milliseconds: int | None) -> str:
+    """A moment in UTC, to the second."""
+    if milliseconds is None:
+        return "none yet"
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def span_of(milliseconds: int) -> str:
+    """A span of time in its largest unit of which there are two."""
+    seconds = milliseconds / 1000
+    for name, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.1f} {name}"
+    return f"{seconds:.1f} s"

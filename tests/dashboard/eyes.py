@@ -1,0 +1,74 @@
+"""A person at a browser: what it complains of, whether it all fits, and what a screen reader would miss."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+PHONE = 390
+DESK = 1200
+Scheme = Literal["light", "dark"]
+
+
+@dataclass
+class Eyes:
+    """An open page, and what its browser complained of."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, address: str) -> "Eyes":
+        """Goes there."""
+        self.page.goto(address)
+        return self
+
+    def barriers(self) -> list[str]:
+        """What axe finds that keeps somebody out, by rule and element; it looks at WCAG 2.2 AA and best practices."""
+        found: dict[str, Any] = Axe().run(self.page).response
+        return [f"{one['id']}: {node['html'][:200]}" for one in found["violations"] for node in one["nodes"]]
+
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than its window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+
+    def say(self, selector: str) -> str:
+        """The text of an element."""
+        return " ".join(self.page.inner_text(selector).split())
+
+    def press_through(self, most: int = 400) -> list[str]:
+        """The elements that Tab comes to from the top, by their names, until it leaves the page."""
+        names = list[str]()
+        for _ in range(most):
+            self.page.keyboard.press("Tab")
+            name = self.page.evaluate(_NAME)
+            if name is None:
+                break
+            names.append(str(name))
+        return names
+
+
+_NAME = """(() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return null;
+  const box = at.getBoundingClientRect(), style = getComputedStyle(at);
+  const ring = style.outlineStyle !== "none" && box.width > 0 && box.height > 0;
+  const name = (at.getAttribute("aria-label") || at.innerText || at.id).trim();
+  return `${at.tagName.toLowerCase()} ${name}${ring ? "" : " UNSEEN"}`;
+})()"""
+
+
+@contextmanager
+def eyes(browser: Browser, width: int = DESK, scheme: Scheme = "light", *, script: bool = True) -> Iterator[Eyes]:
+    """A new window of a width, in a colour scheme; without JavaScript where it is switched off."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
+    )
+    page = context.new_page()
+    found = Eyes(page)
+    page.on("console", lambda said: found.complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: found.complaints.append(str(error)))
+    yield found
+    context.close()

@@ -1,0 +1,139 @@
+"""Warehouses for the page, made without Spark, and the page itself, served as it is served."""
+
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from email.message import Message
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pyarrow as pa
+import uvicorn
+from pydantic import SecretStr
+
+from demo.children import free_port
+from pipeline.commands.dashboard.access import Guard
+from pipeline.commands.dashboard.reader import Reader
+from pipeline.commands.dashboard.service import Service
+from pipeline.commands.dashboard.site import site
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.windows.grid import Grid
+from pipeline.settings.model import MetricsSettings
+from pipeline.tables.schemas import DEAD_LETTERS
+from pipeline.tables.write import Appender
+from schemas import load_schemas
+from tests.support.topic_writer import value_of
+from tests.support.waiting import wait_for
+from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
+
+EVIL = "<script>document.title='taken'</script>'\"&/../%00"
+"""A user, and a page, that somebody sends who means harm."""
+
+
+def story(folder: Path) -> Site:
+    """Ten minutes of a site on three partitions, with what goes wrong: late events, corrections, dead letters.
+
+    Partition 1 has long been silent, and partition 2 never had an event.
+    """
+    whole = Report("site_traffic", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, keys=())
+    policy = replace(POLICY, strategy=Bounded(MINUTE), idle_timeout_ms=MINUTE, reports=(whole, *REPORTS))
+    scene = Site(folder, policy, committed_at=NOON, silent={1: NOON - 60 * MINUTE, 2: None}).open()
+    scene.committed_at += 10 * MINUTE
+    scene.batch(Event(1), Event(3, "bob", "/a"), Event(3, "bob", "/a"), Event(4, EVIL, EVIL), Event(5, click=True))
+    scene.batch(Event(12), Event(13, "bob", "/a"), Event(14, "cid"))
+    scene.batch(Event(9, "bob"))
+    scene.batch(Event(28, "ann", "/a"))
+    scene.batch(Event(2, "dan", "/late"))
+    scene.correct()
+    scene.committed_at += MINUTE
+    return rejected(scene, malformed(scene, b"\0\0\0\0\1broken"), malformed(scene, None), future(scene, EVIL))
+
+
+def rejected(scene: Site, *letters: dict[str, Any]) -> Site:
+    """A batch of records that are all rejected."""
+    scene.number += 1
+    rows = [{**letter, "batch": scene.number, "offset": scene.position + n} for n, letter in enumerate(letters)]
+    data = pa.Table.from_pylist(rows, schema=DEAD_LETTERS.schema)
+    Appender(DEAD_LETTERS, str(scene.warehouse)).append(data, scene.number)
+    reasons = [letter["reason"] for letter in letters]
+    counts = {reason: reasons.count(reason) for reason in ("malformed", "future", "too_late")}
+    scene._commit(scene.watermark, len(letters), **counts)
+    return scene
+
+
+def malformed(scene: Site, value: bytes | None) -> dict[str, Any]:
+    """A record that is no event."""
+    told = {"reason": "malformed", "detail": "the value is not Avro of its schema", "kafka_timestamp": NOON}
+    return _letter(scene, value=value, **told)
+
+
+def future(scene: Site, user: str) -> dict[str, Any]:
+    """An event of tomorrow."""
+    time = NOON + 1440 * MINUTE
+    told = {"reason": "future", "detail": f"{user} is ahead of its time", "kafka_timestamp": NOON, "event_time": time}
+    return _letter(scene, value=value_of(user, time), user_id=user, key=user.encode(), **told)
+
+
+def _letter(scene: Site, **told: Any) -> dict[str, Any]:
+    fixed = {"topic": "t", "partition": 0, "watermark": scene.watermark}
+    return {**dict.fromkeys(DEAD_LETTERS.schema.names), **fixed, **told}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of the page."""
+
+    status: int
+    text: str
+    headers: Message
+
+    def words(self) -> str:
+        """Its text with single spaces."""
+        return " ".join(self.text.split())
+
+
+@dataclass(frozen=True)
+class Served:
+    """A page that is served on this machine."""
+
+    address: str
+
+    def get(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
+        """Asks for a path, and follows no redirect."""
+        told = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = urllib.request.Request(self.address + path, body, told)  # noqa: S310 - our own
+        try:
+            with _OPENER.open(request, timeout=60) as answer:
+                return Answer(answer.status, answer.read().decode(), answer.headers)
+        except HTTPError as error:
+            with error:
+                return Answer(error.code, error.read().decode(), error.headers)
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
+
+
+@contextmanager
+def serving(warehouse: Path | str, token: str | None = None, port: int = 0) -> Iterator[Served]:
+    """The application of `tidemark dashboard` behind its own server, in a thread; no service is beside it."""
+    beside = Service(MetricsSettings(port=free_port()))
+    app = site(Reader(str(warehouse)), Guard(SecretStr(token) if token else None), load_schemas, beside)
+    chosen = port or free_port()
+    server = uvicorn.Server(uvicorn.Config(app, port=chosen, log_config=None, access_log=False, lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_for(lambda: server.started, 30, "the page")
+        yield Served(f"http://127.0.0.1:{chosen}")
+    finally:
+        server.should_exit = True
+        thread.join()

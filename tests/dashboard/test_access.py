@@ -1,0 +1,124 @@
+"""Who may look: this machine by its own names, or who has the token; and nobody is told the token."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.commands.dashboard.access import Guard
+from pipeline.settings.model import DashboardSettings
+from tests.dashboard.scene import Served, serving
+from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+
+TOKEN = "correct-horse-battery"
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    return file
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "tidemark.example", ""])  # noqa: S104 - which is refused
+def test_other_machines_are_not_listened_to_without_a_token(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dashboard", "--warehouse", "/nowhere", f"--dashboard.host={host}"]) == 2
+    said = capsys.readouterr().err
+    assert "is reached from other machines, and the page shows who did what: set TIDEMARK_DASHBOARD__TOKEN" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
+def test_this_machine_needs_none(host: str) -> None:
+    assert not Guard.of(DashboardSettings(host=host)).asks
+
+
+def test_a_token_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dashboard", "--warehouse", "/nowhere", f"--dashboard.token={TOKEN}"]) == 2
+    said = capsys.readouterr().err
+    assert "other users of this machine see the arguments of a process" in said
+    assert TOKEN not in said
+
+
+def test_a_short_token_is_refused_without_being_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TIDEMARK_DASHBOARD__TOKEN", "hunter2bqkz")
+    assert main(["dashboard", "--warehouse", "/nowhere"]) == 2
+    said = capsys.readouterr().err
+    assert "has 11 characters: take at least 16" in said
+    assert "hunter2bqkz" not in said
+
+
+def test_a_file_may_have_the_token(token_file: Path) -> None:
+    guard = Guard.of(DashboardSettings(host="0.0.0.0", token_file=token_file))  # noqa: S104 - with a token
+    assert guard.knows(TOKEN)
+    assert not guard.knows(f"{TOKEN}\n")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dashboard", "--warehouse", "/nowhere", f"--dashboard.token-file={tmp_path / 'none'}"]) == 2
+    assert "dashboard.token_file" in capsys.readouterr().err
+
+
+def test_without_a_warehouse_setting_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dashboard"]) == 2
+    assert "warehouse must be set" in capsys.readouterr().err
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Path:
+    return Path(Site(tmp_path / "warehouse", PAGE_VIEWS_ALONE).open().batch(Event(1)).warehouse)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "tidemark_dashboard=wrong"}])
+def test_who_has_not_the_token_sees_nothing_but_the_question(locked: Path, headers: dict[str, str]) -> None:
+    with serving(locked, TOKEN) as page:
+        for path in ("/", "/reports/page_views", "/users?id=ann", "/dead-letters", "/nothing"):
+            answer = page.get(path, None, **headers)
+            assert answer.status == 401
+            assert "The token that the dashboard was started with" in answer.text
+            assert "ann" not in answer.text.replace("cannot", "")
+        assert page.get("/healthz").text == "ok\n"
+        assert page.get("/static/style.css").status == 200
+
+
+def test_who_has_it_says_it_once_and_the_browser_keeps_something_else(locked: Path) -> None:
+    with serving(locked, TOKEN) as page:
+        assert page.get("/login", b"token=wrong").status == 401
+        welcomed = page.get("/login", f"token={TOKEN}".encode())
+        assert (welcomed.status, welcomed.headers["Location"]) == (303, "/")
+        cookie = welcomed.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        assert TOKEN not in cookie
+        kept = re.match(r"[^;]+", cookie)
+        assert kept is not None
+        assert "Watermark" in page.get("/", Cookie=kept[0]).text
+        assert "Watermark" in page.get("/", Authorization=f"Bearer {TOKEN}").text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:9478", ""])
+def test_a_foreign_name_that_points_here_is_refused(locked: Path, host: str) -> None:
+    with serving(locked) as page:
+        assert page.get("/", Host=host).status in (400, 403)
+
+
+@pytest.mark.parametrize("host", ["localhost:9478", "LOCALHOST", "[::1]:9478", "127.0.0.1"])
+def test_names_of_this_machine_are_not(locked: Path, host: str) -> None:
+    with serving(locked) as page:
+        assert page.get("/", Host=host).status == 200
+
+
+def test_whether_it_is_well_tells_nothing_of_the_tables(tmp_path: Path) -> None:
+    with serving(tmp_path) as page:
+        assert healthy(page)
+        (tmp_path / "ledger" / "_delta_log").mkdir(parents=True)
+        (tmp_path / "ledger" / "_delta_log" / "00000000000000000000.json").write_text("nothing")
+        answer = page.get("/healthz")
+        assert (answer.status, answer.text) == (503, "the store of the tables does not answer\n")
+
+
+def healthy(page: Served) -> bool:
+    return page.get("/healthz").status == 200

@@ -1,0 +1,248 @@
+"""The pages as they are served, over tables that the project's own writers made."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from pipeline.commands.dashboard import windows
+from tests.dashboard.scene import EVIL, Served, serving, story
+from tests.support.waiting import wait_for
+from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+
+pytestmark = pytest.mark.slow
+PATHS = [
+    "/",
+    "/reports/page_views",
+    "/reports/days",
+    "/reports/sessions",
+    "/reports/pairs",
+    "/users?id=bob",
+    "/pages?url=/a",
+    "/dead-letters",
+    "/dead-letters?reason=malformed",
+    f"/users?{urlencode({'id': EVIL})}",
+    f"/pages?{urlencode({'url': EVIL})}",
+]
+
+
+class Seen(HTMLParser):
+    """The elements and addresses of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.attributes: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links += [value for name, value in attrs if name == "href" and value]
+
+
+def test_the_first_screen_tells_all_of_it(served: Served) -> None:
+    said = served.get().words()
+    for heading in (
+        "Traffic",
+        "Top pages",
+        "Top users",
+        "Watermark",
+        "Late, and what changed",
+        "Ledger",
+        "Dead letters",
+    ):
+        assert heading in said
+    assert "Nothing was committed for" in said
+    assert "No service answers at" in said
+    assert "it balances" in said
+    assert "Partition 1 is idle" in said or "Partitions 1, 2 are idle" in said
+
+
+def test_open_windows_are_marked_as_open_and_late_ones_as_changed(served: Served) -> None:
+    said = served.get().words()
+    for state in ("open", "closed", "corrected"):
+        assert f'class="state {state}"' in said
+    assert "These took events that came later, and fired again" in said
+    assert '<th scope="col">correction</th>' in said
+
+
+def test_dead_letters_are_counted_by_reason_and_one_is_opened(served: Served) -> None:
+    said = served.get("/dead-letters").words()
+    assert re.search(r'malformed <span class="count">2<', said)
+    assert re.search(r'future <span class="count">1<', said)
+    found = served.get("/dead-letters?reason=future")
+    (link,) = [one for one in Seen(found.text).links if re.match(r"/dead-letters/\d", one)]
+    opened = served.get(link).words()
+    assert "It says 2024-05-02 12:00:00, and Kafka took it 2024-05-01 12:00:00" in opened
+    assert "It is Avro of schema 1, UserEvent." in opened
+
+
+def test_a_broken_one_is_read_as_far_as_it_goes(served: Served) -> None:
+    links = [one for one in Seen(served.get("/dead-letters?reason=malformed").text).links if "/dead-letters/1" in one]
+    said = " ".join(served.get(link).words() for link in links)
+    assert "event_id, field 1 of 9, is not readable" in said
+    assert "The record has no value: a tombstone." in said
+
+
+def test_the_history_of_a_user_has_what_each_report_tells(served: Served) -> None:
+    said = served.get("/users?id=bob").words()
+    assert "User bob" in said
+    assert "first seen" in said  # of user_totals
+    for report in ("page views", "sessions", "pairs"):
+        assert f">{report}</h2>" in said
+    assert "cid" not in said
+
+
+def test_the_history_of_a_page_is_of_that_page(served: Served) -> None:
+    said = served.get("/pages?url=/a").words()
+    assert "Page /a" in said
+    assert ">pages</h2>" in said
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_comes_from_outside_is_text_and_nothing_else(served: Served, path: str) -> None:
+    answer = served.get(path)
+    seen = Seen(answer.text)
+    assert answer.status == 200
+    assert seen.tags.count("script") == 1  # the page's own
+    assert "style" not in seen.attributes  # which the policy forbids
+    assert not [name for name in seen.attributes if name.startswith("on")]
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+def test_the_evil_user_is_listed_and_has_a_page(served: Served) -> None:
+    links = Seen(served.get("/reports/page_views").text).links
+    (link,) = {one for one in links if one.startswith("/users?id=%3Cscript")}
+    assert "&lt;script&gt;document.title=&#39;taken&#39;" in served.get(link).text
+    assert "[2024-05-01 12:00:00, 12:10:00)" in served.get(link).text
+
+
+def test_every_link_of_a_page_leads_somewhere(served: Served) -> None:
+    links = {link for path in PATHS for link in Seen(served.get(path).text).links if link.startswith("/")}
+    assert {link: served.get(link).status for link in links if link not in PATHS} == dict.fromkeys(
+        links - {*PATHS}, 200
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/reports/nothing",
+        "/reports/ledger",
+        "/reports/" + quote("page_views; DROP TABLE ledger"),
+        "/users",
+        "/pages?url=",
+        "/dead-letters?reason=nothing",
+        "/dead-letters/1/1/1",
+        f"/dead-letters/1/1/{10**30}",
+        "/dead-letters?until=x",
+        "/dead-letters?skip=-1",
+        f"/reports/page_views?until={10**30}",
+    ],
+)
+def test_what_is_not_there_is_told_in_a_sentence(served: Served, path: str) -> None:
+    answer = served.get(path)
+    assert answer.status == 404
+    assert re.search(r'class="notice warn">[A-Z][^<]+\.<', answer.text)
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/users?id=", "/reports/page_views?user_id=", "/pages?url="])
+@pytest.mark.parametrize("value", ["'", "''", "\\'", "a' OR 'a' = 'a", "%", "\0", "x" * 5000, "ü\u202e\ud7ff", ";--"])
+def test_no_value_is_anything_but_a_value(served: Served, path: str, value: str) -> None:
+    answer = served.get(path + quote(value))
+    assert answer.status == 200
+    assert "No rows" in answer.text
+
+
+def test_nothing_is_written(told: Path, served: Served) -> None:
+    before = {path: path.stat().st_mtime_ns for path in told.rglob("*")}
+    for path in PATHS:
+        served.get(path)
+    assert {path: path.stat().st_mtime_ns for path in told.rglob("*")} == before
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_there_is_nothing_to_do_but_look(served: Served, path: str) -> None:
+    assert served.get(path, b"said").status == 405
+
+
+def test_rows_go_on_from_page_to_page_each_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = rows(served.get("/reports/page_views").text)
+    monkeypatch.setattr(windows, "ROWS", 3)
+    found, path = list[str](), "/reports/page_views"
+    while path:
+        text = served.get(path).text
+        found += rows(text)
+        path = next((one for one in Seen(text).links if "skip=" in one), "")
+    assert found == whole
+    assert len(found) > 6
+
+
+def rows(text: str) -> list[str]:
+    """The rows of a report's page."""
+    (table,) = re.findall(r'aria-label="Rows of[^>]*>.*?</table>', text, re.DOTALL)
+    return re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL)
+
+
+def test_where_there_is_no_warehouse_the_page_says_what_to_do_and_then_shows_it(tmp_path: Path) -> None:
+    with serving(tmp_path) as page:
+        said = page.get().words()
+        assert "There is no ledger in" in said
+        assert "tidemark run --bootstrap-servers" in said
+        assert page.get("/reports/page_views").status == 404
+        site = Site(tmp_path, PAGE_VIEWS_ALONE).open()
+        wait_for_words(page, "No event was read yet")
+        site.batch(Event(1), Event(11))
+        wait_for_words(page, "The only partition moves the watermark.")
+
+
+def wait_for_words(page: Served, words: str) -> str:
+    """The first screen, once it has these words: what all see together may be half a second old."""
+    return wait_for(lambda: said if words in (said := page.get().words()) else None, 10, words)
+
+
+def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:
+    site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1), Event(31))
+    site.batch(Event(2, "ann")).batch(Event(2, "zoe"), Event(32, "zoe"), commit=False)
+    with serving(tmp_path) as page:
+        for path in ("/", "/dead-letters", "/dead-letters?reason=too_late", "/reports/page_views"):
+            said = page.get(path).text
+            assert ">ann</a>" in said
+            assert "zoe" not in said
+
+
+def test_a_warehouse_that_was_made_anew_is_read_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "warehouse"
+    story(folder)
+    with serving(folder) as page:
+        assert "epoch 1, batch 6" in page.get().words()
+        shutil.rmtree(folder)
+        Site(folder, PAGE_VIEWS_ALONE).open().batch(Event(1))
+        wait_for_words(page, "epoch 1, batch 1")
+
+
+def test_tables_that_cannot_be_read_are_told_in_a_sentence(tmp_path: Path) -> None:
+    Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1))
+    for file in (tmp_path / "panes").rglob("*.parquet"):
+        file.write_bytes(b"nothing")
+    with serving(tmp_path) as page:
+        answer = page.get()
+        assert answer.status == 503
+        assert "The tables cannot be read: " in answer.text
+        assert "Traceback" not in answer.text
+
+
+def test_the_books_grow_with_the_ledger_and_are_not_read_again(tmp_path: Path) -> None:
+    site = Site(tmp_path, PAGE_VIEWS_ALONE).open()
+    with serving(tmp_path) as page:
+        for minute in range(0, 40, 4):
+            site.batch(Event(minute), Event(minute, "bob"))
+            wait_for_words(page, f"of {2 * (minute // 4 + 1)} records")

@@ -1,0 +1,69 @@
+"""A value opened as far as it goes: its frame, its fields up to the one that is wrong, its bytes."""
+
+import json
+
+import pytest
+
+from pipeline.commands.decoded import decoded
+from schemas import load_schemas
+from tests.support.topic_writer import value_of
+
+SCHEMAS = load_schemas()
+WHOLE = value_of("ann", 1_714_564_800_000, page="/a")
+
+
+def test_an_event_is_told_field_by_field() -> None:
+    found = decoded(WHOLE, SCHEMAS)
+    told = dict(found.fields)
+    assert found.sentence == "It is Avro of schema 1, UserEvent."
+    assert (json.loads(told["user_id"]), json.loads(told["page_url"])) == ("ann", "/a")
+    assert "2024-05-01 12:00:00" in told["event_time"]
+
+
+@pytest.mark.parametrize("cut", range(5, len(WHOLE)))
+def test_what_is_cut_off_is_read_up_to_there(cut: int) -> None:
+    found, whole = decoded(WHOLE[:cut], SCHEMAS), decoded(WHOLE, SCHEMAS)
+    assert found.fields == whole.fields[: len(found.fields)]
+    assert len(found.fields) < len(whole.fields)
+    name = json.loads(SCHEMAS[1])["fields"][len(found.fields)]["name"]
+    assert f"{name}, field {len(found.fields) + 1} of 9, is not readable" in found.sentence
+
+
+def test_bytes_that_are_left_over_are_counted() -> None:
+    assert decoded(WHOLE + b"abc", SCHEMAS).sentence == "It is Avro of schema 1, UserEvent, and 3 bytes are left over."
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "no value: a tombstone"),
+        (b"", "has no frame"),
+        (b"\0\0\0", "has no frame"),
+        (b'{"user_id": "ann"}', "has no frame"),
+        (b"\0\0\0\0\x09rest", "names schema 9, which is not known here; known: 1"),
+        (b"\0\0\0\0\x01" + b"x" * 2_000_000, "has 2,000,005 bytes, and is not read"),
+    ],
+)
+def test_what_is_no_avro_is_told_in_a_sentence(value: bytes | None, said: str) -> None:
+    found = decoded(value, SCHEMAS)
+    assert said in found.sentence
+    assert found.fields == ()
+
+
+def test_text_is_shown_as_text_and_bytes_as_bytes() -> None:
+    found = decoded(b'{"user_id": "ann"}', SCHEMAS)
+    assert found.text == '{"user_id": "ann"}'
+    assert found.bytes.startswith("0000  7b 22 75 73")
+    assert decoded(b"\xff\xfe", SCHEMAS).text is None
+
+
+def test_a_text_that_claims_a_length_beyond_its_bytes_takes_no_memory() -> None:
+    huge = b"\0\0\0\0\1" + b"\xfe\xff\xff\xff\xff\xff\xff\x7f" + b"abc"
+    assert "event_id, field 1 of 9, is not readable" in decoded(huge, SCHEMAS).sentence
+
+
+def test_what_is_long_is_cut() -> None:
+    found = decoded(value_of("u" * 100_000, 1, page="/"), SCHEMAS)
+    assert len(dict(found.fields)["user_id"]) < 600
+    assert len(found.bytes) < 5000
+    assert "bytes more" in found.bytes
