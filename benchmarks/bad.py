@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any, Final
 
 from rich.table import Table
 
 from benchmarks.bad_topics import FRAMED, NOISE, bad_topic
+from benchmarks.compared import compared, comparison
 from benchmarks.contestants import Contestant, Job
 from benchmarks.drain import Plan, drain_alone
-from benchmarks.report import figures_table
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
 
@@ -33,31 +32,11 @@ def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterat
 
 
 def figures(rounds: dict[str, list[list[Drain]]], records: int) -> dict[str, dict[str, Any]]:
-    """Returns the records per second of each kind, by the median of the last drains, and their share of the good."""
-    rates = {kind: records / median(drains[-1].seconds for drains in each) for kind, each in rounds.items()}
-    return {
-        kind: {
-            "rate": rate,
-            "of_good": rate / rates[GOOD],
-            "cpu_us_per_record": median(drains[-1].cpu_seconds for drains in rounds[kind]) / records * 1e6,
-            "seconds": [[drain.seconds for drain in drains] for drains in rounds[kind]],
-        }
-        for kind, rate in rates.items()
-    }
+    """Returns each kind beside the good ones."""
+    return compared(rounds, records, GOOD)
 
 
 def render(found: dict[str, dict[str, Any]], records: int) -> Table:
     """One row per kind."""
     title = f"{records:,} records that are all good, or all bad: at least {GOAL:.1f} of the good ones' rate"
-    heads = ["records", "M records/s", "of good", "CPU us/record", "all drains, s"]
-    rows = [
-        [
-            kind,
-            f"{row['rate'] / 1e6:.3f}",
-            f"{row['of_good']:.2f}",
-            f"{row['cpu_us_per_record']:.2f}",
-            " | ".join(" ".join(f"{one:.1f}" for one in drains) for drains in row["seconds"]),
-        ]
-        for kind, row in found.items()
-    ]
-    return figures_table(title, heads, rows, words=1)
+    return comparison(title, ["records", "M records/s", "of good", "CPU us/record"], found)

@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from benchmarks import age, bad, drain, drain_report, micro, results, users
+from benchmarks import age, bad, drain, drain_report, micro, results, users, versions, views, workers
+from benchmarks.collect import part as collect
 from benchmarks.contestants import contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness.figures import Load
 from benchmarks.options import parse
-from benchmarks.task import Drain
+from benchmarks.task import Drain, Task
 from demo.broker import Broker
 from pipeline.errors import SetUpError
 
@@ -53,6 +54,9 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
     if "age" in options.only:
         parts["age"] = age.starts_by_age(options.ages, work)
         console.print(age.render(parts["age"]))
+    if "views" in options.only:
+        parts["views"] = views.views_by_rows(options.view_rows, options.looks, work)
+        console.print(views.render(parts["views"]))
     if "sessions" in options.only:
         parts["sessions"] = micro.sessions(options.session_batches, options.session_rows, work)
         console.print(micro.sessions_table(parts["sessions"]))
@@ -63,17 +67,25 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
         parts["freshness"] = asdict(measured)
         for table in freshness.render(measured):
             console.print(table)
+    if "collect" in options.only:
+        plan = collect.Plan(options.collect_for / 1000, options.browsers, options.collect_rounds)
+        parts["collect"] = collect.measure(plan, work / "collect")
+        console.print(collect.render(parts["collect"], plan))
 
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     """Runs the parts that read a topic that was written before."""
-    if {"drain", "growth"} & set(options.only):
+    if {"drain", "growth", "workers", "versions"} & set(options.only):
         console.print(f"a backlog of {options.events:,} events ...")
         with backlog(options.events, options.keep or work / "broker") as (broker, topic):
             if "drain" in options.only:
                 _drain(options, (broker, topic), work, console, parts)
             if "growth" in options.only:
                 _growth(options, (broker, topic), work, console, parts)
+            if "workers" in options.only:
+                _workers(options, (broker, topic), work, console, parts)
+            if "versions" in options.only:
+                _versions(options, (broker, topic), work, console, parts)
     if "bad" in options.only:
         _bad(options, work, console, parts)
     if "users" in options.only:
@@ -96,6 +108,25 @@ def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Co
 def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
     parts["growth"] = micro.growth(*data, options.events, options.batches, work)
     console.print(micro.growth_table(parts["growth"], options.batches))
+
+
+def _workers(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = drain.Plan(options.events, options.drains, options.repeat)
+    rounds = _rounds(workers.drains_by_workers(plan, *data, work), console, "workers: {}")
+    parts["workers"] = workers.figures(rounds, plan.events)
+    console.print(workers.render(parts["workers"], plan.events))
+
+
+def _versions(
+    options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]
+) -> None:
+    if options.against is None:
+        raise BenchmarkError("versions are compared with the checkout that --against names")
+    broker, topic = data
+    task = Task(broker.bootstrap_servers, topic, options.events, str(work))
+    found = list(versions.pairs(options.against, task, options.pairs, work))
+    parts["versions"] = versions.figures(found)
+    console.print(versions.render(found, options.against, options.events))
 
 
 def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

@@ -72,6 +72,11 @@ def drain_all(
 
 def drain_alone(contestant: Contestant, task: Task) -> list[Drain]:
     """One process, from its start to its end."""
+    return drain_by(contestant.job.value, task)
+
+
+def drain_by(module: str, task: Task) -> list[Drain]:
+    """What the process of a module did."""
     Path(task.work).mkdir(parents=True)
-    run([contestant.job.value, task.to_json()], Path(task.work, "log"))
+    run([module, task.to_json()], Path(task.work, "log"))
     return read_drains(task)

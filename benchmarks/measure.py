@@ -59,10 +59,14 @@ def peak_bytes(pid: int) -> int:
     return int(status.get("VmHWM", "0 kB").split()[0]) * 1024
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds(*pids: int) -> float:
+    """CPU time that processes have used so far; 0 for one that has ended."""
     stats = _stats()
-    ours = [os.getpid(), *descendants()]
-    return sum(int(ticks) for pid in ours if pid in stats for ticks in stats[pid][_CPU]) / _TICKS_PER_SECOND
+    return sum(int(ticks) for pid in pids if pid in stats for ticks in stats[pid][_CPU]) / _TICKS_PER_SECOND
+
+
+def _cpu_seconds() -> float:
+    return cpu_seconds(os.getpid(), *descendants())
 
 
 def _stats() -> dict[int, list[str]]:

@@ -9,13 +9,27 @@ from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from producers.units import length_ms, whole
 
 _T = TypeVar("_T")
-PARTS: Final = ("drain", "freshness", "growth", "bad", "users", "age", "day", "sessions")
+PARTS: Final = (
+    "drain",
+    "freshness",
+    "growth",
+    "bad",
+    "users",
+    "workers",
+    "versions",
+    "age",
+    "views",
+    "day",
+    "sessions",
+    "collect",
+)
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
     "--events 600000 --user-counts 1000,10000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
-    "--ages 2000,20000 "
-    "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20"
+    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 "
+    "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 "
+    "--collect-for 2s --collect-rounds 1"
 )
 
 
@@ -30,7 +44,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", type=typed(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
     parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
-    for add in (_drain, _freshness, _bad, _age, _micro):
+    for add in (_drain, _freshness, _bad, _age, _views, _micro, _collect):
         add(parser)
     quick = _QUICK.split() if "--quick" in arguments else []
     return parser.parse_args([*quick, *arguments])
@@ -38,7 +52,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
-    add("--events", type=typed(whole), default=12_000_000, help="on the topic, also for growth and users")
+    add("--events", type=typed(whole), default=12_000_000, help="on the topic, also for growth, users and workers")
     add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help="of ours, tuned and defaults")
     add(
         "--textbook-batches",
@@ -50,6 +64,8 @@ def _drain(parser: argparse.ArgumentParser) -> None:
     add("--user-counts", type=typed(_sizes), default=(10_000, 100_000, 1_000_000), metavar="N,...", help="for users")
     add("--our-batches", type=typed(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
     add("--drains", type=typed(whole), default=3, help="in one process; the last counts")
+    add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")
+    add("--pairs", type=typed(whole), default=8, help="for versions: of warm drains")
     add("--repeat", type=typed(whole), default=1, help="rounds over all contestants; the median counts")
 
 
@@ -78,6 +94,12 @@ def _age(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _views(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("views").add_argument
+    add("--view-rows", type=typed(_sizes), default=(1_000_000, 10_000_000), metavar="N,...", help="of page_views")
+    add("--looks", type=typed(whole), default=10, help="at each view of the dashboard")
+
+
 def _micro(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("growth, day and sessions").add_argument
     add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
@@ -85,6 +107,13 @@ def _micro(parser: argparse.ArgumentParser) -> None:
     add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")
     add("--session-batches", type=typed(whole), default=100, help="since a compaction, more than 10; as many before it")
     add("--session-rows", type=typed(whole), default=20_000, help="partial sessions of a batch")
+
+
+def _collect(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("collect").add_argument
+    add("--collect-for", type=typed(length_ms), default="10s", help="under load, each contestant in each round")
+    add("--collect-rounds", type=typed(whole), default=3, help="over all contestants; the median counts")
+    add("--browsers", type=typed(whole), default=32, help="that send one request after another")
 
 
 def _part(text: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.measure import Stopwatch, descendants, peak_bytes
 from benchmarks.settings import service_settings
-from benchmarks.task import Drain, Task, serve
+from benchmarks.task import Drain, Task, serve, told
 from benchmarks.verify import seconds_per_batch, verify
 from pipeline.app import open_service
 from pipeline.tables.schemas import PAGE_VIEWS
@@ -38,4 +38,4 @@ def _bytes_below(table: Path) -> int:
 
 
 if __name__ == "__main__":
-    serve(drain)
+    serve(drain, told())

@@ -25,6 +25,8 @@ class Task:
     conf: dict[str, str] = field(default_factory=dict)
     all_reports: bool = False
     """Every report that the service has out of the box, and not page views per user alone, which the peers do."""
+    workers: int = 0
+    """Of a cluster of its own, where the process makes one."""
 
     def to_json(self) -> str:
         """For the command line of the process."""
@@ -49,9 +51,13 @@ class Drain:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-def serve(drain: Callable[[Task, Path], Drain]) -> None:
-    """Drain as often as the task on the command line says, each time into a fresh folder."""
-    task = Task(**json.loads(sys.argv[1]))
+def told() -> Task:
+    """The task on the command line."""
+    return Task(**json.loads(sys.argv[1]))
+
+
+def serve(drain: Callable[[Task, Path], Drain], task: Task) -> None:
+    """Drain as often as the task says, each time into a fresh folder."""
     drains = []
     for number in range(task.drains):
         folder = Path(task.work, f"drain-{number}").absolute()

@@ -1,4 +1,4 @@
-"""`make demo`: a broker, a disorderly site, the service, and a live view; then truth and laws against the tables."""
+"""`make demo`: a broker, a disorderly site, the service and two views of it; then truth and laws against the tables."""
 
 import os
 import sys
@@ -40,6 +40,7 @@ SITE: Final = (
     *("--malformed-share", "0.005"),
     *("--truth-window", "10s"),
 )
+_PYTHON: Final = (sys.executable, "-m")
 _CAUGHT_UP_S: Final = 120
 _console = Console()
 
@@ -56,14 +57,16 @@ def main() -> int:
 
 
 def _demo(folder: Path, seconds: float) -> int:
-    warehouse, truth = folder / "warehouse", folder / "truth.json"
-    with Broker(folder / "kafka") as broker:
+    warehouse, truth, page, port = folder / "warehouse", folder / "truth.json", free_port(), free_port()
+    _console.print(f"Look        http://127.0.0.1:{page}/ (what the tables say, as a web page)")
+    look = ("dashboard", "--warehouse", str(warehouse), "--dashboard.port", str(page), "--metrics.port", str(port))
+    with child("page", (*_PYTHON, "pipeline.cli", *look), folder), Broker(folder / "kafka") as broker:
         broker.create_topic(TOPIC, PARTITIONS)
-        port = free_port()
         _tell(broker.bootstrap_servers, warehouse, port)
         where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC)
-        run = ("pipeline.cli", "run", *where, "--warehouse", str(warehouse), "--metrics.port", str(port), *SERVICE)
-        simulate = ("producers", "simulate", *where, "--truth", str(truth), *SITE)
+        own = ("--warehouse", str(warehouse), "--metrics.port", str(port), *SERVICE)
+        run = (*_PYTHON, "pipeline.cli", "run", *where, *own)
+        simulate = (*_PYTHON, "producers", "simulate", *where, "--truth", str(truth), *SITE)
         with child("service", run, folder) as service, child("producer", simulate, folder) as site:
             _watch(warehouse, seconds, service, site)
             site.end()

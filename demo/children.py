@@ -1,11 +1,11 @@
 """The processes that the demo starts: tied to it, but not to its terminal, so that Ctrl-C ends them in order."""
 
+import os
 import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,16 +42,25 @@ class Child:
 
 
 @contextmanager
-def child(name: str, module: Sequence[str], folder: Path) -> Iterator[Child]:
-    """Runs `python -m MODULE ARGUMENTS...` and kills what is left of it at the end."""
+def child(
+    name: str, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[Child]:
+    """Runs a command, and at the end kills what is left of it and of what it started."""
     log = folder / f"{name}.log"
     with log.open("wb") as words:
-        command = dying_with_parent([sys.executable, "-m", *module])
-        process = subprocess.Popen(command, stdout=words, stderr=words, start_new_session=True)
+        process = subprocess.Popen(
+            dying_with_parent(list(command)),
+            stdin=subprocess.DEVNULL,
+            stdout=words,
+            stderr=words,
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,
+        )
     try:
         yield Child(name, process, log)
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

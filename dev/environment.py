@@ -50,9 +50,16 @@ def install_uv() -> str:
 
 
 def sync(uv: str) -> int:
-    """Make .venv what uv.lock says, on this interpreter; returns uv's exit code."""
+    """Make .venv what uv.lock says, on this interpreter; returns uv's exit code.
+
+    What builds packages comes first: uv may fetch nothing for a build.
+    """
     command = [uv, "sync", "--locked", "--python", sys.executable]
-    return subprocess.run(command, cwd=ROOT, env=uv_environment(), check=False).returncode
+    for further in (["--only-group", "build", "--inexact"], []):
+        code = subprocess.run([*command, *further], cwd=ROOT, env=uv_environment(), check=False).returncode
+        if code:
+            return code
+    return 0
 
 
 def uv_environment() -> dict[str, str]:

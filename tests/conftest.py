@@ -2,8 +2,10 @@
 
 import gc
 import itertools
+import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -15,8 +17,11 @@ MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
 
 # Random streams are judged by what they show, not by how long a busy machine takes. Few are enough between two edits.
 settings.register_profile("full", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=10)
+settings.register_profile("quick", deadline=None, max_examples=5)
 settings.load_profile("full")
+
+WHOLLY_MARKED = re.compile(r"^pytestmark = .*$", re.MULTILINE)
+RULED_OUT = re.compile(r"not \w+( and not \w+)*")
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
 PY4J_SOCKETS = r"ignore:unclosed <socket\.socket fd=\d+, family=2, .*laddr=\('127\.0\.0\.1':ResourceWarning"
@@ -27,6 +32,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", PY4J_SOCKETS)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A module that is marked as a whole and left out by that is not imported either, which would take seconds."""
+    if collection_path.suffix != ".py" or not RULED_OUT.fullmatch(config.option.markexpr):
+        return None
+    marked = WHOLLY_MARKED.search(collection_path.read_text())
+    left_out = {word for word in config.option.markexpr.split() if word not in ("not", "and")}
+    return True if marked and left_out & set(re.findall(r"mark\.(\w+)", marked[0])) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the fixtures it uses."""
     for item in items:
@@ -35,9 +49,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(marker)
 
 
-def pytest_collection_finish() -> None:
-    """What was imported stays: the collector need not look through it again and again."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported stays: the collector need not look through it, neither meanwhile nor again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
-from benchmarks.task import Drain, Task, serve
+from benchmarks.task import Drain, Task, serve, told
 from pipeline.runtime.jars import spark_jars
 from pipeline.runtime.java import use_java
 from schemas import WRITER_ID, load_schemas
@@ -41,4 +41,4 @@ def _session() -> SparkSession:
 
 
 if __name__ == "__main__":
-    serve(drain)
+    serve(drain, told())

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
-from benchmarks.task import Drain, Task, serve
+from benchmarks.task import Drain, Task, serve, told
 from pipeline.fold.projection import projection
 from pipeline.kafka.source import source_options
 from pipeline.runtime.session import spark_session
@@ -34,4 +34,4 @@ def drain(task: Task, folder: Path) -> Drain:
 
 
 if __name__ == "__main__":
-    serve(drain)
+    serve(drain, told())

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,4 +98,7 @@ def _spark_home() -> Path:
 
 if __name__ == "__main__":
     words, told = command(sys.argv[1:], os.environ)
+    if sys.argv[1:2] == ["executor"]:
+        # Spark copies jars to where an executor is started, and that may write to no other folder.
+        os.chdir(tempfile.gettempdir())
     os.execvpe(words[0], words, {**os.environ, **told})  # noqa: S606 - that is what it is for

@@ -8,17 +8,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from deltalake import DeltaTable
-
 from demo.broker import Broker
+from demo.standalone import HOST
 from tests.chaos.faults import Fault, Need
+from tests.chaos.growth import can_grow, scatter
 from tests.chaos.lives import Command, Lives, last_words
 from tests.chaos.points import AFTER_WRITES, Approach, Point
 from tests.chaos.rules import Action
 from tests.chaos.scene import PATIENCE_S, Scene
 from tests.chaos.site import SILENCE, WINDOW, Site
 from tests.chaos.verdict import assert_well
-from tests.cluster.standalone import HOST, standalone_cluster
+from tests.cluster.standalone import cluster_without_python
 from tests.support.against_truth import ledger_version
 from tests.support.class_archive import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
@@ -29,9 +29,6 @@ FIRST_COMMITS = 4
 RECOVERED = 2
 """The first commit after a fault is of the batch that was in hand, or opens an epoch; the next one is new work."""
 FURTHER = 2
-MANY_FILES = 70
-"""More than upkeep leaves alone."""
-GROWTH_S = 600
 RULES = (
     *("--window.size", WINDOW, "--time.bound", "1s", "--time.allowed-lateness", "1s", "--time.interval", "200ms"),
     *("--batch.interval", "200ms", "--metrics.port", "0"),
@@ -108,7 +105,7 @@ def _scene(play: Play, shared: Cluster, folder: Path, stack: ExitStack) -> Scene
     folder.mkdir(parents=True)
     needs = {strike.fault.need for strike in play.strikes}
     broker = stack.enter_context(Broker(folder / "broker")) if Need.OWN_BROKER in needs else None
-    spark = stack.enter_context(standalone_cluster(folder / "spark")) if Need.EXECUTORS in needs else None
+    spark = stack.enter_context(cluster_without_python(folder / "spark")) if Need.EXECUTORS in needs else None
     kafka = Cluster(broker.bootstrap_servers) if broker else shared
     site = Site(kafka, f"chaos-{uuid.uuid4().hex[:8]}", folder, play.seed, () if broker else SILENCE, stack)
     # While a broker is away its partitions are silent, and the one that is back first would make the others late.
@@ -159,8 +156,10 @@ def _approach(scene: Scene, strike: Strike) -> None:
         _leave_a_void_batch(scene)
         scene.victim = lives.start(rules)
     if point.approach is Approach.GROWN:
-        lives.wait_for(lambda: _is_grown(lives.warehouse), GROWTH_S, "many small files")
-        lives.now.process.kill()
+        lives.wait_for(lambda: can_grow(lives.warehouse), PATIENCE_S, "closed panes, and dead letters enough")
+        # In good order: a void batch would be removed at the start, and be taken for the compaction of panes.
+        lives.stop(PATIENCE_S)
+        scatter(lives.warehouse, "dead_letters")
         scene.victim = lives.start(rules)
     if point.approach is Approach.CORRECT:
         lives.wait_for(lambda: _has_late(lives.warehouse), PATIENCE_S, "a too-late event")
@@ -180,13 +179,6 @@ def _has_late(warehouse: Path) -> bool:
     """Whether a correction would find something: a dead letter of a batch, and windows that were published."""
     late = any(row["reason"] == "too_late" for row in rows(warehouse, "dead_letters"))
     return late and ledger_version(warehouse) > FIRST_COMMITS and bool(rows(warehouse, "page_views"))
-
-
-def _is_grown(warehouse: Path) -> bool:
-    """Whether a start would find small files to merge."""
-    return (
-        ledger_version(warehouse) > MANY_FILES and len(DeltaTable(warehouse / "dead_letters").file_uris()) > MANY_FILES
-    )
 
 
 def _finish(scene: Scene, corrector: Command) -> None:

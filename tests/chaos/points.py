@@ -18,7 +18,7 @@ class Approach(Enum):
     START = auto()
     """It starts on a warehouse in which a killed life has left a void batch."""
     GROWN = auto()
-    """It starts on a warehouse of many small files, and looks after them behind its first batch."""
+    """It starts on a warehouse of closed panes and many small files, and looks after them behind its first batch."""
     CORRECT = auto()
     """`tidemark correct` runs beside it."""
 
@@ -69,7 +69,7 @@ POINTS = (
     Point("in-publication", "the commit to a report's table", Call("link", "page_views/_delta_log/*.json")),
     Point(
         "in-compaction",
-        "the commit of compacted panes",
+        "compaction's commit to panes, by which those of final windows go",
         Call("link", "panes/_delta_log/*.json", text='"remove"'),
         approach=Approach.GROWN,
     ),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from demo.broker import Broker
+from demo.standalone import Cluster as Spark
 from tests.chaos.lives import POINT, Command, Lives
 from tests.chaos.rules import Rule
 from tests.chaos.site import Site
-from tests.cluster.standalone import Cluster as Spark
 from tests.support.against_truth import epochs
 
 PATIENCE_S = 300

@@ -20,6 +20,7 @@ PARTITIONS = 3
 _TIMEOUT_S = 30
 # As long as the windows of the service, for comparison.
 WINDOW = "2s"
+WINDOW_MS = 2_000
 DISORDER = (
     *("--rate", "300", "--users", "100", "--jitter", "400ms", "--truth-window", WINDOW),
     *("--late-share", "0.02", "--late-by", "1m", "--late-after", "2s"),

@@ -30,6 +30,7 @@ from tests.support.waiting import wait_for
 
 PATIENCE_S = 300
 SAMPLE_S = 20
+COLD_S = 60
 RULES = (
     *("--window.size", "10s", "--time.bound", "2s", "--time.allowed-lateness", "5s", "--time.interval", "200ms"),
     *("--batch.interval", "500ms"),
@@ -45,7 +46,10 @@ class Sample:
     """How the service stood `minute` minutes after the begin."""
 
     minute: float
-    batch_s: float
+    batch_s: float | None
+    """Of the batches since the sample before; none in the first minute of a life, in which Java is cold."""
+    batch_cpu_s: float | None
+    """CPU seconds of the service for each of them, upkeep included; others on the machine do not count."""
     java_mb: float
     python_mb: float
     files_by_table: dict[str, int]
@@ -66,6 +70,8 @@ class Soak:
     samples: list[Sample] = field(default_factory=list)
     starts: list[tuple[float, float]] = field(default_factory=list)
     """Minute and seconds from each start to its first new batch."""
+    counted: tuple[float, float, float] = (0, 0, 0)
+    """Number and seconds of the batches of this life up to its last sample, and CPU seconds of its processes."""
 
     @property
     def warehouse(self) -> Path:
@@ -77,35 +83,46 @@ class Soak:
 
     def live(self, seconds: float) -> None:
         """One life, sampled, and its end by SIGKILL."""
+        self.counted = (0, 0, 0)
         log, before, began = self.folder / f"life-{len(self.starts)}.log", ledger_version(self.warehouse), self.minute
         with tidemark(log, "run", *self.where, *RULES, "--metrics.port", str(self.port)) as life:
             # The row that opens the epoch, and a batch.
             wait_for(lambda: ledger_version(self.warehouse) >= before + 2 or not life.alive, PATIENCE_S, "a batch")
             self.starts.append((began, (self.minute - began) * 60))
-            ends = time.monotonic() + seconds
+            warm, ends = time.monotonic() + COLD_S, time.monotonic() + seconds
             while time.monotonic() < ends:
                 assert life.lives_for(min(SAMPLE_S, max(0.0, ends - time.monotonic()))), life.said[-2000:]
-                self.samples.append(self._sample(life))
+                self.samples.append(self._sample(life, is_warm=time.monotonic() - SAMPLE_S >= warm))
             life.kill()
 
-    def _sample(self, life: Process) -> Sample:
+    def _sample(self, life: Process, *, is_warm: bool) -> Sample:
         python = life.popen.pid
         java = next(iter(processes_of(python, "java")))
-        return Sample(self.minute, self._batch_s(), resident_mb(java), resident_mb(python), files_of(self.warehouse))
+        before, self.counted = self.counted, (*self._batches(), cpu_s(java) + cpu_s(python))
+        batches, *costs = (now - then for now, then in zip(self.counted, before, strict=True))
+        batch_s, batch_cpu_s = (cost / batches if is_warm and batches else None for cost in costs)
+        memory = resident_mb(java), resident_mb(python)
+        return Sample(self.minute, batch_s, batch_cpu_s, *memory, files_of(self.warehouse))
 
-    def _batch_s(self) -> float:
-        """Seconds of a batch up to its commit, over this life."""
+    def _batches(self) -> tuple[float, float]:
+        """How many batches this life has had, and their seconds up to their commits."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as page:
             families = {one.name: one for one in text_string_to_metric_families(page.read().decode())}
         steps = families["tidemark_batch_duration_seconds"].samples
         sums = [one.value for one in steps if one.name.endswith("_sum") and one.labels["step"] != "publish"]
         counts = [one.value for one in steps if one.name.endswith("_count") and one.labels["step"] == "fold"]
-        return sum(sums) / max(1.0, sum(counts))
+        return sum(counts), sum(sums)
 
 
 def resident_mb(pid: int) -> float:
     """Resident memory."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process so far, its own and the kernel's for it."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def files_of(warehouse: Path) -> dict[str, int]:
@@ -118,10 +135,12 @@ def ratios(soak: Soak, minutes: float) -> dict[str, float]:
     begin, span = minutes / 6, minutes / 10
     early = [one for one in soak.samples if begin <= one.minute < begin + 2 * span]
     late = [one for one in soak.samples if one.minute >= minutes - 2 * span]
-    found = {
-        name: mean(getattr(one, name) for one in late) / mean(getattr(one, name) for one in early)
-        for name in ("batch_s", "java_mb", "python_mb", "files")
-    }
+
+    def ratio(name: str) -> float:
+        was, now = ([value for one in part if (value := getattr(one, name)) is not None] for part in (early, late))
+        return float(mean(now) / mean(was))
+
+    found = {name: ratio(name) for name in ("batch_s", "batch_cpu_s", "java_mb", "python_mb", "files")}
     first = [seconds for minute, seconds in soak.starts if minute <= begin + 2 * span][1:]
     last = [seconds for minute, seconds in soak.starts if minute >= minutes - 2 * span]
     return found | {"start_s": mean(last) / mean(first)}
@@ -161,9 +180,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(assert_tells_the_truth(soak.warehouse, Truth.load(truth)))
         found = ratios(soak, soak.minute)
         console.print(render(found, soak))
-        console.print("files, a sample every two minutes:")
-        for sample in soak.samples[:: 120 // SAMPLE_S]:
-            console.print(f"{sample.minute:5.1f}", sample.files_by_table)
+        console.print("minute, seconds and CPU seconds of a batch, files:")
+        for sample in soak.samples:
+            batch = "cold" if sample.batch_s is None else f"{sample.batch_s:.3f} {sample.batch_cpu_s:.3f}"
+            console.print(f"{sample.minute:5.1f} {batch}", str(sample.files_by_table))
     return int(any(ratio > 1.2 for ratio in found.values()))
 
 

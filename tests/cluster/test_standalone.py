@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from demo.standalone import HOST
 from producers.cli import main as produce
 from producers.truth import Truth
-from tests.cluster.standalone import HOST, standalone_cluster
+from tests.cluster.standalone import cluster_without_python
 from tests.support.against_truth import assert_tells_the_truth
 from tests.support.class_archive import BRIEF_JVM
 from tests.support.kafka_cluster import Cluster as Kafka
@@ -38,7 +39,7 @@ def test_a_submitted_job_runs_on_workers_without_python_and_stops_in_order(
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=4))
     truth, warehouse = tmp_path / "truth.json", tmp_path / "warehouse"
     assert produce(["simulate", *where, *DISORDER, "--truth", str(truth), "--truth-window", "5s"]) == 0
-    with standalone_cluster(tmp_path / "cluster") as cluster:
+    with cluster_without_python(tmp_path / "cluster") as cluster:
         with submitted(tmp_path / "job.log", cluster.url, *where, "--warehouse", str(warehouse)) as job:
             wait_for(lambda: not job.alive or records(warehouse) == EVENTS, CAUGHT_UP_S, "the reading of all events")
             assert job.alive, job.said

@@ -16,13 +16,13 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, producers, tidemark
 from tests.support.waiting import wait_for
 
-KILLS = 10
+KILLS = 6
 COMMIT_S = 180
 LONGEST_SPAN_S = 1.0
 # Some of a thousand users are late, from the future or unreadable, and a partition falls silent on the way.
 DISORDER = (
     *("--rate", "500", "--users", "400", "--jitter", "1s", "--late-share", "0.01", "--late-after", "15s"),
-    *("--future-share", "0.005", "--malformed-share", "0.01", "--silent-partition", "3", "--silent-after", "40s"),
+    *("--future-share", "0.005", "--malformed-share", "0.01", "--silent-partition", "3", "--silent-after", "25s"),
 )
 RULES = (
     *("--window.size", "5s", "--time.bound", "2s", "--time.allowed-lateness", "3s", "--time.idle-timeout", "5s"),

@@ -26,7 +26,10 @@ from tests.support.waiting import wait_for
 TOPIC = "clicks"
 PATIENCE_S = 180
 START_MS = 1_000_000
-RULES = ("--batch.interval", "200ms", "--kafka.connect-timeout", "1s", "--time.bound", "1s", "--window.size", "1s")
+RULES = (
+    *("--batch.interval", "200ms", "--kafka.connect-timeout", "1s", "--metrics.max-age", "5s"),
+    *("--time.bound", "1s", "--window.size", "1s"),
+)
 
 
 @dataclass
@@ -39,7 +42,7 @@ class Watched:
     warehouse: Path
     sent: int = 0
     statuses: set[int] = field(default_factory=set)
-    """The page answered with these, whenever it was asked."""
+    """The page answered with these, whenever it was asked for something else than readiness."""
 
     def send_event(self) -> None:
         """An event half a minute after the last one."""
@@ -51,8 +54,9 @@ class Watched:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
                 status, body = answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
-            status, body = error.code, ""
-        self.statuses.add(status)
+            status, body = error.code, error.read().decode()
+        if path != "/readyz":
+            self.statuses.add(status)
         return str(body)
 
     def metric(self, name: str) -> float:
@@ -67,6 +71,10 @@ class Watched:
         """Returns when all that was sent is committed."""
         counted = 'tidemark_records_total{verdict="counted"}'
         wait_for(lambda: self.metric(counted) == self.sent, PATIENCE_S, f"{self.sent} records, {self.process.said}")
+
+    def await_readiness(self, begins: str) -> None:
+        """Returns when it says so of its readiness."""
+        wait_for(lambda: self.ask("/readyz").startswith(begins), PATIENCE_S, f"the words: {begins}")
 
     def await_failures(self, kind: str, count: float) -> None:
         wait_for(lambda: self.failures(kind) >= count, PATIENCE_S, f"failure by the {kind}, {self.process.said}")
@@ -125,6 +133,8 @@ def a_broker_that_does_not_answer(watched: Watched) -> None:
     with frozen(watched.broker):
         watched.await_failures("broker", 2)  # one at work, one in vain
         assert "starts again" in watched.ask("/healthz")
+        watched.await_readiness("Not ready: the brokers have not said")
+    watched.await_readiness("Ready")
     assert watched.metric("tidemark_last_error_timestamp_seconds") > 0
     watched.send_event()
     watched.await_all()

@@ -23,7 +23,7 @@ from tests.support.processes import Process
 
 HOST: Final = "127.0.0.1"
 ENTRY: Final = [sys.executable, str(ROOT / "deploy" / "docker" / "entrypoint.py")]
-_PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|10000)\b")
+_PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|9478|10000|8480)\b")
 _NAMES: Final = {"//:": f"//{HOST}:", "kafka:": f"{HOST}:", "0.0.0.0": HOST}  # noqa: S104 - there
 _TINI: Final = ["tini", "--"]
 """What may be missing here."""
@@ -54,7 +54,8 @@ class Here:
 
     def variables(self, name: str) -> dict[str, str]:
         """The environment of a service, in its image."""
-        told = {key: self(str(value)) for key, value in services()[name].get("environment", {}).items()}
+        given = services()[name].get("environment", {})
+        told = {key: HOST if value in services() else self(str(value)) for key, value in given.items()}
         return {**of_image(), **told}
 
     def words(self, name: str) -> list[str]:

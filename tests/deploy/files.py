@@ -1,5 +1,6 @@
 """The deploy files as data."""
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
 PROMETHEUS = ROOT / "deploy" / "prometheus" / "prometheus.yml"
 SUBMIT = ROOT / "deploy" / "spark-submit"
 SERVICE = "tidemark:0.1.0"
+VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+"""Of compose and of a Dockerfile: its name, and in compose its default."""
 
 
 def compose() -> dict[str, Any]:
-    """docker-compose.yml."""
-    found: dict[str, Any] = parsed(COMPOSE.read_text())
+    """docker-compose.yml, its variables at their defaults."""
+    found: dict[str, Any] = parsed(VARIABLE.sub(r"\2", COMPOSE.read_text()))
     return found
 
 
@@ -31,6 +34,12 @@ def instructions() -> list[tuple[str, str]]:
     text = DOCKERFILE.read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return [(word.upper(), " ".join(rest.split())) for word, _, rest in (line.strip().partition(" ") for line in lines)]
+
+
+def bases() -> list[str]:
+    """The image that each stage begins with, by the defaults of the Dockerfile's arguments."""
+    defaults = dict(rest.split("=") for rest in told_by("ARG"))
+    return [VARIABLE.sub(lambda found: defaults[found[1]], rest.split(" AS ")[0]) for rest in told_by("FROM")]
 
 
 def told_by(instruction: str) -> list[str]:

@@ -34,8 +34,9 @@ def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.
     assert settings.warehouse.startswith("/var/lib/tidemark/")
 
 
-def test_the_producer_of_compose_is_told_options_that_exist() -> None:
-    verb, *arguments = services()["producer"]["command"]
+@pytest.mark.parametrize("service", ["producer", "collect"])
+def test_what_sends_in_compose_is_told_options_that_exist(service: str) -> None:
+    verb, *arguments = services()[service]["command"]
     options = producers.commands[verb].make_context(verb, arguments).params
     assert (options["bootstrap_servers"], options["topic"]) == (INSIDE, TOPIC)
 
@@ -87,8 +88,11 @@ def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> Non
     (image,) = told_by("ENTRYPOINT")
     assert image == '["tini", "--", "python", "/opt/tidemark/entrypoint.py"]'
     assert services()["producer"]["entrypoint"] == ["tini", "--", "producers"]
+    assert services()["collect"]["entrypoint"] == ["tini", "--", "producers"]
     assert {name for name, service in services().items() if service["image"] == SERVICE} == {
         "tidemark",
+        "dashboard",
         "producer",
         "sql",
+        "collect",
     }

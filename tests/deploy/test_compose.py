@@ -24,6 +24,7 @@ def each_service() -> list[Any]:
     return [pytest.param(service, id=name) for name, service in services().items()]
 
 
+@pytest.mark.slow
 def test_it_is_valid_by_the_compose_specification() -> None:
     tool = Path(sys.executable).with_name("check-jsonschema")
     checked = subprocess.run(
@@ -38,6 +39,13 @@ def test_every_image_is_pinned_to_a_version_and_runs_as_nobody_special(service: 
     assert service["image"].startswith(NOT_ROOT)
     assert service.get("user") not in {"root", "0", 0}
     assert not service.get("privileged")
+
+
+def test_every_image_of_others_can_be_pinned_to_a_digest_in_one_place() -> None:
+    images = re.findall(r"^ +image: (.+)$", COMPOSE.read_text(), re.MULTILINE)
+    theirs = [image for image in images if image not in {SERVICE, "*kafka"}]
+    names = re.findall(r"\b([A-Z]+_IMAGE):-", " ".join(theirs))
+    assert len(theirs) == len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("service", each_service())
@@ -58,7 +66,7 @@ def test_whoever_is_waited_for_can_say_that_it_is_ready() -> None:
 
 
 def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
-    for name in ("tidemark", "producer"):
+    for name in ("tidemark", "producer", "collect"):
         assert services()[name]["depends_on"]["topic"]["condition"] == ONCE
     assert services()["topic"]["depends_on"]["kafka"]["condition"] == "service_started"
 
@@ -66,13 +74,13 @@ def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
 def test_what_lasts_is_in_named_volumes() -> None:
     declared = set(compose()["volumes"])
     assert {name for name, _ in named_volumes()} == declared
-    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "sql", *MONITORING}
+    assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "dashboard", "sql", *MONITORING}
 
 
-def test_the_sql_end_point_cannot_write_the_warehouse() -> None:
-    service = services()["sql"]
-    assert service["command"][0] == "sql-server"
-    assert service["volumes"] == ["warehouse:/var/lib/tidemark:ro"]
+def test_who_only_reads_the_warehouse_cannot_write_it() -> None:
+    for name, verb in (("sql", "sql-server"), ("dashboard", "dashboard")):
+        assert services()[name]["command"][0] == verb
+        assert services()[name]["volumes"] == ["warehouse:/var/lib/tidemark:ro"]
     assert services()["tidemark"]["volumes"] == ["warehouse:/var/lib/tidemark"]
 
 
@@ -107,13 +115,15 @@ def test_every_service_has_a_limit_of_memory(service: dict[str, Any]) -> None:
     assert re.fullmatch(r"\d+[mg]", service["mem_limit"])
 
 
-def test_monitoring_and_queries_are_profiles_and_the_rest_is_always_there() -> None:
+def test_monitoring_queries_and_the_collector_are_profiles_and_the_rest_is_always_there() -> None:
     profiles = {name: service.get("profiles") for name, service in services().items()}
     assert {name for name, chosen in profiles.items() if chosen == ["monitoring"]} == MONITORING
     assert {name for name, chosen in profiles.items() if chosen == ["query"]} == {"sql"}
-    assert {name for name, chosen in profiles.items() if chosen is None} == {"kafka", "topic", "tidemark", "producer"}
+    assert {name for name, chosen in profiles.items() if chosen == ["collect"]} == {"collect"}
+    always = {name for name, chosen in profiles.items() if chosen is None}
+    assert always == {"kafka", "topic", "tidemark", "dashboard", "producer"}
     needed = {name for service in services().values() for name in service.get("depends_on", {})}
-    assert not needed & {*MONITORING, "sql"}, "what is always there must not wait for what may not be"
+    assert not needed & {*MONITORING, "sql", "collect"}, "what is always there must not wait for what may not be"
 
 
 def test_no_health_check_starts_a_jvm() -> None:
@@ -121,8 +131,10 @@ def test_no_health_check_starts_a_jvm() -> None:
         assert "kafka" not in str(service.get("healthcheck", {}).get("test", ""))
 
 
-def test_prometheus_asks_the_port_that_the_service_listens_on() -> None:
+def test_prometheus_and_the_dashboard_ask_the_port_that_the_service_listens_on() -> None:
     port = services()["tidemark"]["environment"]["TIDEMARK_METRICS__PORT"]
+    asked = services()["dashboard"]["environment"]
+    assert (asked["TIDEMARK_METRICS__HOST"], asked["TIDEMARK_METRICS__PORT"]) == ("tidemark", port)
     assert f"tidemark:{port}" in PROMETHEUS.read_text()
     assert services()["tidemark"]["environment"]["TIDEMARK_METRICS__HOST"] == "0.0.0.0"  # noqa: S104 - in its container
 

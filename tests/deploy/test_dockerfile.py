@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from pipeline.settings.model import Settings
-from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, instructions, told_by
+from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, VARIABLE, bases, instructions, services, told_by
 
 PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
 
@@ -24,10 +24,15 @@ def test_hadolint_has_nothing_to_say() -> None:
 
 
 def test_every_base_is_pinned_to_a_version_and_the_stages_share_one_python() -> None:
-    bases = [base.split(" AS ")[0] for base in told_by("FROM")]
-    assert all(PINNED.fullmatch(base) for base in bases)
-    assert len({base for base in bases if base.startswith("python:")}) == 1
-    assert len(bases) > 1, "what builds must not be in what runs"
+    assert all(PINNED.fullmatch(base) for base in bases())
+    assert len({base for base in bases() if base.startswith("python:")}) == 1
+    assert len(bases()) > 1, "what builds must not be in what runs"
+
+
+def test_every_base_can_be_pinned_to_a_digest_where_it_is_built() -> None:
+    assert all(VARIABLE.match(base) for base in told_by("FROM"))
+    build = services()["tidemark"]["build"]
+    assert {found[1] for base in told_by("FROM") for found in VARIABLE.finditer(base)} == set(build["args"])
 
 
 def test_it_runs_as_a_user_that_is_not_root() -> None:
@@ -38,9 +43,17 @@ def test_it_runs_as_a_user_that_is_not_root() -> None:
 
 def test_python_packages_and_jars_come_from_the_locks() -> None:
     runs = " ".join(told_by("RUN"))
-    assert runs.count("uv sync") == runs.count("uv sync --frozen --no-dev")
+    assert runs.count("uv sync") == runs.count("uv sync --frozen ")
     assert "-m pipeline.runtime.jars spark --into /opt/tidemark/jars" in runs
     assert "pip install" not in runs
+
+
+def test_what_builds_packages_comes_first_and_is_gone_at_the_end() -> None:
+    runs = " && ".join(told_by("RUN"))
+    first, *others, last = re.findall(r"uv sync --frozen ([^&]+?)(?= &&|$)", runs)
+    assert first == "--only-group build"
+    assert all(each.startswith("--no-dev --group build ") for each in others)
+    assert last == "--no-dev --no-editable"
 
 
 def test_the_service_finds_at_run_time_the_jars_that_were_fetched_at_build_time() -> None:

@@ -1,8 +1,11 @@
 """The image's entry does what Spark asks of containers on Kubernetes, and else what a person asks."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+from deploy.docker import entrypoint
 from deploy.docker.entrypoint import command, properties
 from tests.deploy.files import told_by
 
@@ -29,6 +32,16 @@ def test_an_executor_is_started_with_all_that_its_environment_says() -> None:
     assert words[:5] == ["java", "-Dspace=a b", "-Dlast", "-Xms1024m", "-Xmx1024m"]
     told = dict(zip(words[-14::2], words[-13::2], strict=True))
     assert (told["--executor-id"], told["--cores"], told["--hostname"]) == ("3", "2", "10.0.0.7")
+
+
+def test_an_executor_is_where_it_may_write_the_jars_that_it_copies(tmp_path: Path) -> None:
+    java, scratch, started = tmp_path / "java", tmp_path / "scratch", tmp_path / "started"
+    java.write_text(f"#!/bin/sh\npwd > {started}\n")
+    java.chmod(0o755)
+    scratch.mkdir()
+    environment = {**EXECUTOR, "PATH": str(tmp_path), "TMPDIR": str(scratch)}
+    subprocess.run([sys.executable, entrypoint.__file__, "executor"], env=environment, check=True)
+    assert started.read_text().strip() == str(scratch)
 
 
 def test_a_driver_is_the_service_with_sparks_properties_as_settings(tmp_path: Path) -> None:

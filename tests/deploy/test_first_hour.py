@@ -49,9 +49,10 @@ def test_compose_has_the_profiles_and_services_that_the_page_names() -> None:
 
 def test_the_page_tells_ports_and_alerts_that_exist() -> None:
     page, published = PAGE.read_text(), [port for one in services().values() for port in one.get("ports", [])]
-    for port in (METRICS, SQL, 3000, 9093):
+    for port in (METRICS, SQL, 3000, 9093, 9478, 8480):
         assert f"127.0.0.1:{port}" in page
         assert f"127.0.0.1:{port}:{port}" in published
+    assert services()["dashboard"]["environment"]["TIDEMARK_DASHBOARD__TOKEN"] in page
     rules = (RULES / "alerts.yml").read_text()
     assert "`TidemarkFailing`" in page
     assert "alert: TidemarkFailing\n        expr: increase(tidemark_failures_total[5m]) > 0\n        for: 5m" in rules

@@ -1,42 +1,33 @@
-"""The Kubernetes manifests: valid by the schemas of whoever takes them, and true to each other and to the image."""
+"""The Kubernetes manifests are true to each other and to the image."""
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import yaml
-from kubeflow_spark_api.models import SparkV1beta2SparkApplication
 
 from dev.prometheus_rule import RESOURCE, text
 from pipeline.settings.model import Settings
 from tests.deploy.files import SERVICE
-from tests.deploy.rendered import ALL, DEV, OPERATOR, PRODUCTION, Resource, config, driver, one, rendered, variables
+from tests.deploy.rendered import (
+    ALL,
+    DEV,
+    FOLDER,
+    OPERATOR,
+    PRODUCTION,
+    Resource,
+    config,
+    driver,
+    one,
+    rendered,
+    variables,
+)
 from tests.support.yaml_text import parsed
 
-SCHEMAS = "1.34"
 NAMED = [pytest.param(folder, id=folder.name) for folder in ALL]
-OF_PROMETHEUS = {"PodMonitor", "PrometheusRule"}
-"""Nobody ships their schemas in Python without a client of Kubernetes; tests below look at what they say."""
-
-
-@pytest.mark.parametrize("folder", NAMED)
-def test_every_resource_is_valid_by_its_schema(folder: Path) -> None:
-    for resource in rendered(folder):
-        if resource["kind"] == "SparkApplication":
-            told = SparkV1beta2SparkApplication.model_validate(resource)
-            assert told.to_dict() == resource, "a field that the operator does not know is passed over"
-        elif resource["kind"] not in OF_PROMETHEUS:
-            kubernetes_validate.validate(resource, SCHEMAS, strict=True)
-
-
-def test_a_field_that_kubernetes_does_not_know_is_found() -> None:
-    wrong = json.loads(json.dumps(one(DEV, "StatefulSet")))
-    wrong["spec"]["template"]["spec"]["containers"][0]["readynessProbe"] = {}
-    with pytest.raises(kubernetes_validate.ValidationError, match="readynessProbe"):
-        kubernetes_validate.validate(wrong, SCHEMAS, strict=True)
 
 
 @pytest.mark.parametrize("folder", NAMED)
@@ -85,6 +76,17 @@ def test_executors_have_the_image_of_the_driver() -> None:
     told = json.loads(variables(driver(PRODUCTION))["TIDEMARK_SPARK__CONF"])
     assert told["spark.kubernetes.container.image"] == driver(PRODUCTION)["image"] == SERVICE
     assert one(OPERATOR, "SparkApplication")["spec"]["image"] == SERVICE
+
+
+def test_an_image_that_is_pinned_in_one_place_is_that_of_driver_and_executors(tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(FOLDER, tmp_path / "kubernetes")) / PRODUCTION.relative_to(FOLDER)
+    file, digest = copied / "kustomization.yaml", f"sha256:{64 * 'a'}"
+    said = re.sub("^# (images:|  - name:|    newName:|    digest:)", r"\1", file.read_text(), flags=re.MULTILINE)
+    file.write_text(said.replace("sha256:...", digest))
+    container = driver(copied)
+    assert container["image"] == f"registry.example/tidemark@{digest}"
+    told = json.loads(variables(container)["TIDEMARK_SPARK__CONF"])
+    assert told["spark.kubernetes.container.image"] == container["image"]
 
 
 def test_executors_find_the_driver_by_its_pod_and_its_service() -> None:

@@ -1,19 +1,27 @@
-"""The driver's command as rendered for Kubernetes, as a process."""
+"""The driver's command as rendered for Kubernetes, and executors as Spark asks the image for them, as processes."""
 
 import json
+import re
+import shlex
 import signal
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+from demo.children import free_port
+from demo.standalone import HOST, SPARK_HOME, standalone_cluster
+from pipeline.runtime.session import JVM_OPTIONS
 from producers.cli import main as produce
 from producers.truth import Truth
 from tests.deploy.containers import entry
-from tests.deploy.rendered import DEV, Resource, config, driver, one, variables
+from tests.deploy.rendered import DEV, PRODUCTION, Resource, config, driver, one, variables
 from tests.support.against_truth import assert_tells_the_truth
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.class_archive import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
+from tests.support.object_store import object_store
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
@@ -37,6 +45,41 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     with started(tmp_path, DEV, told, BRIEF_DRIVER) as service:
         reads_all(service, warehouse)
     assert_tells_the_truth(warehouse, truth)
+
+
+@pytest.mark.timeout(600)
+def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its_image(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, port, settings = make_topic(partitions=2), free_port(), config(PRODUCTION)
+    truth, warehouse = produced(broker, topic, tmp_path), settings["warehouse"]
+    homes = [
+        tmp_path / f"executor-{number}" for number in range(int(settings["spark"]["conf"]["spark.executor.instances"]))
+    ]
+    with ExitStack() as stack:
+        # A master without workers in the place of Kubernetes: whoever knows the driver's address may be its executor.
+        cluster = stack.enter_context(standalone_cluster(tmp_path / "cluster", workers=0))
+        store = stack.enter_context(object_store(tmp_path / "store"))
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        store.make_bucket(warehouse.removeprefix("s3://").split("/")[0])
+        told = {**of(broker, topic), **store.environment, "TIDEMARK_SPARK__MASTER": cluster.url}
+        here = {"spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
+        service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
+        # Kubernetes is asked for executors by a driver that is there.
+        wait_for(lambda: "epoch opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
+        for number, home in enumerate(homes, 1):
+            home.mkdir()
+            environment = {**of_executor(number, port), "TMPDIR": str(home)}
+            stack.enter_context(entry(home.with_suffix(".log"), ["executor"], environment))
+        reads_all(service, warehouse)
+        assert_tells_the_truth(warehouse, truth)
+    for home in homes:
+        said = home.with_suffix(".log").read_text()
+        assert "Finished task" in said, said
+        assert list(home.glob("*.jar")), (
+            "Spark copies jars to where an executor is started, and nothing else can be written"
+        )
 
 
 def produced(broker: Cluster, topic: str, folder: Path) -> Truth:
@@ -66,6 +109,29 @@ def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[
     told["TIDEMARK_CONFIG"] = told["TIDEMARK_CONFIG"].replace(place, str(folder))
     told["TIDEMARK_SPARK__CONF"] = json.dumps({**json.loads(told.get("TIDEMARK_SPARK__CONF", "{}")), **conf})
     return entry(folder / "driver.log", it["args"], {**told, "TIDEMARK_METRICS__PORT": "0", **here})
+
+
+def of_executor(number: int, port: int) -> dict[str, str]:
+    """What Spark's `BasicExecutorFeatureStep` puts into the environment of a pod."""
+    options = [BRIEF_JVM, *of_modules(), *shlex.split(JVM_OPTIONS)]
+    return {
+        "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@{HOST}:{port}",
+        "SPARK_EXECUTOR_ID": str(number),
+        "SPARK_EXECUTOR_CORES": "1",
+        "SPARK_EXECUTOR_MEMORY": "600m",
+        "SPARK_APPLICATION_ID": "spark-application-1",
+        "SPARK_EXECUTOR_POD_IP": HOST,
+        "SPARK_EXECUTOR_POD_NAME": f"tidemark-exec-{number}",
+        "SPARK_RESOURCE_PROFILE_ID": "0",
+        **{f"SPARK_JAVA_OPT_{place}": option for place, option in enumerate(options)},
+    }
+
+
+def of_modules() -> list[str]:
+    """The options that Spark adds to those of every JVM, as its launcher's class has them."""
+    (launcher,) = (SPARK_HOME / "jars").glob("spark-launcher_*.jar")
+    found = ZipFile(launcher).read("org/apache/spark/launcher/JavaModuleOptions.class")
+    return [option.decode() for option in re.findall(rb"--add-opens=[\w./=-]+", found)]
 
 
 def reads_all(service: Process, warehouse: Path | str) -> None:

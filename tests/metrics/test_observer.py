@@ -352,6 +352,21 @@ def test_a_publication_that_is_behind_for_too_long_makes_it_unready_until_it_is_
     assert "tidemark_unpublished_since_timestamp_seconds" not in samples(observer)
 
 
+def test_brokers_that_are_silent_for_too_long_make_it_unready_until_they_answer() -> None:
+    world = World(log_ends={0: 10})
+    observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
+    observer.opened(1, frontier({0: 10}))
+    world.now += 3_600_000  # in which nobody asked, so that nothing was left unanswered
+    world.silent = True
+    assert observer.ready().ok
+    world.now += 59_999
+    assert observer.ready().ok
+    world.now += 1_000
+    assert not observer.ready().ok
+    world.silent, world.now = False, world.now + 1_000
+    assert observer.ready().ok
+
+
 def test_a_start_leaves_nothing_unpublished() -> None:
     observer = World().observer()
     observer.unpublished(3, START)

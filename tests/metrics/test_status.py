@@ -173,6 +173,7 @@ def test_print_status_prints_it(warehouse: str) -> None:
     assert "1,030" in console.file.getvalue()
 
 
+@pytest.mark.slow
 def test_status_and_advice_need_no_spark() -> None:
     modules = "pipeline.commands.status.status, pipeline.commands.advise.advise"
     code = f"import sys, {modules}; sys.exit('pyspark' in sys.modules)"

@@ -89,7 +89,7 @@ def test_what_is_wrong_elsewhere_is_told_without_secrets(
 def test_help_tells_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("TIDEMARK_KAFKA__SASL__PASSWORD", MARK)
     monkeypatch.setenv("PRODUCERS_KAFKA__SASL__PASSWORD", MARK)
-    for program, verb in ((main, "run"), (producers.cli.main, "simulate")):
+    for program, verb in ((main, "run"), (producers.cli.main, "simulate"), (producers.cli.main, "collect")):
         assert program([verb, "--help"]) == 0
         said = capsys.readouterr().out
         assert "--kafka.sasl.username" in said

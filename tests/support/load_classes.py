@@ -6,6 +6,7 @@ from pipeline.fold.fold import BatchContext, Fold
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from schemas import load_schemas
+from schemas.fields import EventSchemas
 from tests.support.class_archive import keeping_driver
 
 DUMPED_S = 600
@@ -16,7 +17,7 @@ def main() -> None:
     """Returns when the archive is written."""
     conf = {"spark.driver.defaultJavaOptions": keeping_driver(), "spark.driver.memory": "1g"}
     spark = spark_session(SparkSettings(conf=conf))
-    fold = Fold(load_schemas(None), Settings().policy(), 1)
+    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 1)
 
     def each(batch: DataFrame, _: int) -> None:
         records = batch.selectExpr(*_RECORD, "value AS offset", "timestamp")

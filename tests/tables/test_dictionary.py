@@ -47,6 +47,7 @@ def test_nothing_is_told_of_columns_that_are_not_there(spec: TableSpec) -> None:
     assert set(spec.schema.names) == set(spec.about.columns)
 
 
+@pytest.mark.slow
 def test_tables_from_before_are_told_once(tmp_path: Path) -> None:
     warehouse, policy = str(tmp_path), policy_of(EVERYTHING)
     for spec in FIXED:

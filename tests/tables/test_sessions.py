@@ -28,6 +28,8 @@ from tests.support.warehouse import milliseconds, rows, user_totals
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcript
 
+pytestmark = pytest.mark.slow
+
 GAP_MS, USERS, BATCHES = 7_000, 60, 6
 COLUMNS = ("page_views", "clicks", "late_events")
 NEVER = BATCHES + 1

@@ -111,6 +111,10 @@ class Site:
     closed: dict[str, int] = field(default_factory=dict)
     last: int = 0
     dead: list[dict[str, Any]] = field(default_factory=list)
+    committed_at: int = 0
+    """When the next batch is committed, by the service's clock."""
+    silent: Mapping[int, int | None] = field(default_factory=dict)
+    """Further partitions that bring nothing, and the highest event time of each."""
 
     def open(self) -> "Site":
         """The next epoch."""
@@ -192,8 +196,13 @@ class Site:
         fixed = {"batch": self.number, "epoch": self.number // EPOCH, "topic": "t", "partition": 0}
         counts = dict.fromkeys(("counted", "partly_late", "too_late", "future", "malformed", "gap", "lost"), 0)
         offsets = {"from_offset": self.position, "to_offset": self.position + records, "records": records}
-        times = {"max_event_time": after, "watermark_before": self.watermark, "watermark": after, "committed_at": 0}
-        self.ledger.commit([LedgerRow(**{**fixed, **counts, **offsets, **times, **told})])
+        head = None if after is None else after + self.policy.strategy.idle_lag_ms
+        watermarks = {"watermark_before": self.watermark, "watermark": after}
+        times = {"max_event_time": head, "committed_at": self.committed_at, **watermarks}
+        row = LedgerRow(**{**fixed, **counts, **offsets, **times, **told})
+        nothing: dict[str, Any] = {**counts, **dict.fromkeys(offsets, 0)}
+        others = [replace(row, partition=n, max_event_time=head, **nothing) for n, head in self.silent.items()]
+        self.ledger.commit([row, *others])
         self.position += records
         self.watermark = after
         self.last = self.number if self.number % EPOCH else self.last

@@ -1,0 +1,123 @@
+"""Our version against another: drains in turn, by a process of each that stays, so that both meet the same machine."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from rich.table import Table
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.process import last_words
+from benchmarks.report import figures_table
+from benchmarks.task import Task
+from benchmarks.turn import DONE
+from demo.die_with_parent import dying_with_parent
+
+HERE: Final = Path(__file__).parent.parent
+_TURN: Final = Path(__file__).with_name("turn.py")
+_COLD: Final = 3
+"""Drains of a process that do not count: its Java is cold."""
+_EVER: Final = ("bootstrap_servers", "topic", "events")
+"""What a task has had in every version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Seconds and CPU seconds of two drains, one after the other."""
+
+    ours: tuple[float, float]
+    theirs: tuple[float, float]
+
+    @property
+    def rate(self) -> float:
+        """Our rate over theirs."""
+        return self.theirs[0] / self.ours[0]
+
+    @property
+    def cpu(self) -> float:
+        """Our CPU per event over theirs."""
+        return self.ours[1] / self.theirs[1]
+
+
+def pairs(other: Path, task: Task, count: int, work: Path) -> Iterator[Pair]:
+    """Drains of both checkouts, the one first that was last before; `other` is the folder of one that is set up.
+
+    Raises BenchmarkError.
+    """
+    with ExitStack() as stack:
+        ours, theirs = (stack.enter_context(_process(root, work)) for root in (HERE, other))
+        for number in range(_COLD + count):
+            in_turn = (ours, theirs) if number % 2 else (theirs, ours)
+            done = {id(process): process(number, task) for process in in_turn}
+            if number >= _COLD:
+                yield Pair(done[id(ours)], done[id(theirs)])
+
+
+def figures(found: Sequence[Pair]) -> dict[str, Any]:
+    """Medians of the ratios, pair by pair, and all pairs."""
+    return {
+        "rate": median(pair.rate for pair in found),
+        "cpu_per_event": median(pair.cpu for pair in found),
+        "pairs": [asdict(pair) for pair in found],
+    }
+
+
+def render(found: Sequence[Pair], other: Path, events: int) -> Table:
+    """One row for each pair, and the medians."""
+    rows = [_row(str(number), pair.rate, pair.cpu) for number, pair in enumerate(found, 1)]
+    told = figures(found)
+    rows.append(_row("median", told["rate"], told["cpu_per_event"]))
+    title = f"{events:,} events, by this version, of what that in {other} does"
+    return figures_table(title, ["pair", "rate", "CPU per event"], rows)
+
+
+def _row(name: str, rate: float, cpu: float) -> list[str]:
+    return [name, f"{rate:.3f}", f"{cpu:.3f}"]
+
+
+class _Process:
+    """A checkout's process, which drains when asked."""
+
+    def __init__(self, popen: "subprocess.Popen[str]", log: Path, work: Path) -> None:
+        self._popen, self._log, self._work = popen, log, work
+
+    def __call__(self, number: int, task: Task) -> tuple[float, float]:
+        """Seconds and CPU seconds of a drain into a warehouse of its own."""
+        assert self._popen.stdin is not None  # noqa: S101 - for the type checker
+        assert self._popen.stdout is not None  # noqa: S101 - for the type checker
+        told = {"work": str(self._work / f"drain-{number}"), **{name: getattr(task, name) for name in _EVER}}
+        self._popen.stdin.write(json.dumps(told) + "\n")
+        self._popen.stdin.flush()
+        for line in self._popen.stdout:
+            if line.startswith(DONE):
+                seconds, cpu_seconds = json.loads(line.removeprefix(DONE))
+                return seconds, cpu_seconds
+        raise BenchmarkError(f"a process ended: {self._popen.wait()}\n{last_words(self._log)}")
+
+
+@contextmanager
+def _process(root: Path, work: Path) -> Iterator[_Process]:
+    python = root.absolute() / ".venv" / "bin" / "python"
+    if not python.exists():
+        raise BenchmarkError(f"{root} is no checkout that is set up: run `make setup` there first")
+    own = work / f"version-{root.absolute().name}"
+    own.mkdir(parents=True)
+    with (own / "log").open("w") as words:
+        popen = subprocess.Popen(
+            dying_with_parent([str(python), str(_TURN)]),
+            cwd=root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+        )
+    try:
+        yield _Process(popen, own / "log", own)
+    finally:
+        popen.kill()
+        popen.wait()

@@ -1,0 +1,185 @@
+"""Whether a view of the dashboard takes longer the more rows the warehouse has: each asked of the real server."""
+
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+from rich.table import Table
+
+from benchmarks.report import figures_table
+from benchmarks.rows import rows_of
+from demo.children import child, free_port
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.settings.model import Settings
+from pipeline.tables.housekeeping import merge_small_files
+from pipeline.tables.layout import create_tables
+from pipeline.tables.opening import Opening
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, open_table, result_of
+
+_USERS: Final = 46_000
+_ROWS: Final[dict[tuple[str, ...], int]] = {("user_id",): _USERS, ("page_url",): 500}
+"""Of a window, by the keys of a report; one where there are none."""
+_MINUTE: Final = 60_000
+_MICRO: Final = 1000
+_BEGIN_MS: Final = 1_700_000_040_000
+_BATCHES: Final = 60
+"""In each window, on so many partitions:"""
+_PARTITIONS: Final = 4
+_LETTERS: Final = 500
+"""Dead letters of a window."""
+_MERGE_EVERY: Final = 64
+_ANSWER_S: Final = 60
+_APART_S: Final = 0.6
+"""So that no look at the first screen is shared with the one before."""
+_VIEWS: Final = {
+    "first screen": "/",
+    "report by user": "/reports/page_views",
+    "user of every window": "/users?id=u7",
+    "user who is not there": "/users?id=nobody",
+    "page": "/pages?url=/p/7",
+    "dead letters": "/dead-letters",
+    "those of a reason that none has": "/dead-letters?reason=future",
+}
+_DASHBOARD: Final = (sys.executable, "-m", "pipeline.cli", "dashboard")
+_POLICY: Final = Settings().policy()
+
+
+def views_by_rows(numbers: Sequence[int], looks: int, work: Path) -> dict[int, dict[str, dict[str, float]]]:
+    """Median and highest seconds of each view, by the rows of `page_views`; a batch is committed before each look."""
+    found = {}
+    for number in numbers:
+        warehouse = work / f"views-{number}"
+        windows = max(1, number // _USERS)
+        _write(str(warehouse), windows)
+        port = free_port()
+        command = (*_DASHBOARD, "--warehouse", str(warehouse), "--dashboard.port", str(port))
+        with child("page", command, work) as page:
+            _await(port)
+            found[number] = {name: _looked(warehouse, windows, port, path, looks) for name, path in _VIEWS.items()}
+            page.check()
+    return found
+
+
+def _looked(warehouse: Path, windows: int, port: int, path: str, looks: int) -> dict[str, float]:
+    seconds = []
+    for _ in range(looks):
+        _commit(str(warehouse), windows)
+        time.sleep(_APART_S)
+        begun = time.perf_counter()
+        _ask(port, path)
+        seconds.append(time.perf_counter() - begun)
+    return {"median": median(seconds), "highest": max(seconds)}
+
+
+def _ask(port: int, path: str) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
+        answer.read()
+
+
+def _await(port: int) -> None:
+    for _ in range(_ANSWER_S * 10):
+        try:
+            return _ask(port, "/")
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the dashboard of a benchmark does not answer")
+
+
+def _write(warehouse: str, windows: int) -> None:
+    """A warehouse as a service leaves it after so many minutes, its small files merged as the service does."""
+    ledger = open_table(LEDGER, warehouse)
+    opening = Opening(_POLICY, {}).to_text()
+    write_deltalake(ledger, _ledger(np.array([0]), opening), mode="append")
+    create_tables(warehouse, _POLICY)
+    specs = [result_of(report) for report in _POLICY.reports]
+    for window in range(windows):
+        for report, spec in zip(_POLICY.reports, specs, strict=True):
+            write_deltalake(DeltaTable(spec.uri(warehouse)), _results(report, spec, window), mode="append")
+        write_deltalake(DeltaTable(DEAD_LETTERS.uri(warehouse)), _letters(window), mode="append")
+        write_deltalake(ledger, _ledger(1 + window * _BATCHES + np.arange(_BATCHES)), mode="append")
+        if window % _MERGE_EVERY == _MERGE_EVERY - 1:
+            merge_small_files(warehouse, specs)
+            ledger.update_incremental()
+    for data in _panes(_POLICY, windows):
+        write_deltalake(DeltaTable(PANES.uri(warehouse)), data, mode="append", partition_by=list(PANES.partition_by))
+
+
+def _commit(warehouse: str, windows: int) -> None:
+    """One more batch, so that the books are not what they were."""
+    ledger = DeltaTable(LEDGER.uri(warehouse))
+    write_deltalake(ledger, _ledger(np.array([windows * _BATCHES + ledger.version()])), mode="append")
+
+
+def _ledger(numbers: np.ndarray[Any, np.dtype[np.int64]], opening: str | None = None) -> pa.Table:
+    numbers, partitions = np.repeat(numbers, _PARTITIONS), np.tile(np.arange(_PARTITIONS), len(numbers))
+    now = _BEGIN_MS + numbers * (_MINUTE // _BATCHES)
+    rejected = _LETTERS // _BATCHES
+    own = {
+        "batch": EPOCH + numbers,
+        "partition": partitions.astype(np.int32),
+        "from_offset": numbers * 1000,
+        "to_offset": numbers * 1000 + 1000,
+        "max_event_time": now,
+        "watermark_before": now - _MINUTE,
+        "watermark": now,
+        "committed_at": now,
+    }
+    none = dict.fromkeys(("partly_late", "future", "malformed", "gap", "lost"), 0)
+    same = {**none, "epoch": 1, "topic": "events", "records": 1000, "counted": 1000 - rejected, "too_late": rejected}
+    columns = {**same, "slack": [], "opening": opening, **{name: pa.array(values) for name, values in own.items()}}
+    return rows_of(LEDGER.schema, len(numbers), columns)
+
+
+def _results(report: Report, spec: TableSpec, window: int) -> pa.Table:
+    number = _ROWS.get(report.keys, 1)
+    start = (_BEGIN_MS + window * _MINUTE) * _MICRO
+    moment = pa.timestamp("us", tz="UTC")
+    times = {"window_start": start, "window_end": start + _MINUTE * _MICRO}
+    fixed = {name: pa.array(np.full(number, value)).cast(moment) for name, value in times.items()}
+    last = EPOCH + (window + 1) * _BATCHES
+    counts = {"page_views": pa.array(np.arange(number) % 7 + 1), "clicks": 1, "late_events": 0, "published_batch": last}
+    return rows_of(spec.schema, number, {**fixed, **_keys(report, number), **counts})
+
+
+def _keys(report: Report, number: int) -> dict[str, Any]:
+    made = {"user_id": "u{}", "page_url": "/p/{}"}
+    return {key: pa.array([made[key].format(n) for n in range(number)]) for key in report.keys}
+
+
+def _panes(policy: Policy, windows: int) -> Iterator[pa.Table]:
+    """The window that is open, from its last few batches, which nobody has merged yet."""
+    for batch in range(10):
+        for report in policy.reports:
+            number = _ROWS.get(report.keys, 1)
+            fixed = {"report": report.name, "pane_start": _BEGIN_MS + windows * _MINUTE, "page_views": 1, "clicks": 0}
+            told = {"batch": EPOCH + windows * _BATCHES - batch, "late_events": 0, "watermark": 0, "closed_until": 0}
+            yield rows_of(PANES.schema, number, {**fixed, **told, **_keys(report, number)})
+
+
+def _letters(window: int) -> pa.Table:
+    batches = EPOCH + 1 + window * _BATCHES + np.arange(_LETTERS) * _BATCHES // _LETTERS
+    offsets = window * _LETTERS + np.arange(_LETTERS)
+    users = pa.array([f"u{n}" for n in range(_LETTERS)])
+    same = {"reason": "too_late", "detail": "too late", "topic": "events", "partition": 0, "value": b"\0" * 200}
+    times = dict.fromkeys(("kafka_timestamp", "event_time", "watermark"), _BEGIN_MS + window * _MINUTE)
+    own = {"offset": pa.array(offsets), "batch": pa.array(batches), "user_id": users}
+    return rows_of(DEAD_LETTERS.schema, _LETTERS, {**same, **times, **own})
+
+
+def render(found: dict[int, dict[str, dict[str, float]]]) -> Table:
+    """A row for each view; of each number of rows the median and the highest time."""
+    heads = ["view", *(f"{number:,} rows: {kind}" for number in found for kind in ("median ms", "highest"))]
+    rows = [
+        [view, *(f"{found[number][view][kind] * 1000:.0f}" for number in found for kind in ("median", "highest"))]
+        for view in _VIEWS
+    ]
+    return figures_table("What a view of the dashboard takes, by rows of page_views", heads, rows, words=1)

@@ -1,0 +1,35 @@
+"""What stands in for a hundred batches: many small files with the rows that were there, which upkeep merges again."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from pipeline.tables.housekeeping import merge_small_files
+from pipeline.tables.schemas import DEAD_LETTERS, open_table
+from pipeline.tables.write import Appender
+from tests.chaos.growth import MANY_FILES, scatter
+from tests.support.warehouse import table
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("letters", [MANY_FILES, 3 * MANY_FILES + 1])
+def test_scattered_rows_stay_what_they_are_and_are_worth_a_merge(tmp_path: Path, letters: int) -> None:
+    open_table(DEAD_LETTERS, str(tmp_path))
+    told = [{"reason": "malformed", "offset": offset, "value": b"{}", "batch": 1} for offset in range(letters)]
+    Appender(DEAD_LETTERS, str(tmp_path)).append(pa.Table.from_pylist(told, schema=DEAD_LETTERS.schema), 1)
+    before = shown(tmp_path)
+    scatter(tmp_path, "dead_letters")
+    assert (files(tmp_path) >= MANY_FILES, shown(tmp_path)) == (True, before)
+    merge_small_files(str(tmp_path), [])
+    assert (files(tmp_path), shown(tmp_path)) == (1, before)
+
+
+def files(warehouse: Path) -> int:
+    return len(DeltaTable(warehouse / "dead_letters").file_uris())
+
+
+def shown(warehouse: Path) -> pa.Table:
+    return table(warehouse, "dead_letters").sort_by("offset")

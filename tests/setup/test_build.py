@@ -1,0 +1,54 @@
+"""What builds a package from source is locked by its hash, as all else is, and nothing else can be fetched for it."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from dev.environment import ROOT, find_uv, sync, uv_environment
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCKED: dict[str, dict[str, Any]] = {
+    one["name"]: one for one in tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+}
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^\w-]", each)[0] for each in requirements}
+
+
+def test_the_back_end_is_in_the_group_that_is_installed_first() -> None:
+    assert names(PROJECT["build-system"]["requires"]) <= names(PROJECT["dependency-groups"]["build"])
+
+
+def test_all_that_builds_is_locked_by_its_hashes() -> None:
+    found, open_ones = set[str](), names(PROJECT["dependency-groups"]["build"])
+    while open_ones:
+        found |= open_ones
+        needed = {each["name"] for name in open_ones for each in LOCKED[name].get("dependencies", [])}
+        open_ones = needed - found
+    for name in found:
+        files = [LOCKED[name]["sdist"], *LOCKED[name]["wheels"]]
+        assert all(file["hash"].startswith("sha256:") for file in files)
+
+
+def test_a_build_fetches_nothing(tmp_path: Path) -> None:
+    """Without a network and a cache, what is in the environment is enough, and of it the locked back end alone."""
+    line = [find_uv() or "uv", "build", "--wheel", "--offline", "--no-cache", "--out-dir", str(tmp_path)]
+    done = subprocess.run(
+        [*line, "--python", sys.executable], cwd=ROOT, env=uv_environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [file.suffix for file in tmp_path.iterdir() if file.name[0] != "."] == [".whl"]
+
+
+def test_the_environment_gets_what_builds_before_what_is_built(tmp_path: Path) -> None:
+    uv, told = tmp_path / "uv", tmp_path / "told"
+    uv.write_text(f'#!/bin/sh\necho "$@" >> {told}\n')
+    uv.chmod(0o755)
+    assert sync(str(uv)) == 0
+    locked = f"sync --locked --python {os.fspath(sys.executable)}"
+    assert told.read_text().splitlines() == [f"{locked} --only-group build --inexact", locked]
