@@ -84,9 +84,9 @@ class Follower:
 
     def _leave_unread(self) -> None:
         """A file of which nothing was read is found anew: it may have been copied and truncated meanwhile."""
-        if (opened := self._opened) and not self._offset:
-            if any(file.identity == opened.file.identity for file in files_of(self._log)):
-                self.close()
+        opened = self._opened
+        if opened and not self._offset and any(file.identity == opened.file.identity for file in files_of(self._log)):
+            self.close()
 
     def _is_settled(self, opened: Opened) -> bool:
         return self._clock() - opened.changed_at() >= self._settle_s
