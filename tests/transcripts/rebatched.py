@@ -89,7 +89,8 @@ def check(transcript: Transcript, small: Played, large: Played) -> None:
             late = _keys(report, _sent(transcript), small.model.late[report.name])
             _check_windows(report, late, _keys(report, _sent(transcript), shared), (less, more))
     if told := small.model.transcript.every_totals:
-        _check_totals(*(one.seen[-1].tables[told.name] for one in (small, large)), {event.user for event in shared})
+        less, more = (one.seen[-1].tables[told.name] for one in (small, large))
+        _check_totals(less, more, {event.user for event in shared})
 
 
 def counts(tables: Tables, name: str) -> dict[RowKey, dict[str, int]]:
