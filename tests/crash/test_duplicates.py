@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from deltalake.exceptions import DeltaError
+from pyspark.sql import SparkSession
 
 from pipeline.app import open_service
 from pipeline.errors import Replaced
@@ -92,6 +93,19 @@ def test_without_the_setting_nothing_is_remembered(broker: Cluster, make_topic: 
         take(service, broker, topic, [visits(1, 1), visits(1)])
     assert verdicts(tmp_path) == (3, 0)
     assert not (tmp_path / "event_ids").exists()
+
+
+def test_the_plan_of_a_batch_is_compiled_once(broker: Cluster, make_topic: MakeTopic, tmp_path: Path) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    with open_service(settings_for(broker, topic, tmp_path), now=Clock()) as service:
+        take(service, broker, topic, [visits(1), visits(2), visits(2, 3), visits(3, 4)])
+        spark = SparkSession.getActiveSession()
+        assert spark is not None
+        compilation = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()  # type: ignore[union-attr]
+        before = compilation.getCount()
+        take(service, broker, topic, [visits(5), visits(5, 6, 6), visits(1, 2, 3, 7)])
+        assert compilation.getCount() == before
+    assert verdicts(tmp_path) == (7, 7)
 
 
 @pytest.mark.timeout(600)
