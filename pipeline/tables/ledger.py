@@ -112,8 +112,9 @@ class Ledger:
         _check_goes_on(self._last, rows)
         table = self._table = self._table or open_table(LEDGER, self._warehouse)
         data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
-        # A ledger from before a column was known gets it with the rows of the first epoch that does.
-        if not swap(table, data, schema_mode=None if has_columns(table, LEDGER.schema.names) else "merge"):
+        # A ledger from before a column was known gets it with the rows that open the first epoch that does.
+        lacks = rows[0].opening is not None and not has_columns(table, LEDGER.schema.names)
+        if not swap(table, data, schema_mode="merge" if lacks else None):
             return False
         self._files += 1
         self._last = rows
