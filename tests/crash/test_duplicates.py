@@ -14,8 +14,10 @@ from pyspark.sql import SparkSession
 from pipeline.app import open_service
 from pipeline.errors import Replaced
 from pipeline.settings.model import Settings
+from producers.cli import main as simulate
+from producers.truth import Truth
 from tests.crash.store_faults import Refusal, refusing
-from tests.support.against_truth import ledger_version, void_rows
+from tests.support.against_truth import assert_tells_the_truth, ledger_version, void_rows
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, tidemark
@@ -28,6 +30,11 @@ MakeTopic = Callable[..., str]
 START = 1_700_000_000_000
 EVENTS, USERS, ROUNDS = 600, 20, 3
 COMMIT_S = 180
+# What is sent again is at most a second and the jitter older than the newest: no bound makes it late.
+DISORDER = (
+    *("--rate", "0", "--events", "20000", "--event-rate", "1000", "--users", "2000", "--jitter", "5s"),
+    *("--duplicate-share", "0.1", "--malformed-share", "0.01", "--future-share", "0.01"),
+)
 RULES = (
     *("--deduplicate", "event_id", "--window.size", "10s", "--time.bound", "1m", "--time.idle-timeout", "1h"),
     *("--batch.interval", "0ms", "--batch.max-records", "60", "--metrics.port", "0"),
@@ -106,6 +113,20 @@ def test_the_plan_of_a_batch_is_compiled_once(broker: Cluster, make_topic: MakeT
         take(service, broker, topic, [visits(5), visits(5, 6, 6), visits(1, 2, 3, 7)])
         assert compilation.getCount() == before
     assert verdicts(tmp_path) == (7, 7)
+
+
+def test_a_site_whose_producer_sends_again_is_counted_as_it_was(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic, truth, warehouse = make_topic(3), tmp_path / "truth.json", tmp_path / "warehouse"
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--truth", str(truth))
+    assert simulate(["simulate", *where, *DISORDER]) == 0
+    settings = settings_of(broker, topic, warehouse, deduplicate="event_id", batch={"max_records": 3_000})
+    with open_service(settings) as service:
+        service.drain()
+    sent = Truth.load(truth)
+    assert_tells_the_truth(warehouse, sent)
+    assert verdicts(warehouse)[1] == sent.sent["duplicate"] > 1_000
 
 
 @pytest.mark.timeout(600)
