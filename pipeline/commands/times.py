@@ -4,10 +4,13 @@ from datetime import UTC, datetime
 
 
 def time_of(milliseconds: int | None) -> str:
-    """A moment in UTC, to the second."""
+    """A moment in UTC, to the second; what a record claims may be no time at all."""
     if milliseconds is None:
         return "none yet"
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    try:
+        return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return f"{milliseconds} ms, which is no time"
 
 
 def span_of(milliseconds: int) -> str:

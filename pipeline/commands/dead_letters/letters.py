@@ -1,11 +1,11 @@
 """Dead letters counted: by reason and by hour. Read without Spark; rows of void batches do not count."""
 
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.commands.times import time_of
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
@@ -58,10 +58,5 @@ def letters(sql: str, warehouse: str, since: int | None = None, until: int | Non
 
 
 def shown(milliseconds: int | None) -> str:
-    """A time as it is read; as the number that it is where it is none."""
-    if milliseconds is None:
-        return "none"
-    try:
-        return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError, OSError):
-        return str(milliseconds)
+    """A time as it is read."""
+    return "none" if milliseconds is None else time_of(milliseconds)
