@@ -13,7 +13,7 @@ from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.waiting import wait_for
 
 PATIENCE_S: Final = 180
-BEGINS: Final = re.compile(r"Look +(http://127\.0\.0\.1:\d+/) ")
+BEGINS: Final = re.compile(r"Look +http://127\.0\.0\.1:(\d+)/ ")
 LINES: Final = 5
 """What the truth is held against: events, users in windows, and each kind of rejected record."""
 SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
@@ -26,16 +26,16 @@ def test_the_demo_opens_with_its_page_and_ends_with_the_truth(tmp_path: Path) ->
     environment = {**SMALL_DRIVER, "DEMO_SECONDS": "5", "COLUMNS": "200"}
     with Process([sys.executable, "-m", "demo"], tmp_path / "demo.log", environment) as demo:
         wait_for(lambda: BEGINS.match(demo.said), PATIENCE_S, "the address of the page")
-        (address,) = BEGINS.findall(demo.said)
-        wait_for(lambda: shows(address, demo), PATIENCE_S, "a page that tells of the traffic")
+        (port,) = BEGINS.findall(demo.said)
+        wait_for(lambda: shows(port, demo), PATIENCE_S, "a page that tells of the traffic")
         assert demo.wait(PATIENCE_S) == 0, demo.said
     assert demo.said.count(" equal ") == LINES
 
 
-def shows(address: str, demo: Process) -> bool:
+def shows(port: str, demo: Process) -> bool:
     """Whether the page has the traffic and what is wrong with it."""
     assert demo.alive, demo.said
-    with suppress(OSError):
-        page = urllib.request.urlopen(address, timeout=30).read().decode()
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
+        page = answer.read().decode()
         return all(word in page for word in SHOWN)
     return False
