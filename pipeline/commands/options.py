@@ -66,6 +66,25 @@ def settings_options(run: Run) -> Run:
     return _config(decorated)
 
 
+def choosing_events(*reasons: str, by_default: str) -> Callable[[Run], Run]:
+    """Gives a verb the options by which dead letters are chosen, and `dry_run`."""
+    options = (
+        click.option("--from", "since", type=TIME, help="Events from this time on, as 2024-05-01T12:00:00Z."),
+        click.option("--to", "until", type=TIME, help="Events before this time."),
+        click.option("--user", "users", multiple=True, metavar="ID", help="Of this user; may be given again."),
+        click.option("--page", "pages", multiple=True, metavar="URL", help="Of this page; may be given again."),
+        click.option(
+            "--reason",
+            "reasons",
+            multiple=True,
+            type=click.Choice(reasons),
+            help=f"Why they are dead letters; may be given again. By default {by_default}.",
+        ),
+        click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
+    )
+    return lambda run: functools.reduce(lambda decorated, option: option(decorated), reversed(options), run)
+
+
 def flags_of(context: click.Context) -> Flags:
     """What was said of settings, where a verb has them as options."""
     said: Flags = context.meta.get(_FLAGS, {})
