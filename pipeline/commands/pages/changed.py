@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.commands.dashboard.tables import Tables
-from pipeline.commands.dashboard.windows import Window
+from pipeline.commands.pages.tables import Tables
+from pipeline.commands.pages.windows import Window
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER
 from pipeline.tables.statistics import highest
