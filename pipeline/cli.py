@@ -22,6 +22,7 @@ _VERBS: Final = {
     "health": ("pipeline.commands.health:health", "Ask the service beside it whether it is well."),
     "status": ("pipeline.commands.status.command:status", "Show what the tables say."),
     "dashboard": ("pipeline.commands.dashboard.command:dashboard", "Show the tables as a web page."),
+    "report": ("pipeline.commands.report.command:report", "Write a day as one HTML file."),
     "verify": ("pipeline.commands.verify.command:verify", "Hold a warehouse against its laws."),
     "live": ("pipeline.commands.live.command:live", "Print the SQL of a view that has the open windows, too."),
     "sql": ("pipeline.commands.sql.command:sql", "Ask the tables in DuckDB's SQL."),
