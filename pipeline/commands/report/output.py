@@ -15,7 +15,7 @@ def put(page: str, output: str) -> None:
         click.echo(page.encode(), nl=False)  # in UTF-8, whatever the terminal has
         return
     file = Path(output)
-    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part = file.parent / f".tidemark-{os.getpid()}"
     try:
         part.write_text(page, encoding="utf-8")
         part.replace(file)
