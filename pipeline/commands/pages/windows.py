@@ -65,15 +65,15 @@ def windows_of(tables: Tables, report: Report, number: int, until: int | None = 
     return windows_in(tables, report, (since, until), number)
 
 
-def windows_in(tables: Tables, report: Report, span: Span, most: int) -> list[Window]:
-    """The newest windows of a report in a span, oldest first."""
+def windows_in(tables: Tables, report: Report, span: Span, most: int | None = None) -> list[Window]:
+    """The windows of a report in a span, oldest first; by default all of them, else the newest."""
     sums = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (c.LATE_EVENTS, *sums_of(report))]
     # Of the states of a window's rows the highest is that of the window: some may have been corrected, others closed.
     highest = [f"max({name}) AS {name}" for name in (STATE, c.PUBLISHED_BATCH)]
     rows = tables.live(
         report,
         ", ".join([c.WINDOW_START, c.WINDOW_END, "count(*) AS rows", *highest, *sums]),
-        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC LIMIT {most}",
+        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC {'' if most is None else f'LIMIT {most}'}",
         span,
         {},
     )

@@ -30,7 +30,9 @@ class Committed:
     begun_at: int
     """When the first batch of all was committed."""
     reasons: list[Row]
-    """Dead letters by reason and detail, the most frequent first."""
+    """Dead letters by reason and detail, the most frequent first; some of them."""
+    more_reasons: bool
+    """Whether there are more."""
     letters: list[Row]
     """The newest of them."""
 
@@ -49,13 +51,15 @@ def committed_on(tables: Tables, day: Day) -> Committed:
         f"SELECT min(committed_at) AS at FROM ledger WHERE {c.WATERMARK} >= {day.end}",  # noqa: S608 - our own number
         ledger=ledger,
     )
+    reasons = _reasons(tables, row["first"], row["last"], on_day)
     return Committed(
         batches=row["batches"],
         epochs=row["epochs"],
         account=account_of(row),
         passed_at=passed["at"],
         begun_at=lowest(ledger, "committed_at"),
-        reasons=_reasons(tables, row["first"], row["last"], on_day),
+        reasons=reasons[:_REASONS],
+        more_reasons=len(reasons) > _REASONS,
         letters=_letters(tables, row["first"], row["last"]),
     )
 
@@ -66,7 +70,7 @@ def _reasons(tables: Tables, first: int | None, last: int | None, on_day: str) -
         return []
     committed = f"SELECT {c.BATCH} FROM ledger WHERE {on_day}"  # noqa: S608 - our own numbers
     those = f"{c.BATCH} BETWEEN {first} AND {last} AND {c.BATCH} IN ({committed})"
-    return rows_of(f"{REASONS.format(those=those)} LIMIT {_REASONS}", dead=dead, ledger=ledger)
+    return rows_of(f"{REASONS.format(those=those)} LIMIT {_REASONS + 1}", dead=dead, ledger=ledger)
 
 
 def _letters(tables: Tables, first: int | None, last: int | None) -> list[Row]:

@@ -22,8 +22,6 @@ from pipeline.tables.engines import Engine
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import USER_TOTALS
 
-_MOST: Final = 100_000
-"""A day has not so many seconds."""
 _LATE: Final = 24
 
 
@@ -62,7 +60,7 @@ def daily_of(tables: Tables, books: Books, day: Day, now: int) -> Daily:
     """A day as it is now."""
     reports, committed = books.policy.reports, committed_on(tables, day)
     report = chief([one for one in reports if not one.windows.has_overlap]) or chief(reports)
-    windows = windows_in(tables, report, day.span, _MOST) if report else []
+    windows = windows_in(tables, report, day.span) if report else []
     shown, adding_up = _apart(windows, report, day), _adding_up(report)
     is_current, lanes = day.start <= books.committed_at < day.end, lanes_of(books)
     return Daily(
