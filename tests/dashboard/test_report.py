@@ -139,11 +139,13 @@ def test_without_events_of_any_day_it_says_so(tmp_path: Path) -> None:
     assert "No event was read yet, so there is no watermark and nothing fires." in page
 
 
-def test_nothing_is_written_but_the_file(told: Path, tmp_path: Path) -> None:
+def test_nothing_is_written_but_the_file_and_that_at_once(told: Path, tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in told.rglob("*")}
     file = tmp_path / "day.html"
     file.write_text("an older one")
-    assert report(told, file, "--day", DAY).startswith("<!doctype html>")
+    with file.open() as opened_before:
+        assert report(told, file, "--day", DAY).startswith("<!doctype html>")
+        assert opened_before.read() == "an older one"  # which whoever has it open reads to its end
     assert {path: path.stat().st_mtime_ns for path in told.rglob("*")} == before
     assert [path.name for path in tmp_path.iterdir()] == ["day.html"]
 

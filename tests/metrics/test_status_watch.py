@@ -104,7 +104,7 @@ def test_a_place_without_a_warehouse_is_told_before_the_screen_is_taken(tmp_path
 
 def test_a_defect_of_ours_ends_it_and_is_not_hidden() -> None:
     answers: Iterator[Status | Exception] = iter(
-        [Status("/lake"), SetUpError("the store is away"), ZeroDivisionError("a defect")]
+        [Status("/lake"), SetUpError("no answer"), OSError("the store is away"), ZeroDivisionError("a defect")]
     )
 
     def read() -> Status:
