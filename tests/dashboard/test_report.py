@@ -92,10 +92,12 @@ def test_no_word_of_it_leads_anywhere_else(file: Path) -> None:
 
 def test_each_event_is_in_one_day(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
-    site = Site(warehouse, POLICY, committed_at=NOON).open()
+    site = Site(warehouse, POLICY, committed_at=NOON + MIDNIGHT * MINUTE - 30_000).open()
     site.batch(Event(1), Event(2, "bob"), Event(MIDNIGHT - 1), Event(MIDNIGHT - 11, "cid"))
     site.committed_at = NOON + MIDNIGHT * MINUTE
-    site.batch(Event(MIDNIGHT), Event(MIDNIGHT + 9, "bob"), Event(MIDNIGHT + 1, "dan"), Event(MIDNIGHT + 700))
+    site.batch(Event(MIDNIGHT), Event(MIDNIGHT + 9, "bob"), Event(MIDNIGHT + 1, "dan"))
+    site.committed_at = NOON + (MIDNIGHT + 710) * MINUTE
+    site.batch(Event(MIDNIGHT + 700))
     pages = {day: report(warehouse, tmp_path / "day.html", "--day", day) for day in (DAY, "2024-05-02", "2024-05-03")}
     assert [tile(page, "page views") for page in pages.values() if "<dt>page views" in page] == ["4", "4"]
     assert [tile(page, "users") for page in pages.values()] == ["3", "3", "0"]
@@ -103,6 +105,8 @@ def test_each_event_is_in_one_day(tmp_path: Path) -> None:
     tops = [re.findall(r'/<svg class="meter".*?<td class="n">(\d+)</td>', page) for page in pages.values()]
     assert tops == [["4"], ["4"], []]
     assert [tile(page, "records read") for page in pages.values()] == ["4", "4", "0"]
+    behind = [re.findall(r"behind the clock over the day, at most ([^;]*);", page) for page in pages.values()]
+    assert behind == [["30.0 s"], ["10.0 min"], []]
     assert "The watermark came to the end of the day at 2024-05-02 00:00:00: what is shown is final" in pages[DAY]
     assert "it is at 2024-05-02 11:40:00" in pages["2024-05-02"]
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from deltalake import DeltaTable
+
 from pipeline import columns as c
 from pipeline.commands.dead_letters.letters import REASONS
 from pipeline.commands.pages.books import SUMS, Account, account_of
@@ -15,6 +17,16 @@ from pipeline.tables.statistics import lowest
 
 _LETTERS: Final = 5
 _REASONS: Final = 20
+_QUARTER_MS: Final = 900_000
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """How far the watermark was behind the clock at most, at the commits in `[start, end)`; milliseconds."""
+
+    start: int
+    end: int
+    behind: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,8 @@ class Committed:
     """When the first batch was committed that brought the watermark to the end of the day; None where none has."""
     begun_at: int
     """When the first batch of all was committed."""
+    delays: list[Delay]
+    """By the quarter of an hour, of those with a commit and a watermark."""
     reasons: list[Row]
     """Dead letters by reason and detail, the most frequent first; some of them."""
     more_reasons: bool
@@ -58,10 +72,21 @@ def committed_on(tables: Tables, day: Day) -> Committed:
         account=account_of(row),
         passed_at=passed["at"],
         begun_at=lowest(ledger, "committed_at"),
+        delays=_delays(ledger, day, on_day),
         reasons=reasons[:_REASONS],
         more_reasons=len(reasons) > _REASONS,
         letters=_letters(tables, row["first"], row["last"]),
     )
+
+
+def _delays(ledger: DeltaTable, day: Day, on_day: str) -> list[Delay]:
+    rows = rows_of(
+        f"SELECT (committed_at - {day.start}) / {_QUARTER_MS} AS quarter, max(committed_at - {c.WATERMARK}) AS behind "  # noqa: S608 - ours
+        f"FROM ledger WHERE {on_day} AND {c.WATERMARK} IS NOT NULL GROUP BY 1 ORDER BY 1",
+        ledger=ledger,
+    )
+    starts = [(day.start + row["quarter"] * _QUARTER_MS, row["behind"]) for row in rows]
+    return [Delay(start, min(start + _QUARTER_MS, day.end), max(behind, 0)) for start, behind in starts]
 
 
 def _reasons(tables: Tables, first: int | None, last: int | None, on_day: str) -> list[Row]:
