@@ -17,6 +17,7 @@ from pipeline.settings.catalogue import Setting, catalogue
 from pipeline.settings.durations import PositiveDuration, parse_duration
 from pipeline.settings.load import CONFIG, Flags, read_file, read_sources
 from pipeline.settings.start_position import iso_milliseconds
+from pipeline.settings.zones import zone_of
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _FLAGS: Final = "tidemark.flags"
@@ -39,6 +40,7 @@ POSITIVE_DURATION: Final = Read("DURATION", _positive)
 DURATIONS: Final = Read("DURATION,...", _durations)
 TIME: Final = Read("TIME", iso_milliseconds)
 """An ISO time, as milliseconds since the epoch."""
+ZONE: Final = Read("ZONE", zone_of)
 _FILE: Final = click.Path(path_type=Path)
 _PLACES: Final = {"FOLDER": "dir", "FILE": "file"}
 """What a shell may complete, by the form of a setting."""
@@ -107,7 +109,7 @@ def warehouse_option(run: Run) -> Run:
     def told(*arguments: Any, config: Path | None, **own: Any) -> int:  # noqa: ARG001 - `_from_file` has read it
         return run(*arguments, **own)
 
-    # Eager: it gives `--warehouse` what it is by default.
+    # Eager: it gives `--warehouse` and `--zone` what they are by default.
     in_file = click.option(
         "--config",
         type=_FILE,
@@ -123,8 +125,22 @@ def warehouse_option(run: Run) -> Run:
 
 def _from_file(context: click.Context, _: click.Parameter, config: Path | None) -> Path | None:
     found = {} if context.resilient_parsing else read_file(config)
-    context.default_map = {name: found[name] for name in ("warehouse",) if name in found}
+    window = found.get("window")
+    told = {"warehouse": found.get("warehouse"), "zone": window.get("zone") if isinstance(window, dict) else None}
+    context.default_map = {name: value for name, value in told.items() if value}
     return config
+
+
+def zone_option(run: Run) -> Run:
+    """Gives a verb that has the warehouse as an option its argument `zone`, too."""
+    return click.option(
+        "--zone",
+        type=ZONE,
+        envvar="TIDEMARK_WINDOW__ZONE",
+        show_envvar=True,
+        default="UTC",
+        help="By whose clocks days begin and times are told, such as Europe/Berlin.  [default: window.zone, or UTC]",
+    )(run)
 
 
 def _setting(name: str) -> Setting:

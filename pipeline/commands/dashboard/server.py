@@ -8,9 +8,9 @@ import structlog
 import uvicorn
 
 from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.dashboard.reader import Reader
 from pipeline.commands.dashboard.service import Service
 from pipeline.commands.dashboard.site import site
+from pipeline.commands.pages.reader import Reader
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.settings.load import require

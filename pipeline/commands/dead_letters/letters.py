@@ -10,7 +10,7 @@ from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
-_REASONS: Final = """
+REASONS: Final = """
 SELECT reason, detail, count(*) AS number, min(kafka_timestamp) AS first, max(kafka_timestamp) AS last,
   last_value("partition" ORDER BY kafka_timestamp, "partition", "offset") AS place,
   last_value("offset" ORDER BY kafka_timestamp, "partition", "offset") AS at
@@ -26,7 +26,7 @@ _COMMITTED: Final = "batch IN (SELECT batch FROM ledger)"
 def print_reasons(warehouse: str, since: int | None = None, until: int | None = None) -> None:
     """One line for each reason and detail. Times in milliseconds, `[since, until)`."""
     table = Table("reason", "detail", "records", "first (UTC)", "last (UTC)", "newest: partition, offset")
-    for row in letters(_REASONS, warehouse, since, until):
+    for row in letters(REASONS, warehouse, since, until):
         times, place = (shown(row["first"]), shown(row["last"])), f"{row['place']}, {row['at']}"
         table.add_row(row["reason"], row["detail"], f"{row['number']:,}", *times, place)
     Console().print(table)

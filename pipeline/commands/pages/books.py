@@ -45,6 +45,13 @@ class Account:
 
 
 NAMES: Final = tuple(field.name for field in fields(Account))
+SUMS: Final = ", ".join(["sum(to_offset - from_offset) AS offsets", *(f"sum({name}) AS {name}" for name in NAMES[1:])])
+"""The SQL of an account."""
+
+
+def account_of(row: Row) -> Account:
+    """The account of a row that has the sums."""
+    return Account(*(row[name] or 0 for name in NAMES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +134,8 @@ def _opening(ledger: DeltaTable, first: int, known: Books | None) -> tuple[Polic
 
 def _accounts(ledger: DeltaTable, known: Books | None) -> tuple[dict[int, Account], dict[int, int]]:
     """The sums of each partition, and when it was last heard of: the known ones with the batches since."""
-    sums = ", ".join(f"sum({name}) AS {name}" for name in NAMES[1:])
     rows = rows_of(
-        f"SELECT {c.PARTITION}, sum(to_offset - from_offset) AS offsets, {sums}, "  # noqa: S608 - our own names
+        f"SELECT {c.PARTITION}, {SUMS}, "  # noqa: S608 - our own names
         f"max(CASE WHEN {c.RECORDS} > 0 THEN committed_at END) AS heard FROM ledger "
         f"WHERE {c.BATCH} > {known.batch if known else 0} GROUP BY {c.PARTITION}",
         ledger=ledger,
@@ -137,7 +143,7 @@ def _accounts(ledger: DeltaTable, known: Books | None) -> tuple[dict[int, Accoun
     accounts, heard = (dict(known.accounts), dict(known.heard)) if known else ({}, {})
     for row in rows:
         number = row[c.PARTITION]
-        accounts[number] = accounts.get(number, Account()) + Account(*(row[name] for name in NAMES))
+        accounts[number] = accounts.get(number, Account()) + account_of(row)
         if row["heard"] is not None:
             heard[number] = row["heard"]
     return accounts, heard
