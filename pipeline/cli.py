@@ -15,6 +15,8 @@ from command_line.verbs import Verbs
 from pipeline.errors import SetUpError, TidemarkError
 
 _FAILED: Final = 1
+_HELD: Final = ("publisher", "status-reader")
+"""Threads that wait for a store."""
 _VERBS: Final = {
     "run": ("pipeline.commands.run.command:run", "Read the topic and keep the tables, until told to stop."),
     "check": ("pipeline.commands.check.command:check", "Look whether a start would succeed. Changes nothing."),
@@ -22,6 +24,7 @@ _VERBS: Final = {
     "health": ("pipeline.commands.health:health", "Ask the service beside it whether it is well."),
     "status": ("pipeline.commands.status.command:status", "Show what the tables say."),
     "dashboard": ("pipeline.commands.dashboard.command:dashboard", "Show the tables as a web page."),
+    "report": ("pipeline.commands.report.command:report", "Write a day as one HTML file."),
     "verify": ("pipeline.commands.verify.command:verify", "Hold a warehouse against its laws."),
     "live": ("pipeline.commands.live.command:live", "Print the SQL of a view that has the open windows, too."),
     "sql": ("pipeline.commands.sql.command:sql", "Ask the tables in DuckDB's SQL."),
@@ -58,11 +61,11 @@ def program() -> NoReturn:
 
 
 def end(code: int) -> NoReturn:
-    """Ends the process; at once where a store still holds the publisher.
+    """Ends the process; at once where a store still holds the publisher, or who reads for `status --watch`.
 
     One that came back to a Python that is being taken down would have the process end by SIGSEGV.
     """
-    if any(thread.name == "publisher" for thread in threading.enumerate()):
+    if any(thread.name in _HELD for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

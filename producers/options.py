@@ -44,7 +44,8 @@ def broker_options() -> list[click.Option]:
     ]
 
 
-def _where_to() -> list[click.Option]:
+def filling_options() -> list[click.Option]:
+    """The options of every verb that may create its topic and sends in batches."""
     option = partial(SectionOption, section="Where to")
     return [
         *broker_options(),
@@ -56,6 +57,13 @@ def _where_to() -> list[click.Option]:
             default="none",
             help="Of batches.",
         ),
+    ]
+
+
+def _where_to() -> list[click.Option]:
+    option = partial(SectionOption, section="Where to")
+    return [
+        *filling_options(),
         option(
             ["--delivery"],
             type=click.Choice([one.value for one in Delivery]),

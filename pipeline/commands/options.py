@@ -17,6 +17,7 @@ from pipeline.settings.catalogue import Setting, catalogue
 from pipeline.settings.durations import PositiveDuration, parse_duration
 from pipeline.settings.load import CONFIG, Flags, read_file, read_sources
 from pipeline.settings.start_position import iso_milliseconds
+from pipeline.settings.zones import zone_of
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _FLAGS: Final = "tidemark.flags"
@@ -39,6 +40,7 @@ POSITIVE_DURATION: Final = Read("DURATION", _positive)
 DURATIONS: Final = Read("DURATION,...", _durations)
 TIME: Final = Read("TIME", iso_milliseconds)
 """An ISO time, as milliseconds since the epoch."""
+ZONE: Final = Read("ZONE", zone_of)
 _FILE: Final = click.Path(path_type=Path)
 _PLACES: Final = {"FOLDER": "dir", "FILE": "file"}
 """What a shell may complete, by the form of a setting."""
@@ -66,6 +68,25 @@ def settings_options(run: Run) -> Run:
     return _config(decorated)
 
 
+def choosing_events(*reasons: str, by_default: str) -> Callable[[Run], Run]:
+    """Gives a verb the options by which dead letters are chosen, and `dry_run`."""
+    options = (
+        click.option("--from", "since", type=TIME, help="Events from this time on, as 2024-05-01T12:00:00Z."),
+        click.option("--to", "until", type=TIME, help="Events before this time."),
+        click.option("--user", "users", multiple=True, metavar="ID", help="Of this user; may be given again."),
+        click.option("--page", "pages", multiple=True, metavar="URL", help="Of this page; may be given again."),
+        click.option(
+            "--reason",
+            "reasons",
+            multiple=True,
+            type=click.Choice(reasons),
+            help=f"Why they are dead letters; may be given again. By default {by_default}.",
+        ),
+        click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
+    )
+    return lambda run: functools.reduce(lambda decorated, option: option(decorated), reversed(options), run)
+
+
 def flags_of(context: click.Context) -> Flags:
     """What was said of settings, where a verb has them as options."""
     said: Flags = context.meta.get(_FLAGS, {})
@@ -88,7 +109,7 @@ def warehouse_option(run: Run) -> Run:
     def told(*arguments: Any, config: Path | None, **own: Any) -> int:  # noqa: ARG001 - `_from_file` has read it
         return run(*arguments, **own)
 
-    # Eager: it gives `--warehouse` what it is by default.
+    # Eager: it gives `--warehouse` and `--zone` what they are by default.
     in_file = click.option(
         "--config",
         type=_FILE,
@@ -104,8 +125,22 @@ def warehouse_option(run: Run) -> Run:
 
 def _from_file(context: click.Context, _: click.Parameter, config: Path | None) -> Path | None:
     found = {} if context.resilient_parsing else read_file(config)
-    context.default_map = {name: found[name] for name in ("warehouse",) if name in found}
+    window = found.get("window")
+    told = {"warehouse": found.get("warehouse"), "zone": window.get("zone") if isinstance(window, dict) else None}
+    context.default_map = {name: value for name, value in told.items() if value}
     return config
+
+
+def zone_option(run: Run) -> Run:
+    """Gives a verb that has the warehouse as an option its argument `zone`, too."""
+    return click.option(
+        "--zone",
+        type=ZONE,
+        envvar="TIDEMARK_WINDOW__ZONE",
+        show_envvar=True,
+        default="UTC",
+        help="By whose clocks days begin and times are told, such as Europe/Berlin.  [default: window.zone, or UTC]",
+    )(run)
 
 
 def _setting(name: str) -> Setting:

@@ -1,13 +1,16 @@
 """How verbs write times and spans of time for people."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 
-def time_of(milliseconds: int | None) -> str:
-    """A moment in UTC, to the second."""
+def time_of(milliseconds: int | None, zone: tzinfo = UTC) -> str:
+    """A moment by the clocks of a zone, to the second; what a record claims may be no time at all."""
     if milliseconds is None:
         return "none yet"
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+    try:
+        return f"{datetime.fromtimestamp(milliseconds / 1000, zone):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return f"{milliseconds} ms, which is no time"
 
 
 def span_of(milliseconds: int) -> str:

@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 from typing import Annotated, Final, Literal, Self
-from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt, model_validator
 
@@ -15,6 +14,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, PositiveDuration, milliseconds
+from pipeline.settings.zones import zone_of
 
 Key = Literal["user_id", "page_url", "event_type"]
 
@@ -66,8 +66,8 @@ class WindowSettings(Section):
             raise ValueError("windows slide, or they grow by a step: set one of the two")
         if self.zone and self.model_fields_set & {"slide", "step", "offset"}:
             raise ValueError("windows by the calendar of a zone have no slide, no step and no offset")
-        if self.zone and self.zone not in available_timezones():
-            raise ValueError(f"there is no time zone {self.zone!r}: write one such as Europe/Berlin")
+        if self.zone:
+            zone_of(self.zone)
         if self.zone and not has_whole_parts(size_ms):
             raise ValueError("by the calendar a window is whole days, or a part of which a day has a whole number")
         return self

@@ -1,6 +1,6 @@
 """Following a log through rotation, truncation and restarts: each line once, in order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +15,15 @@ class Line(NamedTuple):
 
     text: bytes
     offset: int
+
+
+def lines_from(offset: int, texts: Iterable[bytes]) -> list[Line]:
+    """Lines of which the first begins at `offset`, each with its end behind it."""
+    lines = []
+    for text in texts:
+        lines.append(Line(text, offset))
+        offset += len(text) + 1
+    return lines
 
 
 @dataclass(frozen=True)
@@ -103,10 +112,7 @@ class Follower:
             texts = block[:length].split(b"\n")[:-1]
         if not length:
             return None
-        lines, offset = [], self._offset
-        for text in texts:
-            lines.append(Line(text, offset))
-            offset += len(text) + 1
+        lines = lines_from(self._offset, texts)
         if len(self._head) < HEAD:
             self._head = (self._head + block)[: min(HEAD, self._offset + length)]
         self._offset += length

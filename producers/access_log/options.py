@@ -10,8 +10,8 @@ from command_line.types import Read
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.access_log.formats import FIELDS
-from producers.options import broker_options
-from producers.units import duration_ms, instant_ms, length_ms, whole
+from producers.options import filling_options
+from producers.units import duration_ms, instant_ms, length_ms
 
 FORMATS: Final = ("combined", "common", "json")
 
@@ -43,15 +43,7 @@ def _site(text: str) -> str:
 def _where_to() -> list[click.Option]:
     option = partial(SectionOption, section="Where to")
     return [
-        *broker_options(),
-        option(["--create-topic"], is_flag=True, help="Create the topic if there is none."),
-        option(["--partitions"], type=Read("COUNT", whole), default="4", help="Of a topic that is created."),
-        option(
-            ["--compression"],
-            type=click.Choice(["none", "lz4", "zstd", "snappy", "gzip"]),
-            default="none",
-            help="Of batches.",
-        ),
+        *filling_options(),
         option(["--timeout"], type=Read("DURATION", length_ms), default="30s", help="For the broker to answer."),
         option(
             ["--name"],

@@ -4,7 +4,7 @@ import os
 import select
 from typing import Final
 
-from producers.access_log.follow import Chunk, Line
+from producers.access_log.follow import Chunk, lines_from
 from producers.access_log.opened import BLOCK, LONGEST
 
 _STDIN: Final = 0
@@ -28,10 +28,8 @@ class Stream:
         *texts, rest = (self._rest + block).split(b"\n")
         if self.at_end and rest:
             texts, rest = [rest], b""
-        lines = []
-        for text in texts:
-            lines.append(Line(text, self._offset))
-            self._offset += len(text) + 1
+        lines = lines_from(self._offset, texts)
+        self._offset += sum(len(text) + 1 for text in texts)
         # Of a line without end no more is kept than shows that it is too long.
         self._rest = rest[: LONGEST + 1]
         return Chunk(lines, None) if lines else None

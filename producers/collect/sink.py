@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from producers.broker import Target
 from producers.collect.reading import Record
+from producers.delivery import Delivery, client_options
 
 _TICK_S: Final = 0.005
 """How often the client is asked what the broker has said. In the loop's own thread, so that nothing needs a lock."""
@@ -40,8 +41,7 @@ class Sink:
         self._producer = Producer(
             {
                 **target.client(),
-                "enable.idempotence": True,
-                "acks": "all",
+                **client_options(Delivery.AT_LEAST_ONCE, None, target.timeout_ms),
                 "message.timeout.ms": target.timeout_ms,
                 "queue.buffering.max.messages": pending,
                 "queue.buffering.max.kbytes": _PENDING_KBYTES,

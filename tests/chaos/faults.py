@@ -11,6 +11,7 @@ from tests.chaos.lives import FAILED, POINT, last_words
 from tests.chaos.points import Point
 from tests.chaos.rules import Action, Rule
 from tests.chaos.scene import PATIENCE_S, Scene
+from tests.support.frozen import frozen
 from tests.support.waiting import wait_for
 
 REPLACED = "another service has opened epoch"
@@ -62,7 +63,7 @@ def _kill_executor(scene: Scene) -> None:
 
 
 def _freeze_broker(scene: Scene) -> None:
-    with scene.frozen_broker():
+    with frozen(scene.own_broker):
         scene.subject.go()
         scene.lives.let_pass(scene.minute)
 

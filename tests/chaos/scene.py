@@ -1,6 +1,5 @@
 """Everything of one cell: broker, site, service, and the process that a fault is meant for."""
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -59,17 +58,6 @@ class Scene:
     def epoch(self) -> int:
         """The newest epoch of the warehouse."""
         return max(epochs(self.lives.warehouse))
-
-    @contextmanager
-    def frozen_broker(self) -> Iterator[None]:
-        """A broker that gets no time, and then goes on where it was."""
-        process = self.own_broker._process
-        assert process is not None
-        process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            process.send_signal(signal.SIGCONT)
 
     @contextmanager
     def outage(self, rule: Rule) -> Iterator[None]:

@@ -4,7 +4,6 @@ At the end the warehouse is held against its laws and against what the producer 
 """
 
 import argparse
-import os
 import random
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.measure import cpu_seconds, resident_bytes
 from demo.broker import Broker
 from demo.children import free_port
 from producers.truth import Truth
@@ -98,10 +98,10 @@ class Soak:
     def _sample(self, life: Process, *, is_warm: bool) -> Sample:
         python = life.popen.pid
         java = next(iter(processes_of(python, "java")))
-        before, self.counted = self.counted, (*self._batches(), cpu_s(java) + cpu_s(python))
+        before, self.counted = self.counted, (*self._batches(), cpu_seconds(java, python))
         batches, *costs = (now - then for now, then in zip(self.counted, before, strict=True))
         batch_s, batch_cpu_s = (cost / batches if is_warm and batches else None for cost in costs)
-        memory = resident_mb(java), resident_mb(python)
+        memory = resident_bytes(java) / 2**20, resident_bytes(python) / 2**20
         return Sample(self.minute, batch_s, batch_cpu_s, *memory, files_of(self.warehouse))
 
     def _batches(self) -> tuple[float, float]:
@@ -112,17 +112,6 @@ class Soak:
         sums = [one.value for one in steps if one.name.endswith("_sum") and one.labels["step"] != "publish"]
         counts = [one.value for one in steps if one.name.endswith("_count") and one.labels["step"] == "fold"]
         return sum(counts), sum(sums)
-
-
-def resident_mb(pid: int) -> float:
-    """Resident memory."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def cpu_s(pid: int) -> float:
-    """CPU seconds of a process so far, its own and the kernel's for it."""
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def files_of(warehouse: Path) -> dict[str, int]:

@@ -3,7 +3,6 @@
 One service for all of it, for an outage must leave it as it was: each part goes on where the one before ended.
 """
 
-import os
 import re
 import signal
 import urllib.error
@@ -18,6 +17,7 @@ import pytest
 from demo.broker import Broker
 from demo.children import free_port
 from tests.support.conservation import assert_conserved
+from tests.support.frozen import frozen
 from tests.support.processes import Process, tidemark
 from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
@@ -78,17 +78,6 @@ class Watched:
 
     def await_failures(self, kind: str, count: float) -> None:
         wait_for(lambda: self.failures(kind) >= count, PATIENCE_S, f"failure by the {kind}, {self.process.said}")
-
-
-@contextmanager
-def frozen(broker: Broker) -> Iterator[None]:
-    """A broker that takes connections and does not answer, as behind a broken network."""
-    assert broker._process is not None
-    os.kill(broker._process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(broker._process.pid, signal.SIGCONT)
 
 
 @contextmanager

@@ -66,6 +66,7 @@ def test_who_looks_sees_what_the_service_does_and_that_it_is_dead(
         service = stack.enter_context(tidemark(tmp_path / "service.log", "run", *where, *tables, *RULES))
         stack.enter_context(producers(tmp_path / "site.log", "simulate", *where, *DISORDER))
         _sees_it_live(person)
+        _keeps_the_day(browser, tmp_path)
         _measured(person, tmp_path / "warehouse", service)
         service.kill()
         _sees_it_dead(person)
@@ -91,6 +92,19 @@ def _sees_it_live(person: Eyes) -> None:
     ):
         expect(person.page.locator(place)).to_contain_text(re.compile(re.escape(words)), timeout=MINUTES_MS)
     _photograph(person, "live")
+
+
+def _keeps_the_day(browser: Browser, folder: Path) -> None:
+    """The day so far, as a file that is made while the service works."""
+    file = folder / "today.html"
+    told = ("--warehouse", str(folder / "warehouse"), "--day", "today", "--output", str(file))
+    with tidemark(folder / "report.log", "report", *told) as report:
+        assert report.wait() == 0, report.said
+    with eyes(browser) as person:
+        person.open(file.as_uri())
+        assert "The day goes on for" in person.say("#now")
+        assert "it balances" in person.say("#ledger")
+        assert person.barriers() == person.complaints == []
 
 
 def _measured(person: Eyes, warehouse: Path, service: Process) -> None:

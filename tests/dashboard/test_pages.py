@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from pipeline.commands.dashboard import windows
+from pipeline.commands.pages import windows
 from tests.dashboard.scene import EVIL, Served, serving, story
 from tests.support.waiting import wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.commands.dashboard.books import Account, Books, PartitionNow
-from pipeline.commands.dashboard.picture import Picture, picture_of
-from pipeline.commands.dashboard.watermark import Doing, explained, lanes_of
+from pipeline.commands.pages.books import Account, Books, PartitionNow
+from pipeline.commands.pages.picture import Picture, picture_of
+from pipeline.commands.pages.watermark import Doing, explained, lanes_of
 from pipeline.event_time.policy import AllIdle, Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded, TimeLag

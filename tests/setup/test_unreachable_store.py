@@ -10,6 +10,7 @@ from pipeline.cli import main
 
 VERBS = {
     "status": [],
+    "report": [],
     "verify": [],
     "live": [],
     "advise": [],

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.commands.dashboard.books import read_books
+from pipeline.commands.pages.books import read_books
 from pipeline.commands.status.status import read_status
 from pipeline.commands.verify.laws import verify
 from pipeline.event_time.batch import EPOCH

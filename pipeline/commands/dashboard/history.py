@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.commands.dashboard.books import Books
-from pipeline.commands.dashboard.dead_letters import Letters, letters_of
-from pipeline.commands.dashboard.tables import Tables, text_in_sql
-from pipeline.commands.dashboard.windows import Page, rows_of_report
+from pipeline.commands.pages.books import Books
+from pipeline.commands.pages.dead_letters import Letters, letters_of
+from pipeline.commands.pages.tables import Tables, text_in_sql
+from pipeline.commands.pages.windows import Page, rows_of_report
 from pipeline.event_time.report import Report
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import USER_TOTALS

@@ -2,20 +2,23 @@
 
 import signal
 import socket
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import structlog
 import uvicorn
 
 from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.dashboard.reader import Reader
 from pipeline.commands.dashboard.service import Service
 from pipeline.commands.dashboard.site import site
+from pipeline.commands.decoded import Schemas
+from pipeline.commands.pages.reader import Reader
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.settings.load import require
 from pipeline.settings.model import DashboardSettings, Settings
-from pipeline.tables.event_schemas import schemas_of
+from pipeline.tables.event_schemas import kept_schemas, schemas_of
 
 _STOP_S: Final = 3
 _log = structlog.get_logger()
@@ -28,10 +31,8 @@ def serve(settings: Settings) -> None:
     cannot be read.
     """
     require(settings, "warehouse")
-    if not settings.schemas.registry.url:
-        schemas_of(settings)
-    guard = Guard.of(settings.dashboard)
-    app = site(Reader(settings.warehouse), guard, lambda: schemas_of(settings).texts, Service(settings.metrics))
+    schemas, guard = _schemas(settings), Guard.of(settings.dashboard)
+    app = site(Reader(settings.warehouse), guard, schemas, Service(settings.metrics))
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
         # uvicorn raises again what ended it, which would end the process by a signal.
@@ -44,6 +45,14 @@ def serve(settings: Settings) -> None:
             app, access_log=False, log_config=None, server_header=False, timeout_graceful_shutdown=_STOP_S
         )
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _schemas(settings: Settings) -> Callable[[], Schemas]:
+    """Those of a folder, read once; what a registry told may be more by now."""
+    if settings.schemas.registry.url:
+        return partial(kept_schemas, settings.warehouse)
+    texts = schemas_of(settings).texts
+    return lambda: texts
 
 
 def _listening(settings: DashboardSettings) -> socket.socket:

@@ -17,17 +17,18 @@ from starlette.types import ASGIApp
 
 from pipeline import columns as c
 from pipeline.commands.dashboard.access import COOKIE, Guard
-from pipeline.commands.dashboard.books import Books
-from pipeline.commands.dashboard.dead_letters import REASONS, letter_of, letters_of
 from pipeline.commands.dashboard.guarded import Guarded
 from pipeline.commands.dashboard.history import history_of
 from pipeline.commands.dashboard.overview import Overview, overview_of
-from pipeline.commands.dashboard.reader import Reader, Shared
 from pipeline.commands.dashboard.service import QUIET_MS, Service
-from pipeline.commands.dashboard.tables import Tables
-from pipeline.commands.dashboard.windows import SHOWN, rows_of_report, windows_of
-from pipeline.commands.dashboard.written import templates
+from pipeline.commands.dashboard.shared import Shared
 from pipeline.commands.decoded import Schemas
+from pipeline.commands.pages.books import Books
+from pipeline.commands.pages.dead_letters import REASONS, letter_of, letters_of
+from pipeline.commands.pages.reader import Reader
+from pipeline.commands.pages.tables import Tables
+from pipeline.commands.pages.windows import SHOWN, rows_of_report, windows_of
+from pipeline.commands.pages.written import templates
 from pipeline.errors import TidemarkError
 from pipeline.event_time import rules
 from pipeline.tables.faults import OF_THE_STORE, one_line
@@ -50,7 +51,7 @@ class Pages:
         self._guard = guard
         self._schemas = schemas
         self._service = service
-        self._templates = templates()
+        self._templates = templates("pipeline.commands.dashboard")
         self._overview = Shared(lambda: reader.read(self._look))
 
     def overview(self, _: Request) -> Response:
@@ -171,7 +172,7 @@ def site(reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: 
         Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
         Route("/healthz", pages.health),
         Route("/login", pages.login, methods=["POST"]),
-        Mount("/static", StaticFiles(directory=_STATIC)),
+        Mount("/static", StaticFiles(directory=_STATIC, packages=[("pipeline.commands.pages", "static")])),
     ]
     handlers: dict[Any, Any] = {
         HTTPStatus.NOT_FOUND: pages.missing,

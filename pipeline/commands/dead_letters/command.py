@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from command_line.verbs import Verb
-from pipeline.commands.options import TIME, settings_options, warehouse_option
+from pipeline.commands.options import TIME, choosing_events, settings_options, warehouse_option
 from pipeline.settings.load import settings_of
 from pipeline.settings.sources import Source
 
@@ -67,18 +67,7 @@ def show(sources: Sequence[Source], *, partition: int, offset: int) -> int:
         "tidemark dead-letters replay --config tidemark.toml --reason malformed --from 2024-05-01T00:00:00Z",
     ],
 )
-@click.option("--from", "since", type=TIME, help="Events from this time on, as 2024-05-01T12:00:00Z.")
-@click.option("--to", "until", type=TIME, help="Events before this time.")
-@click.option("--user", "users", multiple=True, metavar="ID", help="Of this user; may be given again.")
-@click.option("--page", "pages", multiple=True, metavar="URL", help="Of this page; may be given again.")
-@click.option(
-    "--reason",
-    "reasons",
-    multiple=True,
-    type=click.Choice(["malformed", "future"]),
-    help="Why they are dead letters; may be given again. By default both.",
-)
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@choosing_events("malformed", "future", by_default="both")
 @settings_options
 def replay(sources: Sequence[Source], *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> int:
     """Judges malformed and future records again, and adds those that are in order now to closed windows and totals.

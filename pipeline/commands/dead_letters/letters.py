@@ -1,16 +1,16 @@
 """Dead letters counted: by reason and by hour. Read without Spark; rows of void batches do not count."""
 
-from datetime import UTC, datetime
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.commands.times import time_of
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
-_REASONS: Final = """
+REASONS: Final = """
 SELECT reason, detail, count(*) AS number, min(kafka_timestamp) AS first, max(kafka_timestamp) AS last,
   last_value("partition" ORDER BY kafka_timestamp, "partition", "offset") AS place,
   last_value("offset" ORDER BY kafka_timestamp, "partition", "offset") AS at
@@ -26,7 +26,7 @@ _COMMITTED: Final = "batch IN (SELECT batch FROM ledger)"
 def print_reasons(warehouse: str, since: int | None = None, until: int | None = None) -> None:
     """One line for each reason and detail. Times in milliseconds, `[since, until)`."""
     table = Table("reason", "detail", "records", "first (UTC)", "last (UTC)", "newest: partition, offset")
-    for row in letters(_REASONS, warehouse, since, until):
+    for row in letters(REASONS, warehouse, since, until):
         times, place = (shown(row["first"]), shown(row["last"])), f"{row['place']}, {row['at']}"
         table.add_row(row["reason"], row["detail"], f"{row['number']:,}", *times, place)
     Console().print(table)
@@ -58,10 +58,5 @@ def letters(sql: str, warehouse: str, since: int | None = None, until: int | Non
 
 
 def shown(milliseconds: int | None) -> str:
-    """A time as it is read; as the number that it is where it is none."""
-    if milliseconds is None:
-        return "none"
-    try:
-        return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError, OSError):
-        return str(milliseconds)
+    """A time as it is read."""
+    return "none" if milliseconds is None else time_of(milliseconds)

@@ -1,9 +1,11 @@
 """The verb `status`."""
 
+from datetime import timedelta
+
 import click
 
 from command_line.verbs import Verb
-from pipeline.commands.options import warehouse_option
+from pipeline.commands.options import POSITIVE_DURATION, warehouse_option
 
 
 @click.command(
@@ -11,12 +13,22 @@ from pipeline.commands.options import warehouse_option
     examples=[
         "tidemark status --warehouse /data/tidemark",
         "tidemark status --config tidemark.toml --report site_traffic",
+        "tidemark status --warehouse /data/tidemark --watch --every 5s",
     ],
 )
 @warehouse_option
 @click.option("--report", metavar="NAME", help="Whose latest windows to show; by default page_views, or the first.")
-def status(warehouse: str, report: str | None) -> int:
+@click.option("--watch", is_flag=True, help="Fill the terminal with it, always as of now, until Ctrl-C.")
+@click.option("--every", type=POSITIVE_DURATION, help="How often --watch reads the tables.  [default: 2s]")
+def status(warehouse: str, report: str | None, every: timedelta | None, *, watch: bool) -> int:
     """Shows what the tables say: watermark, partitions, records by verdict and the latest windows; needs no Spark."""
+    if watch:
+        from pipeline.commands.status.watch import watch_status
+
+        watch_status(warehouse, report, every or timedelta(seconds=2))
+        return 0
+    if every:
+        raise click.UsageError("--every says how often --watch reads the tables, and goes with it")
     from pipeline.commands.status.status import print_status
 
     print_status(warehouse, report)

@@ -1,11 +1,9 @@
 """A collector and a real broker: what was acknowledged is there, also when the broker was away for a while."""
 
-import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -18,6 +16,7 @@ from demo.broker import Broker
 from producers.partition import partition_of
 from tests.producers.collect.told import Asker, collecting, event, told
 from tests.producers.recount import decode
+from tests.support.frozen import frozen
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
 from tests.support.waiting import wait_for
@@ -80,17 +79,6 @@ class Site:
                 self.refused[name] = monotonic() - began
             else:
                 self.others.append(status)
-
-
-@contextmanager
-def frozen(broker: Broker) -> Iterator[None]:
-    """A broker that takes connections and does not answer."""
-    assert broker._process is not None
-    os.kill(broker._process.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(broker._process.pid, signal.SIGCONT)
 
 
 @pytest.mark.timeout(300)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.commands.dashboard.books import Books
-from pipeline.commands.dashboard.watermark import Doing, Lane
+from pipeline.commands.pages.books import Books
+from pipeline.commands.pages.watermark import Doing, Lane
 from pipeline.event_time import lateness
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from pipeline import columns as c
-from pipeline.commands.dashboard.paging import Further, further
-from pipeline.commands.dashboard.tables import Tables, text_in_sql
 from pipeline.commands.decoded import Decoded, Schemas, decoded
+from pipeline.commands.pages.paging import Further, further
+from pipeline.commands.pages.tables import Tables, text_in_sql
 from pipeline.commands.times import span_of, time_of
 from pipeline.event_time import rules
 from pipeline.event_time.policy import Verdict

@@ -1,15 +1,15 @@
-"""How the page writes what it shows: filters of its templates."""
+"""How pages write what they show: filters of their templates."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from pipeline.commands.dashboard.windows import Window
+from pipeline.commands.pages.windows import Window
 from pipeline.commands.times import span_of, time_of
-from pipeline.event_time import rules
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
@@ -21,18 +21,21 @@ _LONGEST: Final = 120
 _PERCENT: Final = 100
 
 
-def templates() -> Environment:
-    """The templates; all that they are given is escaped."""
+def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Environment:
+    """The templates of a package, with the parts that all have; what they are given is escaped.
+
+    Times are by the clocks of the zone. `linked`: whether there are other pages that links could lead to.
+    """
     made = Environment(
-        loader=PackageLoader("pipeline.commands.dashboard"),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("pipeline.commands.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters |= {
-        "moment": moment,
-        "clock": clock,
+        "moment": partial(time_of, zone=zone),
+        "clock": partial(clock, zone=zone),
         "span": span_of,
         "number": number,
         "share": share,
@@ -41,20 +44,13 @@ def templates() -> Environment:
         "value": value,
         "windows": windows_in_words,
     }
-    made.globals |= {"address": address, "measures": measures}
+    made.globals |= {"address": address, "measures": measures, "linked": linked}
     return made
 
 
-def moment(milliseconds: int | None) -> str:
-    """A moment with its day; what an event claims may be no time at all."""
-    if milliseconds is not None and not rules.in_range(milliseconds):
-        return f"{milliseconds} ms, which is no time"
-    return time_of(milliseconds)
-
-
-def clock(milliseconds: int) -> str:
+def clock(milliseconds: int, zone: tzinfo = UTC) -> str:
     """The time of day."""
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%H:%M:%S}"
+    return f"{datetime.fromtimestamp(milliseconds / 1000, zone):%H:%M:%S}"
 
 
 def number(value: float) -> str:

@@ -50,6 +50,16 @@ class Account:
 NAMES: Final = tuple(field.name for field in fields(Account))
 
 
+def account_sql(ledger: DeltaTable) -> str:
+    """The SQL of an account."""
+    return f"sum(to_offset - from_offset) AS offsets, {sums_of(ledger, NAMES[1:])}"
+
+
+def account_of(row: Row) -> Account:
+    """The account of a row that has the sums."""
+    return Account(*(row[name] or 0 for name in NAMES))
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionNow:
     """A Kafka partition as of the newest batch; times in milliseconds."""
@@ -130,9 +140,8 @@ def _opening(ledger: DeltaTable, first: int, known: Books | None) -> tuple[Polic
 
 def _accounts(ledger: DeltaTable, known: Books | None) -> tuple[dict[int, Account], dict[int, int]]:
     """The sums of each partition, and when it was last heard of: the known ones with the batches since."""
-    sums = sums_of(ledger, NAMES[1:])
     rows = rows_of(
-        f"SELECT {c.PARTITION}, sum(to_offset - from_offset) AS offsets, {sums}, "  # noqa: S608 - our own names
+        f"SELECT {c.PARTITION}, {account_sql(ledger)}, "  # noqa: S608 - our own names
         f"max(CASE WHEN {c.RECORDS} > 0 THEN committed_at END) AS heard FROM ledger "
         f"WHERE {c.BATCH} > {known.batch if known else 0} GROUP BY {c.PARTITION}",
         ledger=ledger,
@@ -140,7 +149,7 @@ def _accounts(ledger: DeltaTable, known: Books | None) -> tuple[dict[int, Accoun
     accounts, heard = (dict(known.accounts), dict(known.heard)) if known else ({}, {})
     for row in rows:
         number = row[c.PARTITION]
-        accounts[number] = accounts.get(number, Account()) + Account(*(row[name] for name in NAMES))
+        accounts[number] = accounts.get(number, Account()) + account_of(row)
         if row["heard"] is not None:
             heard[number] = row["heard"]
     return accounts, heard

@@ -1,19 +1,17 @@
-"""Readings of a warehouse: one at a time, and what was read a moment ago is not read again."""
+"""Readings of a warehouse: one at a time, each as of one moment."""
 
-import time
 from collections.abc import Callable
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import TypeVar
 
 from deltalake import DeltaTable
 
-from pipeline.commands.dashboard.books import Books, read_books
-from pipeline.commands.dashboard.tables import Tables
+from pipeline.commands.pages.books import Books, read_books
+from pipeline.commands.pages.tables import Tables
 from pipeline.tables.faults import is_of_store
 from pipeline.tables.schemas import LEDGER
 
 T = TypeVar("T")
-_KEPT_S: Final = 0.5
 
 
 class Reader:
@@ -45,20 +43,3 @@ class Reader:
         ledger = tables.find(LEDGER.name)
         self._books = None if ledger is None else read_books(ledger, self._books)
         return ask(tables, self._books)
-
-
-class Shared(Generic[T]):
-    """An answer that all who ask within half a second have together."""
-
-    def __init__(self, make: Callable[[], T]) -> None:
-        self._make = make
-        self._lock = Lock()
-        self._kept: tuple[float, T] | None = None
-
-    def __call__(self) -> T:
-        """The answer, made anew where the last one is older."""
-        with self._lock:
-            if self._kept is None or time.monotonic() >= self._kept[0]:
-                found = self._make()
-                self._kept = (time.monotonic() + _KEPT_S, found)
-            return self._kept[1]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.commands.dashboard.tables import Tables
-from pipeline.commands.dashboard.windows import Window
+from pipeline.commands.pages.tables import Tables
+from pipeline.commands.pages.windows import Window
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER
 from pipeline.tables.statistics import highest
@@ -33,9 +33,9 @@ class Correction:
     events: int
 
 
-def late_of(tables: Tables, windows: Sequence[Window]) -> list[Late]:
+def late_of(tables: Tables, windows: Sequence[Window], listed: int = _LISTED) -> list[Late]:
     """Those of the windows that took late events, newest first."""
-    late = [window for window in reversed(windows) if window.late_events][:_LISTED]
+    late = [window for window in reversed(windows) if window.late_events][:listed]
     ledger = tables.find(LEDGER.name)
     if not late or ledger is None:
         return []
@@ -49,14 +49,17 @@ def late_of(tables: Tables, windows: Sequence[Window]) -> list[Late]:
     return [Late(window, committed.get(window.published_batch)) for window in late]
 
 
-def corrections_of(tables: Tables) -> list[Correction]:
-    """The newest corrections, the latest first."""
+def corrections_of(tables: Tables, span: tuple[int, int] | None = None) -> list[Correction]:
+    """The newest corrections, the latest first; of those of windows in a span, if there is one."""
     table = tables.find(CORRECTIONS.name)
     if table is None or (newest := highest(table, "correction")) is None:
         return []
+    those = f"correction > {newest - _RUNS}"
+    if span is not None:
+        those = f"{c.WINDOW_END_MS} > {span[0]} AND {c.WINDOW_END_MS} <= {span[1]}"
     rows = rows_of(
-        "SELECT correction, report, min(corrected_at) AS at, count(*) AS events FROM it "  # noqa: S608 - our own number
-        f"WHERE correction > {newest - _RUNS} GROUP BY 1, 2 ORDER BY 1 DESC, 2 LIMIT {_LISTED}",
+        "SELECT correction, report, min(corrected_at) AS at, count(*) AS events FROM it "  # noqa: S608 - our own numbers
+        f"WHERE {those} GROUP BY 1, 2 ORDER BY 1 DESC, 2 LIMIT {_LISTED}",
         it=table,
     )
     return [Correction(row["correction"], row["at"], row["report"], row["events"]) for row in rows]

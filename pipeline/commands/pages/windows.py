@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from pipeline import columns as c
-from pipeline.commands.dashboard.paging import Further, further
-from pipeline.commands.dashboard.tables import Only, Span, Tables
+from pipeline.commands.pages.paging import Further, further
+from pipeline.commands.pages.tables import Only, Span, Tables
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.measures import Measure, Shows
@@ -62,14 +62,19 @@ def windows_of(tables: Tables, report: Report, number: int, until: int | None = 
     ends = tables.ends(report)
     last = until if until is not None else ends and ends[1]
     since = None if last is None else last - number * apart(report.windows, last)
+    return windows_in(tables, report, (since, until), number)
+
+
+def windows_in(tables: Tables, report: Report, span: Span, most: int | None = None) -> list[Window]:
+    """The windows of a report in a span, oldest first; by default all of them, else the newest."""
     sums = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (c.LATE_EVENTS, *sums_of(report))]
     # Of the states of a window's rows the highest is that of the window: some may have been corrected, others closed.
     highest = [f"max({name}) AS {name}" for name in (STATE, c.PUBLISHED_BATCH)]
     rows = tables.live(
         report,
         ", ".join([c.WINDOW_START, c.WINDOW_END, "count(*) AS rows", *highest, *sums]),
-        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC LIMIT {number}",
-        (since, until),
+        f"GROUP BY 1, 2 ORDER BY 2 DESC, 1 DESC {'' if most is None else f'LIMIT {most}'}",
+        span,
         {},
     )
     return [_window(row, report) for row in reversed(rows)]
@@ -81,18 +86,24 @@ def top_of(tables: Tables, report: Report) -> tuple[int, list[tuple[str, int]]]:
     It is one window alone where they overlap, for an event is in several.
     """
     assert isinstance(report.windows, Periodic)  # noqa: S101 - lists are made of no other
-    (key,), name, ends, number = report.keys, first_sum(report), tables.ends(report), _OF_LISTS
+    ends, number = tables.ends(report), _OF_LISTS
     span: Span = (ends and ends[1] - number * apart(report.windows, ends[1]), None)
     if report.windows.has_overlap:
         number, span = 1, (ends and ends[1] - 1, ends and ends[1])
+    return number, top_in(tables, report, span)
+
+
+def top_in(tables: Tables, report: Report, span: Span, those: str = "") -> list[tuple[str, int]]:
+    """The values of a report's only key with the most events in a span; `those` is SQL of which windows count."""
+    (key,), name = report.keys, first_sum(report)
     rows = tables.live(
         report,
         f"{key} AS key, CAST(sum({name}) AS BIGINT) AS events",
-        f"AND {key} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LONGEST}",
+        f"AND {key} IS NOT NULL {those} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LONGEST}",
         span,
         {},
     )
-    return number, [(row["key"], row["events"] or 0) for row in rows]
+    return [(row["key"], row["events"] or 0) for row in rows]
 
 
 def rows_of_report(tables: Tables, report: Report, only: Only, until: int | None, skip: int) -> Page:

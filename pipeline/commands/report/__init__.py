@@ -1,0 +1,1 @@
+"""`tidemark report`: a day as one file for a browser."""

@@ -1,0 +1,122 @@
+"""A day: the first screen of the dashboard, of the windows that end on it and the batches that were committed on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline import columns as c
+from pipeline.commands.pages.books import Books
+from pipeline.commands.pages.changed import Correction, Late, corrections_of, late_of
+from pipeline.commands.pages.picture import Picture, picture_of
+from pipeline.commands.pages.tables import Tables
+from pipeline.commands.pages.tops import Top, chief, listed
+from pipeline.commands.pages.watermark import Lane, explained, lanes_of
+from pipeline.commands.pages.windows import Window, first_sum, top_in, windows_in
+from pipeline.commands.report.bars import bars_of, totals
+from pipeline.commands.report.committed import Committed, committed_on
+from pipeline.commands.report.day import Day, tiles
+from pipeline.commands.report.standing import standing
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.periodic import Periodic
+from pipeline.tables.engines import Engine
+from pipeline.tables.query import rows_of
+from pipeline.tables.schemas import USER_TOTALS
+
+_LATE: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """What the page of a day shows; times in milliseconds."""
+
+    now: int
+    day: Day
+    books: Books
+    standing: str
+    report: Report | None
+    """Whose windows are shown."""
+    ends: tuple[int, int] | None
+    """The earliest and the latest end of a window that it has published at all."""
+    bars: list[Window]
+    sums: dict[str, int]
+    """What the windows have together, by measure."""
+    users: int | None
+    """Different ones; None where no report tells them."""
+    new_users: int | None
+    """Those first seen on the day; None where `user_totals` is not kept."""
+    tops: list[Top]
+    late: list[Late]
+    changed: int
+    """Windows that took late events, of which some are listed."""
+    corrections: list[Correction]
+    committed: Committed
+    lanes: list[Lane]
+    words: list[str]
+    """Why the watermark is where it is; none where the newest batch was committed on another day."""
+    picture: Picture | None
+
+
+def daily_of(tables: Tables, books: Books, day: Day, now: int) -> Daily:
+    """A day as it is now."""
+    reports, committed = books.policy.reports, committed_on(tables, day)
+    report = chief([one for one in reports if not one.windows.has_overlap]) or chief(reports)
+    windows = windows_in(tables, report, day.span) if report else []
+    shown, adding_up = _apart(windows, report, day), _adding_up(report)
+    is_current, lanes = day.start <= books.committed_at < day.end, lanes_of(books)
+    return Daily(
+        now=now,
+        day=day,
+        books=books,
+        standing=standing(day, now, books, report, committed.passed_at),
+        report=report,
+        ends=tables.ends(report) if report else None,
+        bars=bars_of(shown, day, adding_up),
+        sums=totals(shown, adding_up),
+        users=_users(tables, reports, day),
+        new_users=_new_users(tables, day),
+        tops=[_top(tables, one, day) for one in listed(reports)],
+        late=late_of(tables, windows, _LATE),
+        changed=sum(window.late_events > 0 for window in windows),
+        corrections=corrections_of(tables, day.span),
+        committed=committed,
+        lanes=lanes,
+        words=explained(books, lanes) if is_current else [],
+        picture=picture_of(books, lanes, report, now) if is_current else None,
+    )
+
+
+def _apart(windows: list[Window], report: Report | None, day: Day) -> list[Window]:
+    """The windows less those that overlap with others."""
+    if report is None or not isinstance(report.windows, Periodic) or not report.windows.has_overlap:
+        return windows
+    ends = set(tiles(report.windows, day))
+    return [window for window in windows if window.end in ends]
+
+
+def _adding_up(report: Report | None) -> set[str]:
+    return {one.name for one in report.tells if one.adds_up} if report else set()
+
+
+def _top(tables: Tables, report: Report, day: Day) -> Top:
+    assert isinstance(report.windows, Periodic)  # noqa: S101 - lists are made of no other
+    ends, those = list(tiles(report.windows, day)), ""
+    if report.windows.has_overlap:
+        those = f"AND {c.WINDOW_END} IN ({', '.join(Engine.DELTA_RS.time(str(end)) for end in ends) or 'NULL'})"
+    return Top(report.name, report.keys[0], first_sum(report), len(ends), top_in(tables, report, day.span, those))
+
+
+def _users(tables: Tables, reports: Sequence[Report], day: Day) -> int | None:
+    """An event is in a window of the day even where it is in others, too: who it is from counts once."""
+    of_users = next((one for one in listed(reports) if one.keys == (c.USER_ID,)), None)
+    rows = tables.live(of_users, f"count(DISTINCT {c.USER_ID}) AS users", "", day.span, {}) if of_users else []
+    return rows[0]["users"] if rows else None
+
+
+def _new_users(tables: Tables, day: Day) -> int | None:
+    table = tables.find(USER_TOTALS.name)
+    if table is None:
+        return None
+    start, end = (Engine.DELTA_RS.time(str(time)) for time in day.span)
+    sql = f"SELECT count(*) AS users FROM it WHERE {c.FIRST_SEEN} >= {start} AND {c.FIRST_SEEN} < {end}"  # noqa: S608 - ours
+    found: int = rows_of(sql, it=table)[0]["users"]
+    return found

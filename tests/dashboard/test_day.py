@@ -1,0 +1,152 @@
+"""A day by the clocks of a zone, its windows, their bars, and whether it is over."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from pipeline.commands.pages.books import Books
+from pipeline.commands.pages.windows import Window
+from pipeline.commands.report.bars import bars_of, totals
+from pipeline.commands.report.day import Day, day_of, tiles, told_day
+from pipeline.commands.report.standing import standing
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.windows.cumulate import Cumulate
+from pipeline.event_time.windows.grid import Grid
+from tests.verify.site import PAGE_VIEWS_ALONE
+
+MINUTE, HOUR = 60_000, 3_600_000
+MAY_DAY = day_of("2024-05-01", ZoneInfo("UTC"), 0)
+REPORT = Report("page_views", Grid(MINUTE, MINUTE), 5 * MINUTE)
+
+
+def at(text: str) -> int:
+    return round(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("date", "zone", "start", "hours"),
+    [
+        ("2026-11-22", "UTC", "2026-11-22T00:00", 24),
+        ("2026-11-22", "Asia/Kolkata", "2026-11-21T18:30", 24),
+        ("2026-03-29", "Europe/Berlin", "2026-03-28T23:00", 23),
+        ("2026-10-25", "Europe/Berlin", "2026-10-24T22:00", 25),
+        ("2026-03-29", "Asia/Beirut", "2026-03-28T22:00", 23),  # its clocks jump over midnight
+    ],
+)
+def test_a_day_is_as_long_as_the_clocks_of_its_zone_say(date: str, zone: str, start: str, hours: int) -> None:
+    day = day_of(date, ZoneInfo(zone), 0)
+    assert (day.start, day.end - day.start) == (at(start), hours * HOUR)
+
+
+def test_today_and_yesterday_are_those_of_the_zone() -> None:
+    now = at("2026-11-22T23:30")
+    found = {
+        zone: [str(day_of(told, ZoneInfo(zone), now).date) for told in ("today", "yesterday")]
+        for zone in ("UTC", "Europe/Berlin", "America/New_York")
+    }
+    assert found == {
+        "UTC": ["2026-11-22", "2026-11-21"],
+        "Europe/Berlin": ["2026-11-23", "2026-11-22"],
+        "America/New_York": ["2026-11-22", "2026-11-21"],
+    }
+
+
+@pytest.mark.parametrize("told", ["", "tomorrow", "2026-02-30", "22.11.2026"])
+def test_what_is_no_day_is_told(told: str) -> None:
+    with pytest.raises(ValueError, match="is no day: write today, yesterday, or a date such as 2026-11-22"):
+        told_day(told)
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        Grid(10 * MINUTE, 10 * MINUTE),
+        Grid(10 * MINUTE, 5 * MINUTE),
+        Grid(HOUR, MINUTE),
+        Cumulate(HOUR, 5 * MINUTE),
+        Cumulate(24 * HOUR, HOUR),
+    ],
+)
+def test_windows_that_overlap_are_thinned_to_those_that_make_the_day(windows: Grid | Cumulate) -> None:
+    ends = list(tiles(windows, MAY_DAY))
+    begins = [windows.begin(end) for end in ends]
+    assert (ends[0], begins[-1]) == (MAY_DAY.end, MAY_DAY.start)
+    assert begins[:-1] == ends[1:]
+
+
+def test_windows_larger_than_a_day_belong_to_the_day_on_which_they_end() -> None:
+    week = Grid(168 * HOUR, 168 * HOUR)  # they end on Thursdays
+    found = [list(tiles(week, day_of(f"2024-05-0{n}", ZoneInfo("UTC"), 0))) for n in (1, 2, 3)]
+    assert [len(ends) for ends in found] == [1, 0, 0]
+
+
+def window(minute: int, length: int = 1, state: str = "closed", late: int = 0) -> Window:
+    start = MAY_DAY.start + minute * MINUTE
+    return Window(start, start + length * MINUTE, state, 2, late, 7, {"page_views": 3, "unique_users": 2})
+
+
+@pytest.mark.parametrize(("length", "together"), [(1, 15), (7, 3), (10, 2), (15, 1), (60, 1)])
+def test_every_bar_of_a_steady_site_is_as_high_as_the_others(length: int, together: int) -> None:
+    windows = [window(minute, length) for minute in range(0, 1440 - length + 1, length)]
+    bars = bars_of(windows, MAY_DAY, {"page_views"})
+    assert {bar.sums["page_views"] for bar in bars[:-1]} == {3 * together}
+    assert sum(bar.sums["page_views"] for bar in bars) == 3 * len(windows)
+    assert sum(bar.rows for bar in bars) == 2 * len(windows)
+    assert all(MAY_DAY.start <= bar.start < bar.end <= MAY_DAY.end for bar in bars)
+    assert all(one.end <= other.start for one, other in pairwise(bars))
+
+
+def test_a_bar_is_what_its_least_final_window_is_and_tells_nothing_that_does_not_add_up() -> None:
+    (bar,) = bars_of([window(0), window(1, state="fired", late=4), window(2, state="open")], MAY_DAY, {"page_views"})
+    assert (bar.start, bar.end) == (MAY_DAY.start, MAY_DAY.start + 15 * MINUTE)
+    assert (bar.state, bar.late_events, bar.sums) == ("open", 4, {"page_views": 9})
+    (alone,) = bars_of([window(0, 60)], MAY_DAY, {"page_views"})
+    assert alone.sums == {"page_views": 3, "unique_users": 2}
+    assert totals([alone, alone], {"page_views"}) == {"page_views": 6}
+    assert bars_of([], MAY_DAY, set()) == []
+
+
+def books(watermark: int | None) -> Books:
+    policy = replace(PAGE_VIEWS_ALONE, strategy=Bounded(0), reports=(REPORT,))
+    fixed: dict[str, Any] = {
+        "batch": 10**9 + 7,
+        "topic": "t",
+        "committed_at": MAY_DAY.end,
+        "opened_at": 0,
+        "records_per_second": None,
+    }
+    return Books(**fixed, watermark=watermark, policy=policy, partitions=(), accounts={}, heard={})
+
+
+@pytest.mark.parametrize(
+    ("now", "watermark", "passed_at", "words"),
+    [
+        (MAY_DAY.start - 1, None, None, "The day has not begun: it begins at 2024-05-01 00:00:00."),
+        (MAY_DAY.start, None, None, "The day goes on for 24.0 h: this is as of 2024-05-01 00:00:00."),
+        (MAY_DAY.end - 1, None, None, "The day goes on for 0.0 s"),
+        (MAY_DAY.end, None, None, "the watermark has not come to its end: there is none yet."),
+        (MAY_DAY.end, MAY_DAY.end - 1000, None, "has not come to its end: it is at 2024-05-01 23:59:59."),
+        (MAY_DAY.end, MAY_DAY.end, MAY_DAY.end, "late events may still change the last ones."),
+        (MAY_DAY.end, MAY_DAY.end + 5 * MINUTE - 1, MAY_DAY.end, "late events may still change the last ones."),
+        (
+            MAY_DAY.end,
+            MAY_DAY.end + 5 * MINUTE,
+            MAY_DAY.end,
+            "at 2024-05-02 00:00:00: what is shown is final",
+        ),
+    ],
+)
+def test_whether_a_day_is_over_is_told_by_the_clock_and_by_the_watermark(
+    now: int, watermark: int | None, passed_at: int | None, words: str
+) -> None:
+    assert words in standing(MAY_DAY, now, books(watermark), REPORT, passed_at)
+
+
+def test_days_are_told_by_the_clocks_of_their_zone() -> None:
+    day: Day = day_of("2024-05-01", ZoneInfo("Europe/Berlin"), 0)
+    assert "begins at 2024-05-01 00:00:00" in standing(day, 0, books(None), REPORT, None)

@@ -1,0 +1,188 @@
+"""`tidemark report`: a day as one file, as it is written and as a real Chromium shows it."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Request
+
+from pipeline.cli import main
+from pipeline.tables.schemas import LEDGER, open_table
+from tests.dashboard.eyes import DESK, PHONE, Scheme, eyes
+from tests.support.chromium import chromium
+from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, POLICY, Event, Site
+
+pytestmark = pytest.mark.slow
+DAY = "2024-05-01"
+MIDNIGHT = 720
+"""In minutes after noon."""
+
+
+def report(warehouse: Path, file: Path, *told: str) -> str:
+    """The page that the verb writes to a file, with single spaces."""
+    assert main(["report", "--warehouse", str(warehouse), "--output", str(file), *told]) == 0
+    return " ".join(file.read_text().split())
+
+
+def tile(page: str, name: str) -> str:
+    """The number under a heading."""
+    (found,) = re.findall(rf"<dt>{name}</dt><dd>([^<]*)</dd>", page)
+    return str(found)
+
+
+def _noted(asked: list[str], request: Request) -> None:
+    asked.append(request.url)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def file(told: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The day of the story."""
+    written = tmp_path_factory.mktemp("written") / "day.html"
+    report(told, written, "--day", DAY)
+    return written
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_file_opens_by_itself_and_nobody_is_kept_out(browser: Browser, file: Path, scheme: Scheme) -> None:
+    for width in (DESK, PHONE):
+        with eyes(browser, width, scheme) as person:
+            asked = list[str]()
+            person.page.on("request", partial(_noted, asked))
+            person.open(file.as_uri())
+            person.page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
+            assert [address for address in asked if not address.startswith("data:")] == [file.as_uri()]
+            assert person.barriers() == person.complaints == []
+            assert person.overflow() <= 0
+            ground = person.page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert ground == {"light": "rgb(246, 247, 248)", "dark": "rgb(17, 23, 28)"}[scheme]
+            assert person.page.title() == f"{DAY} - Tidemark"  # and not what the user of the story wants
+
+
+def test_it_has_what_the_first_screen_has(browser: Browser, file: Path) -> None:
+    with eyes(browser, script=False) as person:
+        person.open(file.as_uri())
+        for place, words in {
+            "#now": "page views 10 by site traffic clicks 1 by site traffic users 5",
+            "#traffic": "closed: final",
+            "#top-user_id": "bob 4",
+            "#top-page_url": "/a 4",
+            "#watermark": "watermark 12:27:00",
+            "#changed": "[12:00:00, 12:10:00) corrected 2",
+            "#ledger": "it balances Every record that was read has one verdict",
+            "#dead": "malformed the value is not Avro of its schema 2",
+        }.items():
+            assert words in person.say(place), place
+
+
+def test_no_word_of_it_leads_anywhere_else(file: Path) -> None:
+    page = file.read_text()
+    assert set(re.findall(r'(?:href|src|action)="([^"]{5})', page)) == {"#main", "data:"}
+    assert "<script" not in page
+    assert "@import" not in page
+    assert "url(http" not in page
+
+
+def test_each_event_is_in_one_day(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    site = Site(warehouse, POLICY, committed_at=NOON + MIDNIGHT * MINUTE - 30_000).open()
+    site.batch(Event(1), Event(2, "bob"), Event(MIDNIGHT - 1), Event(MIDNIGHT - 11, "cid"))
+    site.committed_at = NOON + MIDNIGHT * MINUTE
+    site.batch(Event(MIDNIGHT), Event(MIDNIGHT + 9, "bob"), Event(MIDNIGHT + 1, "dan"))
+    site.committed_at = NOON + (MIDNIGHT + 710) * MINUTE
+    site.batch(Event(MIDNIGHT + 700))
+    pages = {day: report(warehouse, tmp_path / "day.html", "--day", day) for day in (DAY, "2024-05-02", "2024-05-03")}
+    assert [tile(page, "page views") for page in pages.values() if "<dt>page views" in page] == ["4", "4"]
+    assert [tile(page, "users") for page in pages.values()] == ["3", "3", "0"]
+    # Each event is in two windows of the report of pages, and counts once all the same.
+    tops = [re.findall(r'/<svg class="meter".*?<td class="n">(\d+)</td>', page) for page in pages.values()]
+    assert tops == [["4"], ["4"], []]
+    assert [tile(page, "records read") for page in pages.values()] == ["4", "4", "0"]
+    behind = [re.findall(r"behind the clock over the day, at most ([^;]*);", page) for page in pages.values()]
+    assert behind == [["30.0 s"], ["10.0 min"], []]
+    assert "The watermark came to the end of the day at 2024-05-02 00:00:00: what is shown is final" in pages[DAY]
+    assert "it is at 2024-05-02 11:40:00" in pages["2024-05-02"]
+
+
+def test_a_day_begins_by_the_clocks_of_the_zone_that_is_told(tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    Site(warehouse, PAGE_VIEWS_ALONE, committed_at=NOON).open().batch(Event(MIDNIGHT - 119), Event(MIDNIGHT - 121))
+    settings = tmp_path / "tidemark.toml"
+    settings.write_text('[window]\nsize = "1h"\nzone = "Europe/Berlin"')
+    at_home = report(warehouse, tmp_path / "a.html", "--day", DAY, "--config", str(settings))
+    in_utc = report(warehouse, tmp_path / "b.html", "--day", DAY, "--config", str(settings), "--zone", "UTC")
+    assert (tile(at_home, "page views"), tile(in_utc, "page views")) == ("1", "2")
+    assert "[2024-05-01 23:40:00, 00:00:00)" in at_home
+    assert "by the clocks of Europe/Berlin" in at_home
+
+
+def test_a_day_without_events_says_when_there_are_some(told: Path, tmp_path: Path) -> None:
+    page = report(told, tmp_path / "day.html", "--day", "2024-04-30")
+    assert "No event of this day was counted: the windows of site traffic that there are end from" in page
+    assert "No batch was committed on this day. The first of all was 2024-05-01 12:00:00" in page
+    assert "on another day, with the watermark at 2024-05-01 12:27:00" in page
+    assert "The day has not begun" in report(told, tmp_path / "day.html", "--day", "9000-01-01")
+
+
+def test_before_the_first_batch_it_says_so(tmp_path: Path) -> None:
+    open_table(LEDGER, str(tmp_path))
+    assert "has no batch yet, so there is nothing to tell of any day" in report(tmp_path, tmp_path / "day.html")
+
+
+def test_without_events_of_any_day_it_says_so(tmp_path: Path) -> None:
+    Site(tmp_path, PAGE_VIEWS_ALONE, committed_at=NOON).open()
+    page = report(tmp_path, tmp_path / "day.html", "--day", DAY)
+    assert "No event of this day was counted, and page views has published no window yet." in page
+    assert "No event was read yet, so there is no watermark and nothing fires." in page
+
+
+def test_nothing_is_written_but_the_file_and_that_at_once(told: Path, tmp_path: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in told.rglob("*")}
+    file = tmp_path / "day.html"
+    file.write_text("an older one")
+    with file.open() as opened_before:
+        assert report(told, file, "--day", DAY).startswith("<!doctype html>")
+        assert opened_before.read() == "an older one"  # which whoever has it open reads to its end
+    assert {path: path.stat().st_mtime_ns for path in told.rglob("*")} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["day.html"]
+
+
+def test_it_goes_to_standard_output_or_to_a_file_named_by_the_day(
+    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "--warehouse", str(told), "--day", DAY, "--output", "-"]) == 0
+    assert capsysbinary.readouterr().out.startswith(b"<!doctype html>")
+    assert list(tmp_path.iterdir()) == []
+    assert main(["report", "--warehouse", str(told), "--day", DAY]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == [f"tidemark-{DAY}.html"]
+    assert capsysbinary.readouterr().out == f"written to tidemark-{DAY}.html\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (["--day", "tomorrow"], "is no day: write today, yesterday, or a date"),
+        (["--zone", "Berlin"], "there is no time zone 'Berlin': write one such as Europe/Berlin"),
+        (["--output", "nothing/day.html"], "cannot write nothing/day.html: No such file or directory"),
+        (["--output", "."], "cannot write .: "),
+        (["--warehouse", "nowhere"], "there is no Tidemark warehouse at 'nowhere'"),
+    ],
+)
+def test_what_must_be_put_right_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_table(LEDGER, "warehouse")
+    assert main(["report", "--warehouse", "warehouse", *told]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert (said.err.count("\n"), said.out) == (1, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["warehouse"]

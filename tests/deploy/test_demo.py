@@ -1,0 +1,41 @@
+"""The demo as whoever tries it sees it: the page's address first, and at its end the tables say what was sent."""
+
+import re
+import sys
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.waiting import wait_for
+
+PATIENCE_S: Final = 180
+BEGINS: Final = re.compile(r"Look +http://127\.0\.0\.1:(\d+)/ ")
+LINES: Final = 5
+"""What the truth is held against: events, users in windows, and each kind of rejected record."""
+SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
+
+
+@pytest.mark.jvm
+@pytest.mark.broker
+@pytest.mark.timeout(600)
+def test_the_demo_opens_with_its_page_and_ends_with_the_truth(tmp_path: Path) -> None:
+    environment = {**SMALL_DRIVER, "DEMO_SECONDS": "5", "COLUMNS": "200"}
+    with Process([sys.executable, "-m", "demo"], tmp_path / "demo.log", environment) as demo:
+        wait_for(lambda: BEGINS.match(demo.said), PATIENCE_S, "the address of the page")
+        (port,) = BEGINS.findall(demo.said)
+        wait_for(lambda: shows(port, demo), PATIENCE_S, "a page that tells of the traffic")
+        assert demo.wait(PATIENCE_S) == 0, demo.said
+    assert demo.said.count(" equal ") == LINES
+
+
+def shows(port: str, demo: Process) -> bool:
+    """Whether the page has the traffic and what is wrong with it."""
+    assert demo.alive, demo.said
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
+        page = answer.read().decode()
+        return all(word in page for word in SHOWN)
+    return False

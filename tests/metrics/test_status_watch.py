@@ -1,0 +1,124 @@
+"""`status --watch` as a person has it: in a terminal, with a store that is away for a moment, until Ctrl-C."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import pytest
+from rich.console import Console
+
+from pipeline.cli import main
+from pipeline.commands.status.latest import Latest
+from pipeline.commands.status.view import Status
+from pipeline.errors import SetUpError
+from tests.support.terminal import BACK, CTRL_C, CURSOR_HIDDEN, CURSOR_SHOWN, OTHER_SCREEN, Terminal
+from tests.support.waiting import wait_for
+from tests.verify.site import PAGE_VIEWS_ALONE, Site
+from tests.verify.site import Event as Visit
+
+WAIT_S = 60
+
+
+def sees(terminal: Terminal, words: str) -> None:
+    """Fails unless the words come onto the screen."""
+    try:
+        wait_for(lambda: words in terminal.screen(), WAIT_S, words)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; the screen is {terminal.screen()}") from None
+
+
+@contextmanager
+def in_the_log(name: str, warehouse: Path) -> Iterator[Path]:
+    """A file of the ledger's log, which is gone again afterwards."""
+    file = warehouse / "ledger" / "_delta_log" / name
+    yield file
+    file.unlink()
+
+
+@pytest.mark.slow
+def test_the_screen_goes_on_with_the_tables_through_a_store_that_is_away_until_ctrl_c(tmp_path: Path) -> None:
+    site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Visit(1))
+    watch = ("status", "--warehouse", str(tmp_path), "--watch", "--every", "200ms")
+    with Terminal("pipeline.cli", *watch) as terminal:
+        sees(terminal, "1, committed 1970-01-01")
+        assert "every 0.2 s, Ctrl-C ends" in terminal.screen()
+        site.batch(Visit(2, "bob"), Visit(11))
+        sees(terminal, "2, committed 1970-01-01")
+        next_version = len(list((tmp_path / "ledger" / "_delta_log").glob("*.json")))
+        with in_the_log(f"{next_version:020}.json", tmp_path) as torn:
+            torn.write_text("torn")
+            sees(terminal, "The tables cannot be read: ")
+            assert "2, committed" in terminal.screen()
+        wait_for(lambda: "cannot be read" not in terminal.screen(), WAIT_S, "the store's return")
+        site.batch(Visit(21))
+        sees(terminal, "3, committed 1970-01-01")
+        with in_the_log("_last_checkpoint", tmp_path) as never_read:
+            os.mkfifo(never_read)  # who reads it waits for a writer, as for a store that hangs
+            sees(terminal, "The store has not answered for ")
+            terminal.press(CTRL_C)
+            assert terminal.popen.wait(10) == 0
+        wait_for(lambda: BACK in terminal.said, WAIT_S, "the first screen")
+        assert terminal.said.startswith(OTHER_SCREEN)
+        assert terminal.said.rindex(CURSOR_SHOWN) > terminal.said.rindex(CURSOR_HIDDEN)
+        assert terminal.said.rstrip().endswith(BACK)
+        assert terminal.modes() == terminal.modes_before
+
+
+@pytest.mark.slow
+def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
+    Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Visit(1))
+    with Terminal("pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
+        sees(terminal, "1, committed 1970-01-01")
+        terminal.popen.terminate()
+        assert terminal.popen.wait(10) == 0
+        wait_for(lambda: BACK in terminal.said, WAIT_S, "the first screen")
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (["--watch"], "--watch fills a terminal, and standard output is none"),
+        (["--every", "2s"], "--every says how often --watch reads the tables"),
+        (["--watch", "--every", "0s"], "--every: "),
+    ],
+)
+def test_what_cannot_be_watched_is_told_in_a_sentence(
+    told: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", "--warehouse", "/nowhere", *told]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert (said.err.count("\n"), said.out) == (1, "")
+
+
+@pytest.mark.slow
+def test_a_place_without_a_warehouse_is_told_before_the_screen_is_taken(tmp_path: Path) -> None:
+    with Terminal("pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
+        assert terminal.popen.wait(WAIT_S) == 2
+        wait_for(lambda: "there is no Tidemark warehouse at" in terminal.said, WAIT_S, "the sentence")
+        assert OTHER_SCREEN not in terminal.said
+
+
+def test_a_defect_of_ours_ends_it_and_is_not_hidden() -> None:
+    answers: Iterator[Status | Exception] = iter(
+        [Status("/lake"), SetUpError("no answer"), OSError("the store is away"), ZeroDivisionError("a defect")]
+    )
+
+    def read() -> Status:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    latest, stop = Latest(read, timedelta(milliseconds=1)), Event()
+    latest.keep_reading(stop)
+    assert stop.wait(WAIT_S)
+    with pytest.raises(ZeroDivisionError):
+        latest.raise_defect()
+    console = Console(width=200)
+    with console.capture() as said:
+        console.print(latest.screen(0))
+    assert "The tables cannot be read: the store is away. It is tried again. What is below was read at" in said.get()

@@ -1,0 +1,20 @@
+"""Times as verbs write them: what a record claims may be none, and is told all the same."""
+
+import pytest
+
+from pipeline.commands.times import time_of
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "told"),
+    [
+        (None, "none yet"),
+        (1_714_521_600_000, "2024-05-01 00:00:00"),
+        (253_402_300_799_999, "9999-12-31 23:59:59"),
+        (253_402_300_800_000, "253402300800000 ms, which is no time"),
+        (2**63 - 1, "9223372036854775807 ms, which is no time"),
+        (-(2**63), "-9223372036854775808 ms, which is no time"),
+    ],
+)
+def test_what_is_no_time_is_told_as_the_number_that_it_is(milliseconds: int | None, told: str) -> None:
+    assert time_of(milliseconds) == told
