@@ -1,0 +1,45 @@
+"""Flink, for those who compare with it: its jars at their hashes, a JDK's compiler, and how a program of it is started.
+
+Not a dependency: `make flink` and the benchmarks fetch the jars (220 MB) at their first use.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pipeline.errors import SetUpError
+from pipeline.runtime.jars import Jar, cache, listed, mirror, provide
+from pipeline.runtime.java import find_java
+
+# Java 17 asks for these where Flink looks into the JDK; they are those of Flink's own configuration.
+OPENS: Final = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "util", "time")]
+_LOCK: Final = Path(__file__).with_name("flink.lock")
+
+
+def locked_jars() -> list[Jar]:
+    """The lines of the lock."""
+    return listed(_LOCK, "flink")
+
+
+def compiler() -> Path:
+    """The compiler beside the Java found. Raises SetUpError where there is none."""
+    found = find_java() / "bin" / "javac"
+    if not found.exists():
+        raise SetUpError(f"There is no {found}: Flink's part needs a JDK, such as OpenJDK 17; set JAVA_HOME to one.")
+    return found
+
+
+def compiled(sources: Path, into: Path) -> str:
+    """Compile a folder of sources, and return the class path of what came of it. Raises SetUpError without jars or JDK."""
+    javac = compiler()
+    jars = provide(locked_jars(), cache(), mirror())
+    files = sorted(map(str, sources.glob("*.java")))
+    subprocess.run([javac, "-nowarn", "-d", into, "-cp", os.pathsep.join(map(str, jars)), *files], check=True)
+    return os.pathsep.join(map(str, (into, *jars)))
+
+
+def command(class_path: str, main: str, options: Sequence[str] = ()) -> list[str]:
+    """The command line of a program, but for its arguments; `options` are the JVM's."""
+    return [str(find_java() / "bin" / "java"), *OPENS, *options, "-cp", class_path, main]
