@@ -32,12 +32,15 @@ def compiler() -> Path:
 
 
 def compiled(sources: Path, into: Path) -> str:
-    """Compile a folder of sources, and return the class path of what came of it. Raises SetUpError without jars or JDK."""
+    """Compile a folder of sources; the class path of what came of it, of what else is there, and of Flink.
+
+    Raises SetUpError where there is no compiler, or a jar cannot be had.
+    """
     javac = compiler()
     jars = provide(locked_jars(), cache(), mirror())
     files = sorted(map(str, sources.glob("*.java")))
     subprocess.run([javac, "-nowarn", "-d", into, "-cp", os.pathsep.join(map(str, jars)), *files], check=True)
-    return os.pathsep.join(map(str, (into, *jars)))
+    return os.pathsep.join(map(str, (into, sources, *jars)))
 
 
 def command(class_path: str, main: str, options: Sequence[str] = ()) -> list[str]:
