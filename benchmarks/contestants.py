@@ -30,6 +30,14 @@ class Job(StrEnum):
     FLINK_SQL = "benchmarks.peers.flink.sql"
     FLINK_DATASTREAM = "benchmarks.peers.flink.datastream"
 
+    @property
+    def option(self) -> str:
+        """As it is written on the command line."""
+        return self.name.lower().replace("_", "-")
+
+
+FLINK: Final = frozenset({Job.FLINK_SQL, Job.FLINK_DATASTREAM})
+
 
 @dataclass(frozen=True)
 class Contestant:

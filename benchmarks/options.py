@@ -1,7 +1,7 @@
 """The command line of the benchmarks."""
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -23,6 +23,7 @@ PARTS: Final = (
     "sessions",
     "collect",
 )
+_JOBS: Final = {job.option: job for job in Job}
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
@@ -53,7 +54,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
     add("--events", type=typed(whole), default=12_000_000, help="on the topic, also for growth, users and workers")
-    add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help=f"of {_words(Job)}")
+    add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help=f"of {', '.join(_JOBS)}")
     add(
         "--textbook-batches",
         type=typed(_sizes),
@@ -124,13 +125,9 @@ def _part(text: str) -> tuple[str, ...]:
 
 def _jobs(text: str) -> tuple[Job, ...]:
     try:
-        return tuple(Job[name.upper().replace("-", "_")] for name in text.split(","))
+        return tuple(_JOBS[name] for name in text.split(","))
     except KeyError as error:
-        raise ValueError(f"there is no job {error}; choose from {_words(Job)}") from error
-
-
-def _words(jobs: Iterable[Job]) -> str:
-    return ", ".join(job.name.lower().replace("_", "-") for job in jobs)
+        raise ValueError(f"there is no job {error}; choose from {', '.join(_JOBS)}") from error
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -23,6 +23,16 @@ def locked_jars() -> list[Jar]:
     return listed(_LOCK, "flink")
 
 
+def version() -> str:
+    """The version of Flink that is locked."""
+    return next(jar.coordinate.split(":")[2] for jar in locked_jars() if ":flink-runtime:" in jar.coordinate)
+
+
+def flink_jars() -> list[Path]:
+    """The jars, fetched if missing. Raises SetUpError."""
+    return provide(locked_jars(), cache(), mirror())
+
+
 def compiler() -> Path:
     """The compiler beside the Java found. Raises SetUpError where there is none."""
     found = find_java() / "bin" / "javac"
@@ -36,8 +46,7 @@ def compiled(sources: Path, into: Path) -> str:
 
     Raises SetUpError where there is no compiler, or a jar cannot be had.
     """
-    javac = compiler()
-    jars = provide(locked_jars(), cache(), mirror())
+    javac, jars = compiler(), flink_jars()
     files = sorted(map(str, sources.glob("*.java")))
     subprocess.run([javac, "-nowarn", "-d", into, "-cp", os.pathsep.join(map(str, jars)), *files], check=True)
     return os.pathsep.join(map(str, (into, sources, *jars)))

@@ -23,8 +23,8 @@ SPARK = (
 )
 # Kafka logs through slf4j and leaves the binding to its distribution; without one a failed start says nothing.
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3")
-# Flink, and what its peers in the benchmarks need of it. The connector to Kafka is released apart, and there is none for
-# 2.3 yet; sources have the same API as in 2.2. For Parquet Flink needs Hadoop, which it leaves to its user.
+# Flink, and what the benchmarks need besides. The connector to Kafka is released apart, and there is none for 2.3 yet;
+# sources have the same API as in 2.2. For Parquet Flink needs Hadoop, which it leaves to its user.
 FLINK = (
     *(
         f"org.apache.flink:{name}:2.3.0"

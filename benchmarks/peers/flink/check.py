@@ -22,18 +22,19 @@ _COUNTS: Final = ("page_views", "clicks")
 def check(folder: Path, truth: Truth, *, late_kept: bool) -> dict[str, int]:
     """The sizes of what was written. Raises BenchmarkError if it is not what was sent.
 
-    Each event that was sent in time must be counted once, in its window. One that was sent late must be, too, or be among
-    the late ones, as far as these are kept; it is truly counted where its window was still open.
+    Each event that was sent in time must be counted once, in its window. One that was sent late may be, where its
+    window was still open; else it must be among the late ones, if these are kept.
     """
     windows = _read(folder / WINDOWS)
     late = _read(folder / LATE) if late_kept else None
     counted, on_time, too_late = _of_windows(windows), _cells(truth.on_time), _cells(truth.too_late)
     apart = Counter() if late is None else _of_events(late)
-    found = {"windows": windows.num_rows, "counted": counted.total(), "late": apart.total(), "sent": 0}
-    found["sent"] = on_time.total() + too_late.total()
-    _require(windows.num_rows == len(windows.group_by(["window_start", "user_id"]).aggregate([])), "twice", found)
+    sent = on_time + too_late
+    found = {"windows": windows.num_rows, "counted": counted.total(), "late": apart.total(), "sent": sent.total()}
+    keys = windows.group_by(["window_start", "user_id"]).aggregate([])
+    _require(windows.num_rows == keys.num_rows, "a user has one row in a window", found)
     _require(on_time <= counted, "every event that was sent in time must be counted", found)
-    _require(counted + apart <= on_time + too_late, "no event may be counted that was not sent, or twice", found)
+    _require(counted + apart <= sent, "no event may be counted that was not sent, or twice", found)
     _require(late is None or found["counted"] + found["late"] == found["sent"], "no event may be lost", found)
     return found
 

@@ -11,7 +11,8 @@ from typing import Any, Final, Literal
 from benchmarks.errors import BenchmarkError
 from benchmarks.task import Task
 from demo.die_with_parent import dying_with_parent
-from dev.flink import command, compiled
+from dev.flink import command, compiled, compiler, flink_jars
+from pipeline.errors import SetUpError
 from pipeline.fold.projection import projection
 from pipeline.kafka.source import source_options
 from pipeline.runtime.limits import cores, heap
@@ -46,6 +47,15 @@ def told(task: Task, api: Api) -> dict[str, Any]:
         "checkpointInterval": CHECKPOINT_INTERVAL_MS,
         "scratch": str(Path(task.work, "scratch").absolute()),
     }
+
+
+def require() -> None:
+    """Raises SetUpError if there is no JDK or a jar cannot be had: now, and not after an hour of others' drains."""
+    try:
+        compiler()
+    except SetUpError as error:
+        raise SetUpError(f"{error} Or leave Flink out: --jobs ours,tuned,defaults") from error
+    flink_jars()
 
 
 @contextmanager
