@@ -1,7 +1,6 @@
 """Flink as a contestant: what it is told, what it is held against, and one small run of both of its jobs."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +16,8 @@ from benchmarks.options import parse
 from benchmarks.peers.flink.check import check
 from benchmarks.peers.flink.cluster import PROGRAM, told
 from benchmarks.task import Drain, Task
-from dev.flink import locked_jars, version
+from dev.flink import compiler, locked_jars, version
+from pipeline.errors import SetUpError
 from producers.truth import COUNTS, Truth
 from tests.setup.test_java import fake
 
@@ -113,10 +113,8 @@ def test_the_lock_has_one_flink_with_whole_hashes() -> None:
     assert all(len(bytes.fromhex(jar.sha256)) == 32 for jar in jars)
     assert len({jar.name for jar in jars}) == len(jars)
     coordinates = [jar.coordinate.split(":") for jar in jars]
-    released_apart = ("flink-connector-kafka", "flink-shaded")
-    own = {
-        its for group, name, its in coordinates if group == "org.apache.flink" and not name.startswith(released_apart)
-    }
+    apart = ("flink-connector-kafka", "flink-shaded")
+    own = {its for group, name, its in coordinates if group == "org.apache.flink" and not name.startswith(apart)}
     assert own == {version()}
 
 
@@ -143,13 +141,16 @@ def test_without_a_compiler_nothing_is_drained(
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.skipif(not shutil.which("javac"), reason="there is no javac: Flink's jobs are compiled when they are run")
 def test_both_of_flinks_jobs_count_what_was_sent(tmp_path: Path) -> None:
+    try:
+        compiler()
+    except SetUpError as error:
+        pytest.skip(str(error))
     # Flink moves its watermark every 200 ms: of fewer events it would have read all before any is late.
     jobs = ["--jobs", "flink-sql,flink-datastream", "--events", "200000", "--drains", "2"]
     assert main(["--only", "drain", *jobs], tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
-    sql, datastream = ([drain for [drains] in [it["rounds"]] for drain in drains] for it in document["drain"])
+    [sql], [datastream] = (contestant["rounds"] for contestant in document["drain"])
     assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *datastream)] == [200_000] * 4
     assert sql[0]["notes"]["late_rows_dropped"] > 0
     assert datastream[0]["notes"]["totals"]["late"] > 0
