@@ -73,6 +73,7 @@ public final class Main {
         return new Configuration()
                 .set(CoreOptions.DEFAULT_PARALLELISM, told.cores())
                 .set(PipelineOptions.OBJECT_REUSE, true)
+                .set(PipelineOptions.GENERIC_TYPES, false)
                 .set(RestartStrategyOptions.RESTART_STRATEGY, "none")
                 .set(StateBackendOptions.STATE_BACKEND, "hashmap")
                 .set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(told.checkpointInterval()))
