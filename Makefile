@@ -53,7 +53,7 @@ format: $(SYNCED) ## let ruff mend what it can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-bench: setup ## the same work done by peers, side by side
+bench: setup ## the same work done by peers, side by side (Flink needs a JDK; 220 MB at first)
 	$(RUN) benchmarks $(ARGS)
 
 audit: $(SYNCED) ## what is shipped (build/sbom.cdx.json), its licences and its known vulnerabilities (asks osv.dev)

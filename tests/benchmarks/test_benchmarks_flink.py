@@ -16,7 +16,7 @@ from benchmarks.options import parse
 from benchmarks.peers.flink.check import check
 from benchmarks.peers.flink.cluster import PROGRAM, told
 from benchmarks.task import Drain, Task
-from dev.flink import compiler, locked_jars, version
+from dev.flink import OPENS, command, compiler, locked_jars, version
 from pipeline.errors import SetUpError
 from producers.truth import COUNTS, Truth
 from tests.setup.test_java import fake
@@ -126,6 +126,15 @@ def test_flink_is_told_the_fields_in_the_order_of_its_table_and_consumer_options
     assert names == [line.split()[0] for line in table.splitlines()[1:4]]
     assert found["consumer"]["bootstrap.servers"] == "localhost:1"
     assert not [name for name in found["consumer"] if name.startswith("kafka")]
+
+
+def test_a_program_of_flink_is_started_by_the_java_that_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = fake(tmp_path / "jdk", "17")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    found = command("classes:a.jar", "drains.Main", ["-Xmx1g"])
+    assert found == [str(home / "bin" / "java"), *OPENS, "-Xmx1g", "-cp", "classes:a.jar", "drains.Main"]
 
 
 def test_without_a_compiler_nothing_is_drained(

@@ -1,8 +1,8 @@
 """Flink on a mini-cluster: a JVM of its own that stays, so that later drains are warm."""
 
 import json
-import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,5 +94,5 @@ def _answer(popen: "subprocess.Popen[str]", word: str) -> str:
     for line in popen.stdout:
         if line.startswith(word):
             return line.removeprefix(word)
-        os.write(1, line.encode())
+        sys.stdout.write(line)
     raise BenchmarkError(f"Flink ended: {popen.wait()}")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
 from benchmarks.peers.flink.check import check
 from benchmarks.peers.flink.cluster import Api, mini_cluster
@@ -11,8 +12,13 @@ from producers.truth import Truth
 
 
 def compete(task: Task, api: Api) -> None:
-    """Drain as often as the task says, on one mini-cluster."""
-    truth = Truth.load(Path(task.truth))
+    """Drain as often as the task says, on one mini-cluster. Raises BenchmarkError."""
+    file = Path(task.truth)
+    if not file.is_file():
+        raise BenchmarkError(
+            f"there is no {file} to hold Flink against; remove the folder of the backlog and start again"
+        )
+    truth = Truth.load(file)
     with mini_cluster(task, api) as into:
         serve(lambda _, folder: _drain(into, folder, truth, late_kept=api == "datastream"), task)
 

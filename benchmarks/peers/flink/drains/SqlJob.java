@@ -26,7 +26,7 @@ final class SqlJob {
     private static final String WINDOWS = """
             INSERT INTO page_views
             SELECT window_start, window_end, user_id,
-                   COUNT(*) FILTER (WHERE event_type <> 'click'),
+                   COUNT(*) FILTER (WHERE event_type = 'visit'),
                    COUNT(*) FILTER (WHERE event_type = 'click')
             FROM TUMBLE(TABLE events, DESCRIPTOR(event_time), INTERVAL '%s' SECOND)
             GROUP BY window_start, window_end, user_id""";
