@@ -27,6 +27,8 @@ class Task:
     """Every report that the service has out of the box, and not page views per user alone, which the peers do."""
     workers: int = 0
     """Of a cluster of its own, where the process makes one."""
+    truth: str = ""
+    """The file that says what was sent, for those who are held against it."""
 
     def to_json(self) -> str:
         """For the command line of the process."""
