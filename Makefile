@@ -40,7 +40,7 @@ chaos: setup $(CLASSES) ## every fault at every point of a batch, for hours; ARG
 soak: setup $(CLASSES) ## an hour of a steady stream with a kill every few minutes; ARGS="--minutes 60 --kill-every 3"
 	$(RUN) tests.chaos.soak $(ARGS)
 
-flink: $(SYNCED) $(JAVA) ## let Flink play the transcripts, and keep what it did (needs a JDK; 330 MB at first)
+flink: $(SYNCED) $(JAVA) ## let Flink play the transcripts, and keep what it did (needs a JDK; 220 MB at first)
 	$(RUN) tests.flink.play
 
 check: $(SYNCED) ## lint, format, types and the layers: what CI runs
@@ -53,13 +53,13 @@ format: $(SYNCED) ## let ruff mend what it can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-bench: setup ## the same work done by peers, side by side
+bench: setup ## the same work done by peers, side by side (Flink needs a JDK; 220 MB at first)
 	$(RUN) benchmarks $(ARGS)
 
 audit: $(SYNCED) ## what is shipped (build/sbom.cdx.json), its licences and its known vulnerabilities (asks osv.dev)
 	$(RUN) dev.audit
 
-lock: $(SYNCED) ## renew jars.lock from the versions in dev/lock_jars.py (needs Maven)
+lock: $(SYNCED) ## renew the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
 
 pages: $(SYNCED) ## what is made of the code: docs/metrics.md, docs/tables.md and Grafana's dashboards

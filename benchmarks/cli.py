@@ -12,12 +12,13 @@ from rich.console import Console
 
 from benchmarks import age, bad, drain, drain_report, duplicates, micro, results, users, versions, views, workers
 from benchmarks.collect import part as collect
-from benchmarks.contestants import contestants
+from benchmarks.contestants import FLINK, contestants
 from benchmarks.data import backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness.figures import Load
 from benchmarks.options import parse
+from benchmarks.peers.flink.cluster import require
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
 from pipeline.errors import SetUpError
@@ -31,10 +32,12 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
     """Exit code 0 done, 1 a contestant failed or did other work than it was given, 2 something must be put right."""
     options = parse(sys.argv[1:] if arguments is None else arguments)
     # Wide enough for its own tables, also where the output is a file.
-    console = Console(width=140)
+    console = Console(width=160)
     parts: dict[str, Any] = {}
     try:
         with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as work:
+            if "drain" in options.only and FLINK & {*options.jobs}:
+                require()
             _run(options, Path(work), console, parts)
     except (BenchmarkError, SetUpError) as error:
         sys.stderr.write(f"benchmarks: {error}\n")
@@ -99,6 +102,7 @@ def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Co
         parts["drain"] = [entry.to_dict() for entry in found.values()]
         console.print(f"  {contestant.title}: {_seconds(drains)} s")
     parts["ratios"] = drain_report.ratios(list(found.values()))
+    parts["cpu_ratios"] = drain_report.cpu_ratios(list(found.values()))
     console.print(drain_report.render(list(found.values())))
 
 

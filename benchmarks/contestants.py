@@ -27,6 +27,16 @@ class Job(StrEnum):
     OURS = "benchmarks.ours"
     TUNED = "benchmarks.peers.tuned"
     DEFAULTS = "benchmarks.peers.defaults"
+    FLINK_SQL = "benchmarks.peers.flink.sql"
+    FLINK_DATASTREAM = "benchmarks.peers.flink.datastream"
+
+    @property
+    def option(self) -> str:
+        """As it is written on the command line."""
+        return self.name.lower().replace("_", "-")
+
+
+FLINK: Final = frozenset({Job.FLINK_SQL, Job.FLINK_DATASTREAM})
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,13 @@ def contestants(
     jobs: Sequence[Job], textbook_batches: Sequence[int], our_batches: Sequence[int | None]
 ) -> list[Contestant]:
     """Everyone of the chosen jobs."""
-    found = {Job.TUNED: _tuned(textbook_batches), Job.OURS: _ours(our_batches), Job.DEFAULTS: _defaults()}
+    found = {
+        Job.TUNED: _tuned(textbook_batches),
+        Job.OURS: _ours(our_batches),
+        Job.FLINK_SQL: [Contestant(Job.FLINK_SQL, "Flink, SQL")],
+        Job.FLINK_DATASTREAM: [Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream")],
+        Job.DEFAULTS: _defaults(),
+    }
     return [contestant for job in found if job in jobs for contestant in found[job]]
 
 

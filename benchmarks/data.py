@@ -36,11 +36,17 @@ def backlog(events: int, data_dir: Path, users: int = USERS) -> Iterator[tuple[B
         held = count(broker.bootstrap_servers, topic)
         if held is None:
             broker.create_topic(topic, PARTITIONS)
-            run(_simulate(broker, topic, events, users), data_dir / "producer.log")
+            truth = ["--truth", str(truth_of(data_dir, topic).absolute())]
+            run([*_simulate(broker, topic, events, users), *truth], data_dir / "producer.log")
             held = count(broker.bootstrap_servers, topic)
         if held != events:
             raise BenchmarkError(f"topic {topic} in {data_dir} holds {held} events; remove that folder and start again")
         yield broker, topic
+
+
+def truth_of(data_dir: Path, topic: str) -> Path:
+    """Where the file is that says what was sent to the topic of a backlog."""
+    return data_dir / f"{topic}.truth.json"
 
 
 def count(bootstrap_servers: str, topic: str) -> int | None:

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.contestants import Contestant
+from benchmarks.data import truth_of
 from benchmarks.process import run
 from benchmarks.task import Drain, Task, read_drains
 from demo.broker import Broker
@@ -66,6 +67,7 @@ def drain_all(
                 drains=plan.drains,
                 conf=contestant.conf,
                 all_reports=contestant.all_reports,
+                truth=str(truth_of(broker.data_dir, topic)),
             )
             yield contestant, drain_alone(contestant, task)
 

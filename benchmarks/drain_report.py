@@ -1,12 +1,21 @@
-"""The table of the drains, with the two ratios that count."""
+"""The table of the drains, with the ratios that count."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from rich.table import Table
 
 from benchmarks.contestants import Job
 from benchmarks.drain import Result
 from benchmarks.report import figures_table
+
+_PEERS: Final = {
+    Job.TUNED: "x tuned best",
+    Job.DEFAULTS: "x default",
+    Job.FLINK_SQL: "x Flink SQL",
+    Job.FLINK_DATASTREAM: "x Flink DataStream",
+}
+"""Whom each rate is a multiple of, and how that is called."""
 
 
 def best(results: Iterable[Result], job: Job, *, all_reports: bool = False) -> Result | None:
@@ -16,17 +25,16 @@ def best(results: Iterable[Result], job: Job, *, all_reports: bool = False) -> R
 
 
 def render(results: Sequence[Result]) -> Table:
-    """One row per contestant, the fastest last."""
+    """One row per contestant, the fastest last; a column for each peer that took part."""
     events = results[0].events
     title = f"Backlog drain of {events:,} events: the last of each process's drains"
-    heads = ["contestant", "M events/s", "x tuned best", "x default", "CPU us/event", "all drains, s", "rows"]
-    tuned, defaults = best(results, Job.TUNED), best(results, Job.DEFAULTS)
+    peers = _peers(results)
+    heads = ["contestant", "M events/s", *(_PEERS[job] for job in peers), "CPU us/event", "all drains, s", "rows"]
     rows = [
         [
             result.contestant.title,
             f"{result.rate / 1e6:.3f}",
-            _ratio(result, tuned),
-            _ratio(result, defaults),
+            *(f"{result.rate / peer.rate:.2f}" for peer in peers.values()),
             f"{result.cpu_us:.2f}",
             " | ".join(" ".join(f"{drain.seconds:.1f}" for drain in drains) for drains in result.rounds),
             f"{result.rounds[-1][-1].window_rows:,}",
@@ -37,12 +45,17 @@ def render(results: Sequence[Result]) -> Table:
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float]:
-    """Ours at its best over each peer at its best; and with three reports over one."""
+    """The rate of ours at its best over each peer's at its best; and with three reports over one."""
     ours, three = best(results, Job.OURS), best(results, Job.OURS, all_reports=True)
-    peers = {job.name.lower(): best(results, job) for job in (Job.TUNED, Job.DEFAULTS)}
-    found = {name: ours.rate / peer.rate for name, peer in peers.items() if ours and peer}
+    found = {job.name.lower(): ours.rate / peer.rate for job, peer in _peers(results).items()} if ours else {}
     return {**found, "three_reports": three.rate / ours.rate} if ours and three else found
 
 
-def _ratio(result: Result, peer: Result | None) -> str:
-    return f"{result.rate / peer.rate:.2f}" if peer else "-"
+def cpu_ratios(results: Sequence[Result]) -> dict[str, float]:
+    """The CPU per event of ours at its best over each peer's at its best."""
+    ours = best(results, Job.OURS)
+    return {job.name.lower(): ours.cpu_us / peer.cpu_us for job, peer in _peers(results).items()} if ours else {}
+
+
+def _peers(results: Sequence[Result]) -> dict[Job, Result]:
+    return {job: found for job in _PEERS if (found := best(results, job))}

@@ -24,6 +24,7 @@ PARTS: Final = (
     "sessions",
     "collect",
 )
+_JOBS: Final = {job.option: job for job in Job}
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
@@ -54,7 +55,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
     add("--events", type=typed(whole), default=12_000_000, help="on the topic, for all that drain one")
-    add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help="of ours, tuned and defaults")
+    add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help=f"of {', '.join(_JOBS)}")
     add(
         "--textbook-batches",
         type=typed(_sizes),
@@ -132,9 +133,9 @@ def _part(text: str) -> tuple[str, ...]:
 
 def _jobs(text: str) -> tuple[Job, ...]:
     try:
-        return tuple(Job[name.upper()] for name in text.split(","))
+        return tuple(_JOBS[name] for name in text.split(","))
     except KeyError as error:
-        raise ValueError(f"there is no job {error}; choose from ours, tuned, defaults") from error
+        raise ValueError(f"there is no job {error}; choose from {', '.join(_JOBS)}") from error
 
 
 def _sizes(text: str) -> tuple[int, ...]:

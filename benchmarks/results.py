@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from dev import flink
+
 RESULTS: Final = Path(__file__).parent / "results"
 _VERSIONS: Final = ("pyspark", "delta-spark", "deltalake", "confluent-kafka", "pyarrow")
 
@@ -30,7 +32,7 @@ def machine() -> dict[str, Any]:
         "load_average_at_end": os.getloadavg(),
         "system": platform.platform(),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in _VERSIONS},
+        "versions": {**{name: version(name) for name in _VERSIONS}, "flink": flink.version()},
         # They are settings of the service, and a tuning run may have set some.
         "environment": {name: value for name, value in os.environ.items() if name.startswith("TIDEMARK_")},
     }

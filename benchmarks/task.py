@@ -28,6 +28,8 @@ class Task:
     workers: int = 0
     """Of a cluster of its own, where the process makes one."""
     deduplicate: str = "off"
+    truth: str = ""
+    """The file that says what was sent, for those who are held against it."""
 
     def to_json(self) -> str:
         """For the command line of the process."""

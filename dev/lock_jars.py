@@ -1,7 +1,7 @@
-"""Write jars.lock: `python -m dev.lock_jars` after changing a version below.
+"""Write jars.lock and dev/flink.lock: `python -m dev.lock_jars` after changing a version below.
 
 Needs Maven, which nothing else here does: it works out what the broker depends on and checks each file against its
-published checksum. Reading the lock is `pipeline.runtime.jars`.
+published checksum. Reading the locks is `pipeline.runtime.jars`.
 """
 
 import hashlib
@@ -23,10 +23,32 @@ SPARK = (
 )
 # Kafka logs through slf4j and leaves the binding to its distribution; without one a failed start says nothing.
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3")
+# Flink, and what the benchmarks need besides. The connector to Kafka is released apart, and there is none for 2.3 yet;
+# sources have the same API as in 2.2. For Parquet Flink needs Hadoop, which it leaves to its user.
+FLINK = (
+    *(
+        f"org.apache.flink:{name}:2.3.0"
+        for name in (
+            "flink-avro",
+            "flink-clients",
+            "flink-connector-files",
+            "flink-parquet",
+            "flink-table-api-java-bridge",
+            "flink-table-planner-loader",
+            "flink-table-runtime",
+        )
+    ),
+    "org.apache.flink:flink-connector-kafka:5.0.0-2.2",
+    "org.apache.hadoop:hadoop-client-runtime:3.4.1",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
+)
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
 # spark: on the class path of driver and executors. broker: the Kafka broker of the demo and the tests.
+"""
+FLINK_HEADER = """\
+# Flink's jars, with their SHA-256, for `make flink` and `make bench`. Written by `dev.lock_jars`, read by `dev.flink`.
 """
 POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -62,11 +84,14 @@ def section(name: str, jars: dict[str, Path]) -> str:
 
 
 def main() -> None:
-    """Resolve both sets and replace the repository's lock."""
+    """Resolve all sets and replace the repository's locks."""
     spark, broker = resolve(SPARK, transitive=False), resolve(BROKER, transitive=True)
     lock = Path(__file__).parents[1] / "jars.lock"
     lock.write_text("\n".join([HEADER, section("spark", spark), section("broker", broker)]))
     sys.stdout.write(f"{lock.name}: {len(spark)} jars for Spark, {len(broker)} for the broker\n")
+    flink = resolve(FLINK, transitive=True)
+    Path(__file__).with_name("flink.lock").write_text("\n".join([FLINK_HEADER, section("flink", flink)]))
+    sys.stdout.write(f"flink.lock: {len(flink)} jars\n")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def fetch(url: str, target: Path, sha256: str, waits_s: Sequence[float] = WAITS_
     if (found := digest(part)) != sha256:
         part.unlink()
         raise SetUpError(
-            f"{url} has SHA-256 {found}, jars.lock says {sha256}: the mirror serves another file, "
+            f"{url} has SHA-256 {found}, the lock says {sha256}: the mirror serves another file, "
             "so set TIDEMARK_MAVEN_MIRROR to one that is to be trusted."
         )
     part.replace(target)

@@ -72,7 +72,12 @@ def locked(section: str) -> list[Jar]:
     found = [path for path in (package / "jars.lock", package.parent / "jars.lock") if path.is_file()]
     if not found:
         raise SetUpError(f"jars.lock is missing beside {package}; install tidemark again, or run from a full checkout.")
-    return [Jar(*line) for line in tomllib.loads(found[0].read_text())[section].items()]
+    return listed(found[0], section)
+
+
+def listed(lock: Path, section: str) -> list[Jar]:
+    """Read one section of a lock file."""
+    return [Jar(*line) for line in tomllib.loads(lock.read_text())[section].items()]
 
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:

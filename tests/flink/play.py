@@ -11,27 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import SetUpError
-from pipeline.runtime.java import find_java
+from dev.flink import command, compiled
 from tests.flink.differences import played_by
-from tests.flink.jar import flink_jar
 from tests.flink.results import Played, keep
 from tests.flink.told import RUNS, fingerprint, told
 from tests.transcripts.transcript import Transcript
 
 PROGRAM = Path(__file__).parent / "stepped"
-# Java 17 asks for these where Flink looks into the JDK; they are those of Flink's own configuration.
-OPENS = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "util", "time")]
 
 
-def play(transcripts: Sequence[Transcript], run: str, classes: str) -> list[Played]:
+def play(transcripts: Sequence[Transcript], run: str, class_path: str) -> list[Played]:
     """Has the mini-cluster play them; returns what it made of them."""
     with tempfile.TemporaryDirectory() as directory:
         asked, answered = Path(directory) / "told.json", Path(directory) / "played.json"
         jobs = [told(transcript, run) for transcript in transcripts]
         asked.write_text(json.dumps(jobs))
-        java = find_java() / "bin" / "java"
-        subprocess.run([java, *OPENS, "-cp", classes, "stepped.Main", str(asked), str(answered)], check=True)
+        subprocess.run([*command(class_path, "stepped.Main"), str(asked), str(answered)], check=True)
         answers = json.loads(answered.read_text())
     return [
         {"name": job["name"], "told": fingerprint(job), "steps": list(_steps(steps, _names(job)))}
@@ -56,21 +51,12 @@ def _report(step: dict[str, Any], name: str) -> dict[str, Any]:
     return {"fired": fired, "late": [list(event) for event in sorted(late)]}
 
 
-def _compiler() -> Path:
-    compiler = find_java() / "bin" / "javac"
-    if not compiler.exists():
-        raise SetUpError(f"There is no {compiler}: Flink's part needs a JDK, such as OpenJDK 17; set JAVA_HOME to one.")
-    return compiler
-
-
 def main() -> int:
     """Compile, play all runs, keep the results."""
-    jar = flink_jar()
     with tempfile.TemporaryDirectory() as classes:
-        sources = [str(path) for path in sorted(PROGRAM.glob("*.java"))]
-        subprocess.run([_compiler(), "-nowarn", "-d", classes, "-cp", str(jar), *sources], check=True)
+        class_path = compiled(PROGRAM, Path(classes))
         for run in RUNS:
-            keep(run, play(played_by(run), run, f"{classes}:{jar}"))
+            keep(run, play(played_by(run), run, class_path))
     return 0
 
 

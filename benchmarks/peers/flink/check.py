@@ -1,0 +1,75 @@
+"""What Flink wrote, held against what was sent, per user and window."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.peers.flink.cluster import WINDOW_MS
+from producers.truth import Truth
+
+Cells = Counter[tuple[str, int, str]]
+"""How many, by user, window start in milliseconds, and which of the two counts."""
+WINDOWS: Final = "page_views"
+LATE: Final = "late"
+_COUNTS: Final = ("page_views", "clicks")
+
+
+def check(folder: Path, truth: Truth, *, late_kept: bool) -> dict[str, int]:
+    """The sizes of what was written. Raises BenchmarkError if it is not what was sent.
+
+    Each event that was sent in time must be counted once, in its window. One that was sent late may be, where its
+    window was still open; else it must be among the late ones, if these are kept.
+    """
+    windows = _read(folder / WINDOWS)
+    late = _read(folder / LATE) if late_kept else None
+    counted, on_time, too_late = _of_windows(windows), _cells(truth.on_time), _cells(truth.too_late)
+    apart = Counter() if late is None else _of_events(late)
+    sent = on_time + too_late
+    found = {"windows": windows.num_rows, "counted": counted.total(), "late": apart.total(), "sent": sent.total()}
+    keys = windows.group_by(["window_start", "user_id"]).aggregate([])
+    _require(windows.num_rows == keys.num_rows, "a user has one row in a window", found)
+    _require(on_time <= counted, "every event that was sent in time must be counted", found)
+    _require(counted + apart <= sent, "no event may be counted that was not sent, or twice", found)
+    _require(late is None or found["counted"] + found["late"] == found["sent"], "no event may be lost", found)
+    return found
+
+
+def _read(folder: Path) -> pa.Table:
+    """Of the files that Flink has committed: the others' names begin with a dot."""
+    return ds.dataset(folder, format="parquet").to_table()
+
+
+def _of_windows(windows: pa.Table) -> Cells:
+    return _cells(windows.set_column(0, "window_start", _milliseconds(windows["window_start"])))
+
+
+def _of_events(events: pa.Table) -> Cells:
+    """Late ones, in the windows that they missed."""
+    times = _milliseconds(events["event_time"])
+    starts = pc.multiply(pc.divide(times, WINDOW_MS), WINDOW_MS)
+    clicks = pc.cast(events["click"], pa.int64())
+    columns = [events["user_id"], starts, pc.subtract(1, clicks), clicks]
+    return _cells(pa.table(columns, ["user_id", "window_start", *_COUNTS]))
+
+
+def _milliseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.cast(pc.cast(times, pa.timestamp("ms", times.type.tz)), pa.int64())
+
+
+def _cells(table: pa.Table) -> Cells:
+    cells: Cells = Counter()
+    for name in _COUNTS:
+        keys = zip(table["user_id"].to_pylist(), table["window_start"].to_pylist(), strict=True)
+        for (user, start), count in zip(keys, table[name].to_pylist(), strict=True):
+            cells[user, start, name] += count
+    return cells
+
+
+def _require(holds: bool, rule: str, found: dict[str, int]) -> None:  # noqa: FBT001 - an assertion
+    if not holds:
+        raise BenchmarkError(f"what Flink wrote is not what was sent, {rule}: {found}")

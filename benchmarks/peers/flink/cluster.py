@@ -1,0 +1,98 @@
+"""Flink on a mini-cluster: a JVM of its own that stays, so that later drains are warm."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.task import Task
+from demo.die_with_parent import dying_with_parent
+from dev.flink import command, compiled, compiler, flink_jars
+from pipeline.errors import SetUpError
+from pipeline.fold.projection import projection
+from pipeline.kafka.source import source_options
+from pipeline.runtime.limits import cores, heap
+from pipeline.runtime.session import JVM_OPTIONS
+from pipeline.settings.model import BatchSettings, KafkaSettings
+from schemas import WRITER_ID, load_schemas
+
+Api = Literal["sql", "datastream"]
+PROGRAM: Final = Path(__file__).with_name("drains")
+BOUND_MS: Final = 10_000
+WINDOW_MS: Final = 60_000
+CHECKPOINT_INTERVAL_MS: Final = 5_000
+_READY: Final = "READY"
+_DONE: Final = "DONE "
+_CONSUMER: Final = "kafka."
+
+
+def told(task: Task, api: Api) -> dict[str, Any]:
+    """What `drains/Told.java` reads. Consumer options and projection are Tidemark's own."""
+    kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
+    options = source_options(kafka, BatchSettings(), {})
+    writer_schema = load_schemas()[WRITER_ID]
+    return {
+        "job": api,
+        "topic": task.topic,
+        "consumer": {k.removeprefix(_CONSUMER): v for k, v in options.items() if k.startswith(_CONSUMER)},
+        "writerSchema": writer_schema,
+        "readerSchema": projection(writer_schema),
+        "cores": cores(),
+        "bound": BOUND_MS,
+        "window": WINDOW_MS,
+        "checkpointInterval": CHECKPOINT_INTERVAL_MS,
+        "scratch": str(Path(task.work, "scratch").absolute()),
+    }
+
+
+def require() -> None:
+    """Raises SetUpError if there is no JDK or a jar cannot be had: now, and not after an hour of others' drains."""
+    try:
+        compiler()
+    except SetUpError as error:
+        raise SetUpError(f"{error} Or leave Flink out: --jobs ours,tuned,defaults") from error
+    flink_jars()
+
+
+@contextmanager
+def mini_cluster(task: Task, api: Api) -> Iterator[Callable[[Path], int]]:
+    """Starts it; what is given drains the topic into a folder, and returns how many late rows Flink said it dropped.
+
+    Raises SetUpError without a JDK or jars, BenchmarkError if it ends.
+    """
+    classes, asked = Path(task.work, "classes"), Path(task.work, "told.json")
+    for folder in (classes, Path(task.work, "scratch")):
+        folder.mkdir()
+    asked.write_text(json.dumps(told(task, api)))
+    java = command(compiled(PROGRAM, classes), "drains.Main", [f"-Xmx{heap()}", *JVM_OPTIONS.split()])
+    # Its words go where this process's go: to the log that is shown when it fails.
+    popen = subprocess.Popen(
+        dying_with_parent([*java, str(asked)]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        _answer(popen, _READY)
+        yield lambda folder: _drain(popen, folder)
+    finally:
+        popen.kill()
+        popen.communicate()
+
+
+def _drain(popen: "subprocess.Popen[str]", folder: Path) -> int:
+    assert popen.stdin is not None  # noqa: S101 - for the type checker
+    popen.stdin.write(f"{folder.as_uri()}\n")
+    popen.stdin.flush()
+    return int(_answer(popen, _DONE))
+
+
+def _answer(popen: "subprocess.Popen[str]", word: str) -> str:
+    """The rest of the next line that begins with the word; other lines are Flink's, and passed on."""
+    assert popen.stdout is not None  # noqa: S101 - for the type checker
+    for line in popen.stdout:
+        if line.startswith(word):
+            return line.removeprefix(word)
+        sys.stdout.write(line)
+    raise BenchmarkError(f"Flink ended: {popen.wait()}")

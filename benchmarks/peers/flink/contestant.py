@@ -1,0 +1,31 @@
+"""What both have in common: drain, read back, compare."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.measure import Stopwatch
+from benchmarks.peers.flink.check import check
+from benchmarks.peers.flink.cluster import Api, mini_cluster
+from benchmarks.task import Drain, Task, serve
+from producers.truth import Truth
+
+
+def compete(task: Task, api: Api) -> None:
+    """Drain as often as the task says, on one mini-cluster. Raises BenchmarkError."""
+    file = Path(task.truth)
+    if not file.is_file():
+        raise BenchmarkError(
+            f"there is no {file} to hold Flink against; remove the folder of the backlog and start again"
+        )
+    truth = Truth.load(file)
+    with mini_cluster(task, api) as into:
+        serve(lambda _, folder: _drain(into, folder, truth, late_kept=api == "datastream"), task)
+
+
+def _drain(into: Callable[[Path], int], folder: Path, truth: Truth, *, late_kept: bool) -> Drain:
+    """One drain: from the definition of the job to its end, when its last file is committed."""
+    with Stopwatch() as watch:
+        dropped = into(folder)
+    found = check(folder, truth, late_kept=late_kept)
+    return Drain(watch.seconds, watch.cpu_seconds, found["windows"], {"totals": found, "late_rows_dropped": dropped})

@@ -1,0 +1,83 @@
+package drains;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.time.Duration;
+
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.CoreOptions;
+import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.PipelineOptions;
+import org.apache.flink.configuration.RestartStrategyOptions;
+import org.apache.flink.configuration.StateBackendOptions;
+import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.core.execution.CheckpointingMode;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+
+/** Drains a topic on a mini-cluster: `Main told.json`, then a folder a line; of each drain it tells how much was late. */
+public final class Main {
+    static final String WINDOWS = "page_views";
+    static final String LATE = "late";
+    static final String COMPRESSION = "SNAPPY";
+    private static final String READY = "READY";
+    private static final String DONE = "DONE ";
+    private static final MemorySize MANAGED = MemorySize.ofMebiBytes(512);
+
+    private Main() {
+    }
+
+    public static void main(String[] files) throws Exception {
+        Told told = new ObjectMapper().readValue(new File(files[0]), Told.class);
+        MiniClusterConfiguration settings = new MiniClusterConfiguration.Builder()
+                .setConfiguration(cluster(told))
+                .setNumSlotsPerTaskManager(told.cores())
+                .withRandomPorts()
+                .build();
+        BufferedReader folders = new BufferedReader(new InputStreamReader(System.in));
+        try (MiniCluster cluster = new MiniCluster(settings)) {
+            cluster.start();
+            System.out.println(READY);
+            for (String folder = folders.readLine(); folder != null; folder = folders.readLine()) {
+                drain(cluster, told, folder);
+                System.out.println(DONE + Metrics.late());
+            }
+        }
+    }
+
+    private static Configuration cluster(Told told) {
+        Configuration cluster = new Configuration()
+                .set(CoreOptions.TMP_DIRS, told.scratch())
+                .set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MANAGED);
+        cluster.setString("metrics.reporter.late.factory.class", Metrics.class.getName());
+        return cluster;
+    }
+
+    private static void drain(MiniCluster cluster, Told told, String folder) throws Exception {
+        StreamExecutionEnvironment flink = StreamExecutionEnvironment.getExecutionEnvironment(job(told, folder));
+        switch (told.job()) {
+            case "sql" -> SqlJob.define(told, folder, flink);
+            case "datastream" -> DataStreamJob.define(told, folder, flink);
+            default -> throw new IllegalArgumentException(told.job());
+        }
+        JobID job = cluster.submitJob(flink.getStreamGraph().getJobGraph()).get().getJobID();
+        cluster.requestJobResult(job).get().toJobExecutionResult(Main.class.getClassLoader());
+    }
+
+    private static Configuration job(Told told, String folder) {
+        return new Configuration()
+                .set(CoreOptions.DEFAULT_PARALLELISM, told.cores())
+                .set(PipelineOptions.OBJECT_REUSE, true)
+                .set(PipelineOptions.GENERIC_TYPES, false)
+                .set(RestartStrategyOptions.RESTART_STRATEGY, "none")
+                .set(StateBackendOptions.STATE_BACKEND, "hashmap")
+                .set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(told.checkpointInterval()))
+                .set(CheckpointingOptions.CHECKPOINTING_CONSISTENCY_MODE, CheckpointingMode.EXACTLY_ONCE)
+                .set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, folder + "/checkpoints");
+    }
+}

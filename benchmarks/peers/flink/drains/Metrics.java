@@ -1,0 +1,45 @@
+package drains;
+
+import java.util.Properties;
+import java.util.concurrent.atomic.LongAdder;
+
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.Metric;
+import org.apache.flink.metrics.MetricConfig;
+import org.apache.flink.metrics.MetricGroup;
+import org.apache.flink.metrics.reporter.MetricReporter;
+import org.apache.flink.metrics.reporter.MetricReporterFactory;
+
+/** Adds up, as tasks end, how many rows were late for their windows. */
+public final class Metrics implements MetricReporter, MetricReporterFactory {
+    private static final LongAdder LATE = new LongAdder();
+
+    /** What came together since it was last asked for. */
+    static long late() {
+        return LATE.sumThenReset();
+    }
+
+    @Override
+    public MetricReporter createMetricReporter(Properties properties) {
+        return this;
+    }
+
+    @Override
+    public void open(MetricConfig config) {
+    }
+
+    @Override
+    public void close() {
+    }
+
+    @Override
+    public void notifyOfAddedMetric(Metric metric, String name, MetricGroup group) {
+    }
+
+    @Override
+    public void notifyOfRemovedMetric(Metric metric, String name, MetricGroup group) {
+        if (name.equals("numLateRecordsDropped")) {
+            LATE.add(((Counter) metric).getCount());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package drains;
+
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
+
+/** The drain by SQL. Flink's window aggregation drops late events, and says of how many rows that was so. */
+final class SqlJob {
+    private static final String TOPIC = """
+            CREATE TEMPORARY TABLE events (
+              event_type STRING,
+              user_id STRING,
+              event_time TIMESTAMP_LTZ(3),
+              WATERMARK FOR event_time AS event_time - INTERVAL '%s' SECOND
+            ) WITH (%s)""";
+    private static final String RESULT = """
+            CREATE TEMPORARY TABLE page_views (
+              window_start TIMESTAMP(3),
+              window_end TIMESTAMP(3),
+              user_id STRING,
+              page_views BIGINT,
+              clicks BIGINT
+            ) WITH (%s)""";
+    private static final String WINDOWS = """
+            INSERT INTO page_views
+            SELECT window_start, window_end, user_id,
+                   COUNT(*) FILTER (WHERE event_type = 'visit'),
+                   COUNT(*) FILTER (WHERE event_type = 'click')
+            FROM TUMBLE(TABLE events, DESCRIPTOR(event_time), INTERVAL '%s' SECOND)
+            GROUP BY window_start, window_end, user_id""";
+
+    private SqlJob() {
+    }
+
+    static void define(Told told, String folder, StreamExecutionEnvironment flink) {
+        StreamTableEnvironment tables = StreamTableEnvironment.create(flink);
+        tables.getConfig().set("table.local-time-zone", "UTC");
+        tables.executeSql(TOPIC.formatted(told.bound() / 1000, options(source(told))));
+        tables.executeSql(RESULT.formatted(options(Map.of(
+                "connector", "filesystem",
+                "path", folder + "/" + Main.WINDOWS,
+                "format", "parquet",
+                "parquet.compression", Main.COMPRESSION,
+                "parquet.write.int64.timestamp", "true"))));
+        tables.createStatementSet().addInsertSql(WINDOWS.formatted(told.window() / 1000)).attachAsDataStream();
+    }
+
+    private static Map<String, String> source(Told told) {
+        Map<String, String> options = told.consumer().entrySet().stream()
+                .collect(Collectors.toMap(option -> "properties." + option.getKey(), Map.Entry::getValue));
+        options.putAll(Map.of(
+                "connector", "kafka",
+                "topic", told.topic(),
+                "scan.startup.mode", "earliest-offset",
+                "scan.bounded.mode", "latest-offset",
+                "format", "framed-avro",
+                "framed-avro.writer-schema", told.writerSchema(),
+                "framed-avro.reader-schema", told.readerSchema()));
+        return options;
+    }
+
+    private static String options(Map<String, String> options) {
+        return options.entrySet().stream()
+                .map(option -> "'%s' = '%s'".formatted(option.getKey(), option.getValue().replace("'", "''")))
+                .collect(Collectors.joining(", "));
+    }
+}
