@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from benchmarks import age, bad, drain, drain_report, micro, results, users, versions, views, workers
+from benchmarks import age, bad, drain, drain_report, duplicates, micro, results, users, versions, views, workers
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
 from benchmarks.data import backlog
@@ -78,17 +78,14 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     """Runs the parts that read a topic that was written before."""
-    if {"drain", "growth", "workers", "versions"} & set(options.only):
+    of_one = {
+        "drain": _drain, "growth": _growth, "workers": _workers, "duplicates": _duplicates, "versions": _versions,
+    }  # fmt: skip
+    if of_one.keys() & set(options.only):
         console.print(f"a backlog of {options.events:,} events ...")
-        with backlog(options.events, options.keep or work / "broker") as (broker, topic):
-            if "drain" in options.only:
-                _drain(options, (broker, topic), work, console, parts)
-            if "growth" in options.only:
-                _growth(options, (broker, topic), work, console, parts)
-            if "workers" in options.only:
-                _workers(options, (broker, topic), work, console, parts)
-            if "versions" in options.only:
-                _versions(options, (broker, topic), work, console, parts)
+        with backlog(options.events, options.keep or work / "broker") as data:
+            for part in [part for part in of_one if part in options.only]:
+                of_one[part](options, data, work, console, parts)
     if "bad" in options.only:
         _bad(options, work, console, parts)
     if "users" in options.only:
@@ -119,6 +116,17 @@ def _workers(options: Namespace, data: tuple[Broker, str], work: Path, console: 
     rounds = _rounds(workers.drains_by_workers(plan, *data, work), console, "workers: {}")
     parts["workers"] = workers.figures(rounds, plan.events)
     console.print(workers.render(parts["workers"], plan.events))
+
+
+def _duplicates(
+    options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]
+) -> None:
+    plan = drain.Plan(options.events, options.drains, options.repeat)
+    rounds = _rounds(duplicates.drains(plan, *data, work), console, "deduplicate = {}")
+    parts["duplicates"] = duplicates.figures(rounds, plan.events)
+    console.print(duplicates.render(parts["duplicates"], plan.events))
+    parts["look_ups"] = duplicates.look_ups(options.remembered)
+    console.print(duplicates.look_ups_table(parts["look_ups"]))
 
 
 def _versions(

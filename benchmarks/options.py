@@ -16,6 +16,7 @@ PARTS: Final = (
     "bad",
     "users",
     "workers",
+    "duplicates",
     "versions",
     "age",
     "views",
@@ -28,7 +29,7 @@ _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
     "--events 600000 --user-counts 1000,10000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
-    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 "
+    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 "
     "--collect-for 2s --collect-rounds 1"
 )
@@ -53,7 +54,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
-    add("--events", type=typed(whole), default=12_000_000, help="on the topic, also for growth, users and workers")
+    add("--events", type=typed(whole), default=12_000_000, help="on the topic, for all that drain one")
     add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help=f"of {', '.join(_JOBS)}")
     add(
         "--textbook-batches",
@@ -63,6 +64,13 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         help="of the tuned textbook",
     )
     add("--user-counts", type=typed(_sizes), default=(10_000, 100_000, 1_000_000), metavar="N,...", help="for users")
+    add(
+        "--remembered",
+        type=typed(_sizes),
+        default=(1_000_000, 10_000_000, 50_000_000),
+        metavar="N,...",
+        help="ids, for duplicates",
+    )
     add("--our-batches", type=typed(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
     add("--drains", type=typed(whole), default=3, help="in one process; the last counts")
     add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")

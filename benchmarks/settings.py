@@ -20,4 +20,6 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
     }
     if not task.all_reports:
         sections["reports"] = {"page_views": {"keys": ["user_id"]}}
+    if task.deduplicate != "off":
+        sections["deduplicate"] = task.deduplicate
     return Settings(warehouse=str(warehouse), **sections)

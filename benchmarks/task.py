@@ -27,6 +27,7 @@ class Task:
     """Every report that the service has out of the box, and not page views per user alone, which the peers do."""
     workers: int = 0
     """Of a cluster of its own, where the process makes one."""
+    deduplicate: str = "off"
     truth: str = ""
     """The file that says what was sent, for those who are held against it."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from pipeline.event_time.policy import Verdict
+from pipeline.event_time.policy import REJECTED, Verdict
 from pipeline.metrics.catalogue import CATALOGUE, FailureKind, Step, WindowEvent
 from pipeline.metrics.metric import Metric
 from pipeline.metrics.processes import PROCESSES
@@ -12,7 +12,7 @@ from pipeline.metrics.processes import PROCESSES
 PAGE: Final = Path(__file__).parents[1] / "docs" / "metrics.md"
 _BEGIN: Final = "<!-- what follows is made by `make pages` from pipeline/metrics/catalogue.py -->\n"
 _END: Final = "<!-- down to here -->\n"
-_REJECTED: Final = ("partly_late", *(verdict.value for verdict in Verdict if verdict is not Verdict.COUNTED))
+_REJECTED: Final = ("partly_late", *(verdict.value for verdict in REJECTED))
 _VALUES: Final[dict[str, Iterable[str]]] = {
     "event": WindowEvent,
     "kind": FailureKind,

@@ -12,6 +12,7 @@ from pipeline.tables.dictionary import STATE, comment_of, of_live
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    EVENT_IDS,
     EVENT_SCHEMAS,
     LEDGER,
     PANES,
@@ -28,9 +29,9 @@ Made by `make pages` from what the tables say of themselves; Spark shows it with
 `tidemark sql` in `duckdb_views()` and `duckdb_columns()`.
 
 **Times.** Windows and measures have times as timestamps in UTC. The tables that the service goes by itself (`ledger`,
-`dead_letters`, `corrections`, `panes`) have them as 64-bit integers: milliseconds since 1970-01-01T00:00:00Z. The views
-of `tidemark sql` and `tidemark sql-server` have every time as a timestamp, and there `window_start_ms` and
-`window_end_ms` are called `window_start` and `window_end`.
+`dead_letters`, `corrections`, `panes`, `event_ids`) have them as 64-bit integers: milliseconds since
+1970-01-01T00:00:00Z. The views of `tidemark sql` and `tidemark sql-server` have every time as a timestamp, and there
+`window_start_ms` and `window_end_ms` are called `window_start` and `window_end`.
 ([Decision 15](decisions/0015-analyst.md) says why the tables do not.)
 
 **Windows** are half-open: `[window_start, window_end)`.
@@ -52,7 +53,7 @@ _TYPES: Final = {
 
 def page() -> str:
     """The page."""
-    fixed = (DEAD_LETTERS, LEDGER, CORRECTIONS, USER_TOTALS, PANES, EVENT_SCHEMAS)
+    fixed = (DEAD_LETTERS, LEDGER, CORRECTIONS, USER_TOTALS, PANES, EVENT_IDS, EVENT_SCHEMAS)
     state = (STATE, "string", of_live(_EVERYTHING).columns[STATE])
     live = f"\nThe view `NAME_live` has one column more:\n\n{_rows([state])}"
     return "".join(

@@ -128,11 +128,11 @@ def _resources(
 
 
 def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
-    """Plans a fold of nothing, in which a mistake in the settings' SQL shows."""
+    """Plans a fold of nothing, in which a mistake in the settings' SQL shows, or that events have no id to go by."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     sql |= {"time.marker": policy.strategy.marker}
     given = {name: text for name, text in sql.items() if text}
-    if not given:
+    if not given and not policy.deduplicate:
         return
     nothing = spark.createDataFrame(
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"

@@ -82,6 +82,7 @@ def _disorder(options: Namespace) -> Disorder:
         future_by_ms=options.future_by,
         malformed_share=options.malformed_share,
         malformed_kinds=options.malformed_kinds,
+        duplicate_share=options.duplicate_share,
         silent_partition=options.silent_partition,
         silent_after_ms=options.silent_after,
     )

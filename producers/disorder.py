@@ -12,10 +12,11 @@ from producers.kinds import MALFORMED, Kind
 class Disorder:
     """Shares are of all events, between 0 and 1; times are event time in milliseconds.
 
-    Late events begin `late_after_ms` into the run. A batch is judged by the watermark from
-    before it began, so until the consumer has committed a first batch nothing is too late;
-    keep `late_by_ms` well above bound + window + allowed lateness for the same reason.
-    Raises ValueError for shares that exceed 1 together or a displacement that is no disorder.
+    Duplicates take the places of others. Late events begin `late_after_ms` into the run. A batch
+    is judged by the watermark from before it began, so until the consumer has committed a first
+    batch nothing is too late; keep `late_by_ms` well above bound + window + allowed lateness for
+    the same reason. Raises ValueError for shares that exceed 1 together or a displacement that is
+    no disorder.
     """
 
     jitter_ms: int = 0
@@ -27,6 +28,7 @@ class Disorder:
     future_by_ms: int = 3_600_000
     malformed_share: float = 0.0
     malformed_kinds: tuple[Kind, ...] = MALFORMED
+    duplicate_share: float = 0.0
     silent_partition: int | None = None
     silent_after_ms: int = 10_000
 

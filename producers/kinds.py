@@ -10,14 +10,15 @@ class Kind(IntEnum):
     JITTERED = 1  # displaced backwards, but within the bound
     TOO_LATE = 2  # displaced so far that its window has closed
     FUTURE = 3  # ahead of the wall clock, so ahead of its Kafka timestamp
-    BAD_MAGIC = 4
-    UNKNOWN_SCHEMA = 5
-    TRUNCATED = 6
-    HUGE_STRING = 7  # claims an event id of two gigabytes
-    EMPTY_USER = 8
-    ZERO_TIME = 9
-    EMPTY_VALUE = 10
-    TOMBSTONE = 11
+    DUPLICATE = 4  # an event of before, sent again as it was
+    BAD_MAGIC = 5
+    UNKNOWN_SCHEMA = 6
+    TRUNCATED = 7
+    HUGE_STRING = 8  # claims an event id of two gigabytes
+    EMPTY_USER = 9
+    ZERO_TIME = 10
+    EMPTY_VALUE = 11
+    TOMBSTONE = 12
 
 
 COUNTED = (Kind.ON_TIME, Kind.JITTERED)

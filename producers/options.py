@@ -111,6 +111,7 @@ def _disorder() -> list[click.Option]:
         option(["--future-by"], type=_DURATION, default="1h", help="How far ahead of the wall clock."),
         option(["--malformed-share"], type=_SHARE, default="0", help="Share of malformed values."),
         option(["--malformed-kinds"], type=Read("KIND,...", _kinds), default=_NAMES, help="In which ways malformed."),
+        option(["--duplicate-share"], type=_SHARE, default="0", help="Share of events that are an earlier one again."),
         option(["--silent-partition"], type=int, help="This partition goes silent."),
         option(["--silent-after"], type=_DURATION, default="10s", help="How long after the start it does."),
     ]

@@ -1,12 +1,13 @@
 """A seeded site simulator: batches of disorderly events, and what was done to each."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
-import pyarrow as pa
 
-from producers.arrays import Bools, Ints, Octets
+from producers.again import Repeater
+from producers.arrays import Bools, Ints
+from producers.batch import Batch
 from producers.columns import Columns
 from producers.disorder import Disorder, choose_kinds, displace
 from producers.kinds import Kind
@@ -16,25 +17,6 @@ from producers.site import Acts, Crowd, Site
 __all__ = ["Batch", "Disorder", "Kind", "Simulator", "Site", "simulate"]
 
 BATCH = 10_000  # fits the second-level cache; larger and smaller were both slower
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Events in sending order, one entry per event.
-
-    `events` is what to encode; `users` (numbers, index of `Simulator.user_ids`), `visits` and
-    `times` (event time, ms) describe them also where the malformed value will not.
-    """
-
-    events: pa.RecordBatch
-    kinds: Octets
-    users: Ints
-    visits: Bools
-    times: Ints
-    partitions: Ints
-
-    def __len__(self) -> int:
-        return len(self.kinds)
 
 
 class Simulator:
@@ -50,6 +32,7 @@ class Simulator:
         self._rng = np.random.default_rng(site.seed)
         self._crowd = Crowd(site, self._rng)
         self._columns = Columns(site)
+        self._again = Repeater(disorder, self._rng)
         self.user_ids = self._columns.user_ids
         self._partitions = np.array([partition_of(u.encode(), partitions) for u in self.user_ids])
         self.largest_step = min(BATCH, self._crowd.present)
@@ -65,7 +48,7 @@ class Simulator:
         acts, acted = _select(acts, audible), acted[audible]
         kinds = choose_kinds(self._disorder, self._rng, acted - self.start_ms)
         times = displace(self._disorder, self._rng, acted, kinds, now_ms)
-        return Batch(
+        batch = Batch(
             events=self._columns.build(acts, times, kinds == Kind.EMPTY_USER, self._rng),
             kinds=kinds,
             users=acts.users,
@@ -73,6 +56,7 @@ class Simulator:
             times=times,
             partitions=self._partitions[acts.users],
         )
+        return self._again(batch)
 
     def _audible(self, users: Ints, acted: Ints) -> Bools:
         disorder = self._disorder

@@ -22,6 +22,8 @@ class EventFields:
     kinds: Mapping[str, str] = field(default_factory=lambda: {VISIT: VISIT, CLICK: CLICK})
     """What a value of the kind stands for; of any other it is not known."""
     page: str = "page_url"
+    event_id: str = "event_id"
+    """What two records of one event have in common; asked for only where events are deduplicated."""
 
     @property
     def are_ours(self) -> bool:

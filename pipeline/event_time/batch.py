@@ -40,6 +40,8 @@ class LedgerRow:
     """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
     opening: str | None = None
     """The opening of the epoch, as JSON; in the rows that open it."""
+    duplicate: int = 0
+    """Records that repeat an event that was counted; ledgers from before have no such column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +114,5 @@ class Batch:
             committed_at=committed_at,
             slack=[{"slack_ms": ahead, "records": n} for ahead, n in found.items()],
             opening=self.opening,
+            duplicate=tally.verdicts[Verdict.DUPLICATE],
         )

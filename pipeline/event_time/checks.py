@@ -1,4 +1,7 @@
-"""The checks a record passes on its way to being counted, in order; the first that fails is its verdict."""
+"""The checks a record passes on its way to being counted, in order; the first that fails is its verdict.
+
+Only of those that would count it is asked whether they repeat one that was: that is the last check.
+"""
 
 from enum import IntEnum
 from typing import Final
@@ -22,6 +25,7 @@ class Check(IntEnum):
     USER_ID = 10
     EVENT_TIME = 11
     AHEAD_OF_CLOCK = 12
+    DUPLICATE = 13
 
 
 DETAILS: Final[dict[Check, str]] = {
@@ -38,6 +42,7 @@ DETAILS: Final[dict[Check, str]] = {
     Check.EVENT_TYPE: "event_type is neither visit nor click",
     Check.USER_ID: "user_id is empty",
     Check.EVENT_TIME: "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999",
+    Check.DUPLICATE: "an event with this event_id was counted before",
 }
 
 
@@ -50,6 +55,8 @@ def verdict_of(check: Check) -> Verdict:
             return Verdict.TOO_LATE
         case Check.FUTURE | Check.AHEAD_OF_CLOCK:
             return Verdict.FUTURE
+        case Check.DUPLICATE:
+            return Verdict.DUPLICATE
         case _:
             return Verdict.MALFORMED
 

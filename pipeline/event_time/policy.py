@@ -1,7 +1,8 @@
-"""The verdict on a record: counted, or rejected with a reason."""
+"""The verdict on a record: counted, a duplicate of one that was, or rejected with a reason."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Strategy
@@ -9,12 +10,18 @@ from pipeline.event_time.user_totals import UserTotals
 
 
 class Verdict(StrEnum):
-    """The judgement on a record; every value but `COUNTED` is a reason in `dead_letters`."""
+    """The judgement on a record; the rejected ones have it as a reason in `dead_letters`."""
 
     COUNTED = "counted"
     TOO_LATE = "too_late"
     FUTURE = "future"
     MALFORMED = "malformed"
+    DUPLICATE = "duplicate"
+    """It repeats an event that was counted: it is in no result, and no dead letter either."""
+
+
+REJECTED: Final = (Verdict.TOO_LATE, Verdict.FUTURE, Verdict.MALFORMED)
+"""The verdicts that make a record a dead letter."""
 
 
 class TimeOf(StrEnum):
@@ -54,6 +61,8 @@ class Policy:
     all_idle: AllIdle = AllIdle.HOLD
     max_ahead_ms: int | None = None
     """How far ahead of the service's clock an event may be; None for any."""
+    deduplicate: bool = False
+    """Whether an event whose id was counted before is a duplicate, as long as windows of that one are open."""
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:

@@ -2,7 +2,8 @@
 
 Counted records fold into one row per partition, pane and key, once for each set of keys. A rejected record keeps a row
 of its own, because its offset and bytes are part of the first grouping key too; they are null for counted ones. So one
-hash aggregation serves all outputs, and the Kafka range is read and decoded once.
+hash aggregation serves all outputs, and the Kafka range is read and decoded once. Where events are deduplicated, the
+records are kept between the two halves of a fold, in which the driver tells which of them are duplicates.
 """
 
 import operator
@@ -17,8 +18,10 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
+from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.fold.decode import reader
+from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.grouping_sets import Groupings, groupings
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.measures import Join
@@ -59,7 +62,10 @@ class Fold:
         self._keys = sorted({key for keys in self.groupings.sets for key in keys})
         kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
         arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
-        needed = " ".join([policy.strategy.marker, *self.groupings.flags, *self._keys])
+        ids = id_columns() if policy.deduplicate else []
+        if ids:
+            require_event_id(schemas)
+        needed = " ".join([policy.strategy.marker, *self.groupings.flags, *self._keys, *([c.EVENT_ID] if ids else [])])
         events = reader(schemas, needed)
         self._decoded = [*kafka, arrived, events.decoded]
         told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
@@ -67,7 +73,7 @@ class Fold:
         time = time_of(policy, F.col(_NOW))
         check = check_of(schemas.texts, policy, _late(policy, time), F.col(_NOW))
         self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
-        self._keyed = [*self._key(), *_summed(policy)]
+        self._keyed = [*self._key(), *_summed(policy), *ids]
         sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
         self._sums = [value.alias(name) for name, value in sums.items()]
         of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in (*_OF_REJECTED, "user")]
@@ -76,11 +82,11 @@ class Fold:
         self._ages, self._of_age = _statistics(self._keys)
 
     def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
-        """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
+        """Both halves of a fold, where none is a duplicate."""
+        return self.folded(self.keyed(records, known))
 
-        Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
-        timestamp) and the parts of measures that somebody asks for.
-        """
+    def keyed(self, records: DataFrame, known: BatchContext) -> DataFrame:
+        """The first half: a row for each record, with its verdict and what the second half needs of it."""
         too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
         told = {
             c.WATERMARK: rules.as_number(known.watermark),
@@ -90,7 +96,27 @@ class Fold:
         }
         per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
         judged = records.select(*self._decoded, *per_batch).select(*self._flat).select(*self._judged)
-        folded: DataFrame = self._grouped(judged.select(*self._keyed)).agg(*self._sums).select(*self._folded)
+        return judged.select(*self._keyed)
+
+    def without(self, keyed: DataFrame, repeated: Longs) -> DataFrame:
+        """The same rows, of which those at some record positions are duplicates; they still move the watermark."""
+        if not len(repeated):
+            return keyed
+        is_first = F.col(REPEATED).isNull()
+        partition = F.expr(f"{_GROUP} div {(1 << len(self.groupings.flags)) * _CHECKS}") % self.partitions
+        group = (partition * _CHECKS + int(Check.DUPLICATE)) * (1 << len(self.groupings.flags))
+        changed = {_GROUP: F.when(is_first, F.col(_GROUP)).otherwise(group)}
+        # Without keys they are a row for each partition.
+        changed |= {name: F.when(is_first, F.col(name)) for name in (*self._keys, _REJECTED)}
+        return told_repeated(keyed, repeated).withColumns(changed)
+
+    def folded(self, keyed: DataFrame) -> DataFrame:
+        """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
+
+        Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
+        timestamp) and the parts of measures that somebody asks for.
+        """
+        folded: DataFrame = self._grouped(keyed).agg(*self._sums).select(*self._folded)
         return folded
 
     def statistics(self, folded: DataFrame, now: int) -> DataFrame:
@@ -130,7 +156,7 @@ class Fold:
         return [
             # In one number, for the narrower the grouping key, the cheaper each look-up.
             _packed(pane, self.partitions, grid.flags).alias(_GROUP),
-            *(_record_position() if key == c.RECORD_POSITION else F.col(key) for key in self._keys),
+            *(record_position() if key == c.RECORD_POSITION else F.col(key) for key in self._keys),
             F.when(rejected, F.struct(*_OF_REJECTED, readable(c.USER_ID).alias("user"))).alias(_REJECTED),
         ]
 
@@ -151,11 +177,6 @@ def _late(policy: Policy, time: Column) -> dict[Check, Column]:
     if len(kinds) == 1 and not policy.reports[0].windows.has_overlap:
         del checks[Check.PARTLY_LATE]
     return checks
-
-
-def _record_position() -> Column:
-    """Partition and offset in one number, by which single events are told apart and put in order."""
-    return (F.col(c.PARTITION).cast("long") * 2**48 + F.col(c.OFFSET)).alias(c.RECORD_POSITION)
 
 
 def _summed(policy: Policy) -> list[Column]:

@@ -45,7 +45,7 @@ class MappedReader:
         texts = [json.dumps(one) for one in expanded.values()]
         self._leaves = {role: _leaf(role, path, expanded) for role, path in _paths(self._fields, sql)}
         tops = {leaf.path[0] for leaf in self._leaves.values()}
-        ours = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL}
+        ours = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & self._leaves.keys())}
         self._further = mentioned(sql, texts, tops | ours)
         needed = [*tops, *(field["name"] for field in self._further)]
         self._beside = [*self._further, *passed_over(texts, needed)]
@@ -64,6 +64,8 @@ class MappedReader:
         columns = [F.when(is_read, value).alias(name) for name, value in told.items()]
         if "page" in raw:
             columns.append(raw["page"].alias(c.PAGE_URL))
+        if c.EVENT_ID in raw:
+            columns.append(raw[c.EVENT_ID].alias(c.EVENT_ID))
         return [*columns, *(F.col(f"{event}.{field['name']}") for field in self._further)]
 
     def _kind(self, raw: Column | None) -> Column:
@@ -104,6 +106,9 @@ def _paths(fields: EventFields, sql: str) -> Iterator[tuple[str, str]]:
         yield "kind", fields.kind
     if c.PAGE_URL in re.findall(r"\w+", sql):
         yield "page", fields.page
+    # Under its own name it is one of the further fields, which not every schema need have.
+    if fields.event_id != c.EVENT_ID and c.EVENT_ID in re.findall(r"\w+", sql):
+        yield c.EVENT_ID, fields.event_id
 
 
 def _leaf(role: str, name: str, schemas: Mapping[int, Any]) -> _Leaf:
@@ -133,11 +138,12 @@ def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:
         return {"type": "enum", "symbols": [*symbols, UNKNOWN_TYPE], "default": UNKNOWN_TYPE}
     if names == {"string"}:
         return "string"
-    if role in ("user", "time") and names <= _WHOLE:
+    if role in ("user", "time", c.EVENT_ID) and names <= _WHOLE:
         return "long"
     if role == "time" and names <= {*_WHOLE, "float", "double"}:
         return "double"
-    may_be = {"user": "text or a whole number", "time": "a number or text", "kind": "an enum or text", "page": "text"}
+    may_be = {"time": "a number or text", "kind": "an enum or text", "page": "text"}
+    may_be |= dict.fromkeys(("user", c.EVENT_ID), "text or a whole number")
     raise SetUpError(f"schemas.mapping.{role} is {name}, which is {' and '.join(sorted(names))}, not {may_be[role]}")
 
 

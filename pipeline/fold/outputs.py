@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import DETAILS, Check, reason_of
+from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.base import Windows
@@ -18,7 +19,7 @@ from pipeline.fold.grouping_sets import KEYS, Groupings
 from pipeline.measures import PARTS, Join
 from pipeline.sketches import sketch_of
 
-_PASSED: Final = int(Check.PASSED)
+_NO_DEAD_LETTER: Final = [int(Check.PASSED), int(Check.DUPLICATE)]
 _KEPT_BY_SOME: Final = {
     **dict.fromkeys(KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
@@ -122,9 +123,15 @@ def _belongs(consumer: Consumer, groups: Groupings, watermark: int | None) -> pc
     return mine & ~lateness.is_too_late(pc.field(c.PANE_START), lateness.in_time_from(consumer, watermark))
 
 
+def event_ids(ids: Ids, batch: int) -> pa.Table:
+    """Rows of `event_ids`: of every event that was counted and has an id."""
+    rows = pa.table({c.ID_HIGH: ids.high, c.ID_LOW: ids.low, c.EVENT_TIME: ids.time})
+    return rows.append_column(c.BATCH, _same(batch, rows))
+
+
 def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
     """Rows of `dead_letters`: every rejected record with its bytes, why, and the watermark that judged it."""
-    rejected = folded.filter((pc.field(c.CHECK) != _PASSED) & (pc.field(c.GROUPING) == 0))
+    rejected = folded.filter(~pc.field(c.CHECK).isin(_NO_DEAD_LETTER) & (pc.field(c.GROUPING) == 0))
     as_read = {
         name: rejected[name] for name in (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
     }

@@ -217,7 +217,8 @@ TABLE_ROWS: Final = _gauge(
     "Rows of a table.",
     "table",
     asks="How large is each table, and how much state is held?",
-    note="`panes` is the state: partial counts of windows that are not closed, and void rows.",
+    note="`panes` is the state: partial counts of windows that are not closed, and void rows. So is `event_ids`, "
+    "where events are deduplicated.",
 )
 UNACCOUNTED: Final = _gauge(
     "unaccounted_records",

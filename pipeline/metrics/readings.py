@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipeline.event_time.policy import AllIdle, Policy, Verdict
+from pipeline.event_time.policy import REJECTED, AllIdle, Policy, Verdict
 from pipeline.event_time.watermark import PartitionState
 from pipeline.metrics import catalogue as m
 from pipeline.metrics.health import Backlog
@@ -89,12 +89,11 @@ def _sizes(totals: Totals, space: Space | None) -> Values:
 
 def _counts(totals: Totals) -> Values:
     """Every label value from the start, so that the first increase is not lost to `rate()`."""
-    rejected = [verdict for verdict in Verdict if verdict is not Verdict.COUNTED]
     return {
         m.RECORDS: {(verdict.value,): totals.verdicts[verdict] for verdict in Verdict},
         m.DEAD_LETTERS: {
             ("partly_late",): totals.partly_late,
-            **{(verdict.value,): totals.verdicts[verdict] for verdict in rejected},
+            **{(verdict.value,): totals.verdicts[verdict] for verdict in REJECTED},
         },
         m.FAILURES: {(kind.value,): totals.failures[kind] for kind in m.FailureKind},
         m.WINDOWS: {

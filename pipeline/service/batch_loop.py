@@ -16,11 +16,13 @@ from structlog.contextvars import bound_contextvars
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.checks import DETAILS, Check
+from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.unknown import unknown_schemas
+from pipeline.service.deduplication import Deduplication
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
@@ -46,7 +48,8 @@ class Service:
         self._lock = Lock()
         self._closed = False
         self._failure: BaseException | None = None
-        self._write_ahead = WriteAhead(resources.warehouse)
+        self._write_ahead = WriteAhead(resources.warehouse, deduplicates=opened.remembered is not None)
+        self._deduplication = Deduplication(opened.remembered)
         self._plan: Fold | None = None
 
     def positions(self) -> Mapping[int, int]:
@@ -69,7 +72,7 @@ class Service:
                     _refuse_flood(batch, after)
                     with self._resources.timed("write_ahead"):
                         self._write_ahead(folded, batch)
-                committed_at = self._commit(batch, after)
+                committed_at = self._commit(batch, after, folded.ids)
                 self._publish(batch)
                 self._observe(batch, committed_at)
 
@@ -135,20 +138,24 @@ class Service:
     def _pass(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
         if self._plan is None or self._plan.partitions != len(before.positions):
             self._plan = Fold(self._resources.schemas.known, before.policy, len(before.positions))
-        now = self._resources.now()
+        plan, known = self._plan, BatchContext(before.frontier.watermark, self._resources.now())
         with ExitStack() as kept:
-            with self._resources.timed("fold"):
-                rows = self._plan(records, BatchContext(before.frontier.watermark, now)).persist()
+            with (
+                self._resources.timed("fold"),
+                self._deduplication(plan.keyed(records, known), plan, before) as (keyed, ids),
+            ):
+                rows = plan.folded(keyed).persist()
                 kept.callback(rows.unpersist)
-                statistics = [Statistic(*row) for row in self._plan.statistics(rows, now).collect()]
-            yield Folded(rows, self._plan.groupings, statistics, now)
+                statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
+            yield Folded(rows, plan.groupings, statistics, known.now, ids)
 
-    def _commit(self, batch: Batch, after: Progress) -> int:
+    def _commit(self, batch: Batch, after: Progress, ids: Ids | None = None) -> int:
         """Step 3: the batch counts from here on, and so does what it led to; the time that the ledger has of it."""
         committed_at = self._resources.now()
         with self._resources.timed("commit"):
             self._resources.ledger.commit(batch.ledger_rows(committed_at))
         self._progress = after
+        self._deduplication.committed(ids, after)
         self.committed += 1
         return committed_at
 

@@ -5,10 +5,10 @@ from typing import Final
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import Batch
 from pipeline.service.resources import Resources
-from pipeline.tables import housekeeping
+from pipeline.tables import event_ids, housekeeping
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.retention import remove_by_age
-from pipeline.tables.schemas import results_of
+from pipeline.tables.schemas import EVENT_IDS, results_of
 from pipeline.tables.sizes import sizes
 
 _EVERY_BATCHES: Final = 100
@@ -32,6 +32,7 @@ class Maintenance:
     def __call__(self, batch: Batch) -> None:
         """Does what is needed. Raises DeltaError or OSError where the store refuses."""
         warehouse, results = self._resources.warehouse, results_of(batch.policy)
+        ids = [EVENT_IDS] if batch.policy.deduplicate else []
         too_late, _ = lateness.cutoffs(batch.policy.reports, batch.after.watermark)
         self._compaction(batch.number, too_late)
         now = self._resources.now()
@@ -39,6 +40,8 @@ class Maintenance:
             self._aged_at = now
             kept = self._resources.retention
             remove_by_age(warehouse, kept, batch.policy, batch.after.watermark, batch.number, now)
+        if ids:
+            event_ids.tend(warehouse, too_late, batch.number)
         housekeeping.merge_small_files(warehouse, results)
-        housekeeping.remove_dead_files(warehouse, results)
+        housekeeping.remove_dead_files(warehouse, [*ids, *results])
         self._resources.observer.measured(sizes(warehouse, results))

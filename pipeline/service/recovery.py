@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from pipeline.event_time import rules, window_states
+from pipeline.event_time import lateness, rules, window_states
 from pipeline.event_time.batch import Batch
+from pipeline.event_time.event_ids import Remembered
 from pipeline.event_time.malformed import MalformedShare
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
@@ -20,7 +21,7 @@ from pipeline.service.next_epoch import Ground, NextEpoch, next_epoch, remarks
 from pipeline.service.publish import publish_due
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
-from pipeline.tables import housekeeping, layout
+from pipeline.tables import event_ids, housekeeping, layout
 from pipeline.tables.ledger import replaced
 from pipeline.tables.opening import Opening
 from pipeline.tables.results.compaction import Compaction
@@ -39,6 +40,8 @@ class Opened:
     progress: Progress
     publication: Publication
     compaction: Compaction
+    remembered: Remembered | None
+    """The event ids that were counted; None where events are not deduplicated."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     last_epoch.epoch = batch.epoch
     _make_tables(resources, batch, how, before)
     resources.schemas.keep()
+    remembered = _remembered(resources.warehouse, batch, how, before)
     states = window_states.begun(how.policy) if before is None else _states(resources, how.policy)
     share = MalformedShare(resources.malformed)
     firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
@@ -73,7 +77,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
     republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
-    return Opened(progress, publication, Compaction(resources.warehouse, kinds))
+    return Opened(progress, publication, Compaction(resources.warehouse, kinds), remembered)
 
 
 def _try_to_open(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch) -> NextEpoch | None:
@@ -104,6 +108,18 @@ def _make_tables(resources: Resources, batch: Batch, how: Opening, before: Openi
         _log.info(f"report {name} is no longer configured: its table stays as it is, {what}")
     _show_the_last_of(was - now, resources, batch, before.policy)
     _close(resources.warehouse, batch.number, {name: time for name, time in how.closed.items() if name not in now})
+
+
+def _remembered(warehouse: str, batch: Batch, how: Opening, before: Opening | None) -> Remembered | None:
+    """What the epoch before remembered in the end; nothing where it did not deduplicate.
+
+    What it had forgotten stays so, whatever lateness the settings give now.
+    """
+    since = rules.NEVER
+    if before is not None and before.policy.deduplicate and how.policy.deduplicate:
+        since, _ = lateness.cutoffs(before.policy.reports, batch.before.watermark)
+    event_ids.forget(warehouse, since, batch.number)
+    return event_ids.remembered(warehouse) if how.policy.deduplicate else None
 
 
 def _show_the_last_of(names: Collection[str], resources: Resources, batch: Batch, before: Policy) -> None:

@@ -202,6 +202,8 @@ class Settings(BaseSettings):
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()
     """The windows of every report that does not name its own."""
+    deduplicate: Literal["off", "event_id"] = "off"
+    """With `event_id` an event is counted once, however often it is sent, as long as its windows are open."""
     reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), Written("NAME=JSON")] = OUT_OF_THE_BOX
     """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
     totals: TotalsSettings | None = None
@@ -223,6 +225,16 @@ class Settings(BaseSettings):
                     f"report {name} has {' and '.join(further)}: they are counted in windows of time, "
                     "not in sessions or counts of events"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _ids_can_be_forgotten(self) -> Self:
+        counts = sorted(name for name, report in self.reports.items() if not self._windows(report).by_time)
+        if self.deduplicate != "off" and counts:
+            raise ValueError(
+                f"deduplicate cannot be set beside {' and '.join(counts)}: no event is ever too late for windows of a "
+                "count, so no id could ever be forgotten"
+            )
         return self
 
     @model_validator(mode="after")
@@ -258,6 +270,7 @@ class Settings(BaseSettings):
             time_of=self.time.of,
             all_idle=self.time.all_idle,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
+            deduplicate=self.deduplicate != "off",
         )
 
     def _windows(self, report: ReportSettings) -> Windows:

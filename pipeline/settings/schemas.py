@@ -30,6 +30,8 @@ class MappingSettings(Section):
     """What the values of the kind stand for; an event of any other is malformed."""
     page: FieldName = "page_url"
     """Where: text."""
+    event_id: FieldName = "event_id"
+    """What makes an event one, for `deduplicate`: text or a whole number."""
 
     def fields(self) -> EventFields:
         """The same for the fold."""

@@ -86,12 +86,13 @@ LEDGER: Final = About(
         c.PARTITION: "Kafka partition.",
         "from_offset": "First offset that the batch took.",
         "to_offset": "Offset after the last one that it took: to_offset - from_offset = records + gap + lost.",
-        c.RECORDS: "Records read: records = counted + too_late + future + malformed.",
+        c.RECORDS: "Records read: records = counted + too_late + future + malformed + duplicate.",
         "counted": "Records counted in every window that they were not too late for.",
         "partly_late": "Of the counted: records too late for some of their windows, which are dead letters for those.",
         "too_late": "Records too late for every window that they belong to.",
         "future": "Records from further ahead of the clock than is allowed.",
         "malformed": "Records that are no event.",
+        "duplicate": "Records that repeat an event that was counted; null in rows from before there was the setting.",
         "gap": "Offsets without a record: of aborted transactions, or compacted away.",
         "lost": "Offsets whose records Kafka deleted before they were read.",
         c.MAX_EVENT_TIME: f"{_TIME}highest event time of the partition so far; null before it had one.",
@@ -166,6 +167,18 @@ EVENT_SCHEMAS: Final = About(
     columns={
         "schema_id": "Id in the registry, and in bytes 1 to 4 of a record's value.",
         "avro": "The schema as Avro's JSON.",
+    },
+)
+EVENT_IDS: Final = About(
+    row="Internal: an event that was counted, by its event_id, where `deduplicate` is set.",
+    key=(c.BATCH, c.ID_HIGH, c.ID_LOW),
+    changes=f"A row never changes, and goes when every window of its event has closed. {_VOID}",
+    final=_COMMITTED,
+    columns={
+        c.BATCH: "Batch that counted it.",
+        c.ID_HIGH: "Spark's xxhash64(event_id).",
+        c.ID_LOW: "Spark's xxhash64(1, event_id): another 64 bits, for it begins with another seed.",
+        c.EVENT_TIME: f"{_TIME}time of the event that counts.",
     },
 )
 PANES: Final = About(

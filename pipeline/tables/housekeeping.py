@@ -11,7 +11,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, PANES, TableSpec
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec, is_table
 from pipeline.tables.swap import attempt, insist
 from pipeline.tables.write import fence
 
@@ -28,7 +28,8 @@ def remove_void(warehouse: str, last_batch: int, number: int) -> None:
 
     `number` opens an epoch; the tables are fenced first, so nothing of the kind comes after. Raises Replaced.
     """
-    for spec in (PANES, DEAD_LETTERS):
+    ids = [EVENT_IDS] if is_table(EVENT_IDS.uri(warehouse)) else []
+    for spec in (PANES, DEAD_LETTERS, *ids):
         table = _table(spec, warehouse)
         fence(table, spec.schema, number)
         insist(table, partial(table.delete, f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}"))

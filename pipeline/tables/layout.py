@@ -20,12 +20,14 @@ from pipeline.tables.policies import report_from_json, report_to_json
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    EVENT_IDS,
     EVENT_SCHEMAS,
     LEDGER,
     PANES,
     VERSIONS_KEPT,
     TableSpec,
     find_table,
+    is_table,
     open_table,
     results_of,
 )
@@ -42,7 +44,9 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
     `kept` says by table how long earlier versions stay. Raises SetUpError if the warehouse cannot be written.
     """
     definitions = {one.name: {_STORED_AS: json.dumps(_definition(one))} for one in policy.consumers}
-    for spec in (PANES, DEAD_LETTERS, *results_of(policy)):
+    mend(EVENT_IDS.uri(warehouse))
+    ids = [EVENT_IDS] if policy.deduplicate or is_table(EVENT_IDS.uri(warehouse)) else []
+    for spec in (PANES, DEAD_LETTERS, *ids, *results_of(policy)):
         mend(spec.uri(warehouse))
         wanted = _versions_kept(spec, kept.get(spec.name)) | definitions.get(spec.name, {})
         table = open_table(spec, warehouse, wanted)

@@ -4,7 +4,7 @@ It is written by delta-rs and not by Spark, because the handle then commits at e
 last saw, or fails: a second writer is refused. (It also takes about 6 ms instead of 160 ms.)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Final
@@ -31,6 +31,18 @@ def require_warehouse(warehouse: str) -> None:
     """Raises SetUpError where no service has made a ledger."""
     if not is_table(LEDGER.uri(warehouse)):
         raise SetUpError(f"there is no Tidemark warehouse at {warehouse!r}: name the one that a service writes to")
+
+
+def has_columns(table: DeltaTable, names: Iterable[str]) -> bool:
+    """Whether a table has them all: one that an older version made may lack some."""
+    return {*names} <= {one.name for one in table.schema().fields}
+
+
+def sums_of(ledger: DeltaTable, names: Iterable[str]) -> str:
+    """SQL of the sums of some numbers, each by its name; of one that the ledger does not have yet it is 0."""
+    return ", ".join(
+        f"coalesce(sum({name}), 0) AS {name}" if has_columns(ledger, [name]) else f"0 AS {name}" for name in names
+    )
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
@@ -100,7 +112,9 @@ class Ledger:
         _check_goes_on(self._last, rows)
         table = self._table = self._table or open_table(LEDGER, self._warehouse)
         data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
-        if not swap(table, data):
+        # A ledger from before a column was known gets it with the rows that open the first epoch that does.
+        lacks = rows[0].opening is not None and not has_columns(table, LEDGER.schema.names)
+        if not swap(table, data, schema_mode="merge" if lacks else None):
             return False
         self._files += 1
         self._last = rows

@@ -84,6 +84,7 @@ LEDGER: Final = _commented(
             "too_late",
             "future",
             "malformed",
+            "duplicate",
             "gap",
             "lost",
         ),
@@ -133,6 +134,15 @@ EVENT_SCHEMAS: Final = _commented(
     "event_schemas",
     dictionary.EVENT_SCHEMAS,
     [pa.field("schema_id", pa.int64()), pa.field("avro", pa.string())],
+)
+EVENT_IDS: Final = replace(
+    _commented(
+        "event_ids",
+        dictionary.EVENT_IDS,
+        _longs(c.BATCH, c.ID_HIGH, c.ID_LOW, c.EVENT_TIME),
+    ),
+    # Its rows come and go within minutes, and nobody asks for what it was.
+    properties={**_PROPERTIES, **dict.fromkeys(VERSIONS_KEPT, "interval 1 hours")},
 )
 CORRECTIONS: Final = _commented(
     "corrections",

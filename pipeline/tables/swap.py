@@ -18,14 +18,23 @@ from pipeline.tables.durable import sync
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
 
 
-def swap(table: DeltaTable, rows: pa.Table, where: str | None = None, transactions: Sequence[Transaction] = ()) -> bool:
+def swap(
+    table: DeltaTable,
+    rows: pa.Table,
+    where: str | None = None,
+    transactions: Sequence[Transaction] = (),
+    schema_mode: Literal["merge"] | None = None,
+) -> bool:
     """Appends the rows, or puts them in the place of those for which `where` holds.
+
+    With `schema_mode` merge the table gets the columns that it lacks, in the same commit.
 
     False if somebody else took the version: the handle has then moved on, and what was read before may be outdated.
     Raises DeltaError where the table refuses for another reason.
     """
     mode: Literal["append", "overwrite"] = "append" if where is None else "overwrite"
-    return attempt(table, partial(write_deltalake, table, rows, mode=mode, predicate=where), transactions)
+    write = partial(write_deltalake, table, rows, mode=mode, predicate=where, schema_mode=schema_mode)
+    return attempt(table, write, transactions)
 
 
 def insist(table: DeltaTable, act: Callable[..., object], transactions: Sequence[Transaction] = ()) -> None:

@@ -79,11 +79,14 @@ def _reports(warehouse: str) -> list[Report]:
 
 
 def _of_table(spec: TableSpec, warehouse: str, engine: Engine) -> View:
-    told = ", ".join(_column(field, engine) for field in spec.schema)
+    # A table that an older version made may lack a column, until a service has opened the warehouse.
+    there = {one.name for one in DeltaTable(spec.uri(warehouse)).schema().fields}
+    fields = [field for field in spec.schema if field.name in there]
+    told = ", ".join(_column(field, engine) for field in fields)
     query = f"SELECT {told} FROM {engine.table(spec, warehouse)}"  # noqa: S608 - our own names
     if spec is DEAD_LETTERS:
         query += f" WHERE {c.BATCH} IN (SELECT {c.BATCH} FROM {engine.table(LEDGER, warehouse)})"  # noqa: S608 - likewise
-    return View(spec.name, query, spec.about.description, {_name(field): _comment(field) for field in spec.schema})
+    return View(spec.name, query, spec.about.description, {_name(field): _comment(field) for field in fields})
 
 
 def _live(report: Report, warehouse: str, engine: Engine, *, corrected: bool) -> View:

@@ -13,6 +13,7 @@ import pytest
 from pipeline.app import open_service
 from pipeline.errors import SetUpError
 from pipeline.fold.decode import reader
+from pipeline.fold.duplicates import require_event_id
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings
 from producers.encode import header
@@ -88,8 +89,10 @@ def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
     folder.mkdir()
     (folder / f"action.{ID}.avsc").write_text(json.dumps(SHOP))
     good = [
-        action(7, NOW), action(7, NOW + 5, "tap"), action(8, NOW, url=None, country="DE"),
-        action(9, NOW + 120_000),  # by which the others' windows fire
+        action(7, NOW, trace="1"), action(7, NOW + 5, "tap", trace="2"),
+        action(8, NOW, url=None, country="DE", trace="3"),
+        action(7, NOW, trace="1"),  # again
+        action(9, NOW + 120_000, trace="4"),  # by which the others' windows fire
     ]  # fmt: skip
     bad = {
         "event_type is neither": action(7, NOW, "scroll"),
@@ -103,8 +106,9 @@ def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
         broker,
         topic,
         warehouse,
-        schemas={"folder": folder, "mapping": MAPPING},
+        schemas={"folder": folder, "mapping": {**MAPPING, "event_id": "trace"}},
         time={"bound": "0s"},
+        deduplicate="event_id",
         reports={
             "page_views": {"keys": ["user_id"]},
             "page_traffic": {"keys": ["page_url"]},
@@ -114,6 +118,7 @@ def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
     with open_service(settings) as service:
         service.drain()
     assert_conserved(warehouse)
+    assert sum(row["duplicate"] for row in rows(warehouse, "ledger")) == 1
     window = (NOW, NOW + 60_000)
     assert page_views(warehouse) == {("7", *window): (1, 1, 0), ("8", *window): (1, 0, 0)}
     pages = {row["page_url"]: (row["page_views"], row["clicks"]) for row in rows(warehouse, "page_traffic")}
@@ -183,3 +188,13 @@ def test_a_mapping_that_does_not_fit_is_a_sentence(changed: dict[str, str], sent
     with pytest.raises(SetUpError) as refused:
         reader(EventSchemas({ID: json.dumps(SHOP)}, fields))
     assert sentence in str(refused.value)
+
+
+def test_events_that_can_have_no_id_are_not_deduplicated() -> None:
+    schemas = {ID: json.dumps(SHOP)}
+    require_event_id(EventSchemas(schemas, EventFields(event_id="trace")))
+    with pytest.raises(SetUpError, match=r"no schema of the events has a field event_id: .* schemas\.mapping\.event_"):
+        require_event_id(EventSchemas(schemas, EventFields(**MAPPING)))  # type: ignore[arg-type]
+    fields = EventFields(**{**MAPPING, "event_id": "customer"})  # type: ignore[arg-type]
+    with pytest.raises(SetUpError, match=r"schemas\.mapping\.event_id is customer, which is record, not text"):
+        reader(EventSchemas(schemas, fields), "event_id")

@@ -21,8 +21,9 @@ _CHECK_OF = {
     Verdict.TOO_LATE: Check.TOO_LATE,
     Verdict.FUTURE: Check.FUTURE,
     Verdict.MALFORMED: Check.EVENT_TIME,
+    Verdict.DUPLICATE: Check.DUPLICATE,
 }
-_TRUSTED = (Verdict.COUNTED, Verdict.TOO_LATE)
+_TRUSTED = (Verdict.COUNTED, Verdict.TOO_LATE, Verdict.DUPLICATE)
 
 
 @dataclass

@@ -10,6 +10,7 @@ _RESTART = "a Flink job that starts again has no watermark until its source give
 _UNREAD = "an idle source of Flink knows of no records that wait to be read"
 _TOTALS = "Flink has no windows that last for ever and are told of whenever some time has passed"
 _CALENDAR = "Flink has no windows by the clocks of a zone, in which days differ in length"
+_DUPLICATES = "Flink's DataStream has no operator that drops duplicates: each job has its own, of its own state"
 _CHANGED = "settings change at a restart, which the program does not play"
 
 COUNTED = {"page_views", "clicks", "unique_users"}
@@ -57,6 +58,18 @@ NOT_EXPRESSIBLE = {
     "a_time_too_far_ahead_of_the_clock_is_from_the_future_whatever_its_kafka_timestamp": _CHANGED,
     "other_rules_of_silence_count_from_the_restart": _CHANGED,
     "totals_of_all_time_outlive_their_settings": _CHANGED,
+    "an_event_that_is_sent_again_counts_once_in_its_batch_and_in_later_ones": _DUPLICATES,
+    "events_without_an_id_are_never_duplicates": _DUPLICATES,
+    "off_every_record_is_an_event": _DUPLICATES,
+    "the_first_by_partition_and_offset_counts_whatever_came_first": _DUPLICATES,
+    "a_duplicate_moves_the_watermark_like_any_event": _DUPLICATES,
+    "an_id_is_remembered_while_a_window_of_its_event_takes_late_ones_and_no_longer": _DUPLICATES,
+    "what_was_rejected_is_not_remembered": _DUPLICATES,
+    "an_event_that_is_partly_late_is_a_duplicate_of_itself": _DUPLICATES,
+    "the_longest_memory_of_all_reports_counts": _DUPLICATES,
+    "ids_outlive_the_service": _DUPLICATES,
+    "what_it_remembers_begins_with_the_setting_and_ends_with_it": _DUPLICATES,
+    "what_was_forgotten_stays_so_whatever_lateness_is_allowed_later": _DUPLICATES,
 }
 NOT_REPEATABLE = {
     (READER_PER_PARTITION, "windows_fill_by_partition_and_then_offset_whatever_came_first"): (

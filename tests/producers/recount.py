@@ -46,6 +46,7 @@ class Recount:
     on_time: dict[Cell, list[int]] = field(default_factory=dict)
     too_late: dict[Cell, list[int]] = field(default_factory=dict)
     _newest: dict[int, int] = field(default_factory=dict)
+    _ids: set[str] = field(default_factory=set)
 
     def add(self, partition: int, value: bytes | None) -> None:
         """Judge one record and count it."""
@@ -65,6 +66,9 @@ class Recount:
         if at > self.future_from_ms:
             return "future"
         self._newest[partition] = max(newest, at)
+        if event["event_id"] in self._ids:
+            return "duplicate"
+        self._ids.add(event["event_id"])
         return "too_late" if at < newest - self.late_by_ms // 2 else "on_time"
 
 

@@ -60,6 +60,25 @@ def test_every_event_has_an_id_of_its_own() -> None:
     assert len(set(ids)) == len(ids) == 4_000
 
 
+def test_some_are_sent_again_as_they_were_and_counted_apart() -> None:
+    first, found = dict[str, dict[str, Any]](), batches(Site(users=400), Disorder(jitter_ms=5_000, duplicate_share=0.1))
+    again = 0
+    for batch in found:
+        for kind, row in zip(batch.kinds, batch.events.to_pylist(), strict=True):
+            assert (row["event_id"] in first) == (kind == Kind.DUPLICATE)
+            assert first.setdefault(row["event_id"], row) == row
+            again += kind == Kind.DUPLICATE
+    assert sum(map(len, found)) == 4_000
+    assert again == pytest.approx(400 * 9 / 10, abs=60)  # the first of ten batches has none before it
+
+
+def test_nothing_is_sent_again_to_a_partition_that_falls_silent() -> None:
+    disorder = Disorder(duplicate_share=0.5, silent_partition=1, silent_after_ms=20_000)
+    for batch in batches(Site(users=400), disorder):
+        silent = batch.partitions == 1
+        assert not (batch.kinds[silent] == Kind.DUPLICATE).any()
+
+
 def test_a_site_of_one_user_works() -> None:
     (user,) = {row["user_id"] for row in rows(batches(Site(users=1), Disorder(), events=50))}
     assert user == "user-000000"

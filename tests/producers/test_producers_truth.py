@@ -17,7 +17,9 @@ from tests.producers.recount import Recount, cells, table_cells
 
 START = 1_700_000_000_000
 LATE_BY = 600_000
-UNRULY = Disorder(jitter_ms=5_000, late_share=0.02, late_by_ms=LATE_BY, future_share=0.01, malformed_share=0.05)
+UNRULY = Disorder(
+    jitter_ms=5_000, late_share=0.02, late_by_ms=LATE_BY, future_share=0.01, malformed_share=0.05, duplicate_share=0.04
+)
 
 
 @cache
@@ -45,6 +47,7 @@ def test_the_truth_equals_an_independent_recount() -> None:
         "too_late": sent["too_late"],
         "future": sent["future"],
         "malformed": sent["malformed"],
+        "duplicate": sent["duplicate"],
     }
     assert min(sent.values()) > 0
     assert min(truth.malformed.values()) > 0

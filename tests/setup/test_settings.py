@@ -232,3 +232,18 @@ def test_what_must_be_set_is_named_all_at_once() -> None:
     needed = r"kafka\.bootstrap_servers, kafka\.topic, warehouse must be set"
     with pytest.raises(SetUpError, match=needed), open_service(Settings()):
         pass
+
+
+def test_events_are_deduplicated_only_where_the_settings_say_so() -> None:
+    assert not settings_told().policy().deduplicate
+    assert settings_told("--deduplicate=event_id").policy().deduplicate
+
+
+def test_a_misspelt_field_to_deduplicate_by_is_told_with_what_there_is() -> None:
+    with pytest.raises(SetUpError, match=r"deduplicate: Input should be 'off' or 'event_id' \(found 'event-id'"):
+        settings_told("--deduplicate=event-id")
+
+
+def test_events_of_a_count_cannot_be_deduplicated_for_no_id_could_be_forgotten() -> None:
+    with pytest.raises(SetUpError, match="deduplicate cannot be set beside pairs: no event is ever too late"):
+        settings_told("--deduplicate=event_id", '--reports=pairs={"window": {"count": 2}}')

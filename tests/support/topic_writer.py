@@ -22,15 +22,21 @@ class Raw:
 
 
 def event(
-    user: str, event_time: int, act: str = "visit", partition: int = 0, timestamp_ms: int = 0, page: str = "/"
+    user: str,
+    event_time: int,
+    act: str = "visit",
+    partition: int = 0,
+    timestamp_ms: int = 0,
+    page: str = "/",
+    event_id: str = "e",
 ) -> Raw:
     """A well-formed event; its Kafka timestamp is its event time unless told otherwise."""
-    return Raw(value_of(user, event_time, act, page), user.encode(), partition, timestamp_ms or event_time)
+    return Raw(value_of(user, event_time, act, page, event_id), user.encode(), partition, timestamp_ms or event_time)
 
 
-def value_of(user: str, event_time: int, act: str = "visit", page: str = "/") -> bytes:
+def value_of(user: str, event_time: int, act: str = "visit", page: str = "/", event_id: str = "e") -> bytes:
     """The framed bytes of an event."""
-    fields = {"event_id": "e", "event_type": act, "user_id": user, "event_time": event_time, "page_url": page}
+    fields = {"event_id": event_id, "event_type": act, "user_id": user, "event_time": event_time, "page_url": page}
     return encode_one(fields)
 
 

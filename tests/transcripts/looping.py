@@ -128,6 +128,7 @@ class Loop:
             (row["user_id"], row["event_time"], row["reason"]) for row in tables.rows(self._warehouse, "dead_letters")
         ]
         assert sorted(dead) == sorted(self._dead)
+        assert sum(row["duplicate"] for row in tables.rows(self._warehouse, "ledger")) == self.model.duplicates
 
 
 def lives_of(transcript: Transcript) -> list[list[Step]]:

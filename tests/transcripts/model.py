@@ -52,12 +52,16 @@ class Model:
         self.counted = defaultdict[str, list[Counted]](list)  # by report
         self.users = defaultdict[str, list[Counted]](list)  # by user, what counts in some report
         self.windows = defaultdict[tuple[str, RowKey], list[Window]](list)  # by report and key
+        self.ids = dict[str, Counted]()  # the event that counted last with an id
+        self.duplicates = 0
         self.totals: dict[str, dict[RowKey, Row]] = {transcript.totals.name: {}} if transcript.totals else {}
 
     def play(self, step: Step) -> Seen:
         """One batch, or a tick if nothing was sent or nothing is to be read."""
+        before = self.duplicates
         dead = self.take(step)
-        return Seen(None if self.watermark == NONE else self.watermark, self.tables(), sorted(dead))
+        watermark = None if self.watermark == NONE else self.watermark
+        return Seen(watermark, self.tables(), sorted(dead), self.duplicates - before)
 
     def take(self, step: Step) -> list[tuple[str, int, str]]:
         """The same; what it rejects, and why."""
@@ -95,6 +99,9 @@ class Model:
     def restart(self, step: Step) -> None:
         """What was closed stays closed, and times that mean something else now are forgotten."""
         was, now = self.transcript, self.transcript.restarted(step.changes)
+        keeps = all(one.value("deduplicate") != "off" for one in (was, now))
+        # What was forgotten stays so, whatever lateness is allowed from here on.
+        self.ids = {name: one for name, one in self.ids.items() if keeps and self._is_in_time(one)}
         self.transcript = now
         closed = {report.name: self.closed_until(report) for report in was.reports}
         names = {report.name for report in now.reports}
@@ -134,10 +141,29 @@ class Model:
         if event.meets(self.transcript.value("marker")):
             partition.newest = max(partition.newest, time)
         one = Counted(event, time, self.batch, self.watermark)
+        if self._is_duplicate(one):
+            self.duplicates += 1
+            return ""
         in_time = [kept for report in self.transcript.reports for kept in self._count(one, report)]
         if any(in_time) and self.transcript.totals:
             self.users[event.user].append(one)
+        if any(in_time) and self.transcript.value("deduplicate") != "off":
+            self.ids[event.id] = one
         return "" if all(in_time) else "partly_late" if any(in_time) else "too_late"
+
+    def _is_duplicate(self, one: Counted) -> bool:
+        """Whether an event that would count has the id of one that did, and that might still come again."""
+        first = self.ids.get(one.event.id) if one.event.id else None
+        return first is not None and self._is_in_time(first) and self._is_in_time(one)
+
+    def _is_in_time(self, one: Counted) -> bool:
+        """Whether some window of an event has not closed by now."""
+        return any(
+            not Window(report, start, end, [now], []).has_closed(now)
+            for report in self.transcript.reports
+            for now in [replace(one, closed_until=self.closed_until(report))]
+            for start, end in windows_of(one.time, report.window)
+        )
 
     def _count(self, one: Counted, report: Report) -> list[bool]:
         """Of each window of an event whether it is open; an event that is one of the report's own counts there."""

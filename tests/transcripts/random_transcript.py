@@ -40,7 +40,40 @@ def random_transcript(seed: int, steps: int = 10, records: int = 25) -> Transcri
     begin, pace = chance.choice(_BEGINS), chance.choice([1, 1, 60])
     settings = {**_settings(chance, pace), "clock": begin}
     told = [_step(chance, begin, number, pace, settings, records) for number in range(steps)]
-    return Transcript(f"random_{seed}", settings, tuple(_with_changes(chance, pace, settings, told)))
+    transcript = Transcript(f"random_{seed}", settings, tuple(_with_changes(chance, pace, settings, told)))
+    # By a chance of their own, so that each seed draws what it drew without them.
+    apart = Random(f"duplicates {seed}")
+    has_counts = any("count" in report.window for report in _at_its_end(transcript).every_report.values())
+    return transcript if has_counts or apart.random() < 0.6 else _with_duplicates(apart, transcript)
+
+
+def _at_its_end(transcript: Transcript) -> Transcript:
+    """With the reports that it came to have."""
+    for step in transcript.steps:
+        transcript = transcript.restarted(step.changes)
+    return transcript
+
+
+def _with_duplicates(chance: Random, transcript: Transcript) -> Transcript:
+    """Most events have an id; some repeat one from before, and of those most are the same."""
+    sent, steps = list[Sent](), list[Step]()
+    for step in transcript.steps:
+        first = len(sent)
+        for number, event in enumerate(step.send, first):
+            sent.append(_perhaps_again(chance, event, sent, number))
+        restart = step.restart
+        if restart and chance.random() < 0.3:
+            restart = {**step.changes, "deduplicate": chance.choice(["off", "event_id"])}
+        steps.append(replace(step, send=tuple(sent[first:]), restart=restart))
+    return replace(transcript, settings={**transcript.settings, "deduplicate": "event_id"}, steps=tuple(steps))
+
+
+def _perhaps_again(chance: Random, event: Sent, before: Sequence[Sent], number: int) -> Sent:
+    if before and chance.random() < 0.3:
+        # An old one, or one of this batch.
+        known = chance.choice([*before[-20:], *before[:2]])
+        return replace(known, partition=event.partition) if chance.random() < 0.7 else replace(event, id=known.id)
+    return event if chance.random() < 0.1 else replace(event, id=f"id {number}")
 
 
 def _settings(chance: Random, pace: int) -> dict[str, Any]:

@@ -60,17 +60,19 @@ class Stage:
         self._service = self._open.enter_context(open_service(settings, now=self._clock))
 
     def _seen(self, before: int) -> Seen:
+        found = [row["duplicate"] for row in tables.rows(self._warehouse, "ledger") if row["batch"] > before]
         dead = [row for row in tables.rows(self._warehouse, "dead_letters") if row["batch"] > before]
         return Seen(
             watermark=tables.latest_batch(self._warehouse)[0]["watermark"],
             tables=shown(self._transcript, self._warehouse),
             dead=sorted((row["user_id"], row["event_time"], row["reason"]) for row in dead),
+            duplicates=sum(found),
         )
 
 
 def put(sent: Iterable[Sent], broker: Cluster, topic: str) -> None:
     """Puts events on a topic."""
-    events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in sent]
+    events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page, one.id) for one in sent]
     send(broker.bootstrap_servers, topic, events)
 
 
@@ -101,6 +103,7 @@ def settings_for(
         "time": {name: transcript.value(name) for name in _TIME},
         "window": transcript.window,
         "reports": transcript.value("reports"),
+        "deduplicate": transcript.value("deduplicate"),
     }
     if totals := transcript.value("totals"):
         sections["totals"] = totals

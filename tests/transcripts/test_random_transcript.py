@@ -15,7 +15,7 @@ EVERYTHING = {
     *("first_seen by size", "last_seen by gap"),
     *("bounded", "punctuated", "time_lag"),
     *("event", "ingestion", "processing"),
-    *("too_late", "partly_late", "future"),
+    *("too_late", "partly_late", "future", "a duplicate", "changed deduplicate"),
     *("unread", "changed settings", "changed reports", "changed of", "changed strategy", "changed totals"),
     *("a lateness that grows", "a lateness that shrinks", "a report that is new", "a report that comes back"),
     *("restart", "event time, bounded, on several partitions"),
@@ -34,6 +34,7 @@ def _met(transcript: Transcript) -> Iterator[str]:
     model = Model(transcript)
     seen = [model.play(step) for step in transcript.steps]
     yield from (transcript.value("strategy"), transcript.value("of"))
+    yield from ["a duplicate"] * sum(one.duplicates for one in seen)
     yield from (reason for one in seen for _, _, reason in one.dead)
     yield from (word for step in transcript.steps for word in ("restart", "unread") if getattr(step, word))
     if (transcript.value("of"), transcript.value("strategy")) == ("event", "bounded") and len(model.partitions) > 1:

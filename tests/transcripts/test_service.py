@@ -81,6 +81,6 @@ def assert_equal(seen: Seen, expected: Seen, transcript: Transcript) -> None:
     if not transcript.value("max_records"):
         assert seen == expected
         return
-    assert (seen.watermark, seen.dead) == (expected.watermark, expected.dead)
+    assert (seen.watermark, seen.dead, seen.duplicates) == (expected.watermark, expected.dead, expected.duplicates)
     for name in expected.tables:
         assert counts(seen.tables, name) == counts(expected.tables, name)

@@ -12,7 +12,7 @@ from tests.transcripts.transcript import DEFAULTS, EPOCH, RowKey, Seen, Sent, St
 HERE = Path(__file__).parent
 _REPORT = {"keys", "where", "window", "allowed_lateness", "measures", "session_gap"}
 _INPUTS = {"send", "wait", "restart", "unread"}
-_TOLD = {"watermark", "published", "clicks", "tables", "gone", "dead", "future", "partly", "batches"}
+_TOLD = {"watermark", "published", "clicks", "tables", "gone", "dead", "future", "partly", "batches", "duplicates"}
 
 
 @cache
@@ -24,6 +24,7 @@ def transcripts() -> list[Transcript]:
 def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> None:
     """Hold what was seen against what a step tells; `before` are the tables before the step."""
     assert seen.watermark == step.tells["watermark"]
+    assert seen.duplicates == step.tells.get("duplicates", 0)
     for name, columns in transcript.tables.items():
         old, new = before.get(name, {}), seen.tables[name]
         changed = {key: row for key, row in new.items() if old.get(key) != row}
@@ -72,14 +73,16 @@ def _step(told: Mapping[str, Any]) -> Step:
 
 
 def _sent(partition: int, user: str, event_time: int, *more: str | int) -> Sent:
-    """What may follow the time is told apart by what it is: visit or click, a Kafka timestamp, a page."""
+    """What may follow the time is told apart by what it is: visit or click, a Kafka timestamp, a page, `id 1`."""
     words = [one for one in more if isinstance(one, str)]
     pages = [word for word in words if word.startswith("/")]
     acts = [word for word in words if word in ("visit", "click")]
+    ids = [word for word in words if word.startswith("id ")]
     stamps = [one for one in more if isinstance(one, int)]
-    assert len(pages) + len(acts) + len(stamps) == len(more), more
-    assert max(len(pages), len(acts), len(stamps)) <= 1, more
-    return Sent(partition, user, event_time, "".join(acts) or "visit", sum(stamps), "".join(pages) or "/")
+    assert len(pages) + len(acts) + len(ids) + len(stamps) == len(more), more
+    assert max(len(pages), len(acts), len(ids), len(stamps)) <= 1, more
+    act, page = "".join(acts) or "visit", "".join(pages) or "/"
+    return Sent(partition, user, event_time, act, sum(stamps), page, "".join(ids))
 
 
 def _in_milliseconds(told: Any) -> Any:

@@ -28,6 +28,7 @@ DEFAULTS: Mapping[str, Any] = {
     "max_records": 0,
     "reports": {"page_views": {"keys": ["user_id"]}},
     "totals": None,
+    "deduplicate": "off",
 }
 
 RowKey = tuple[str | int, ...]
@@ -44,6 +45,7 @@ class Sent:
     act: str = "visit"
     kafka_timestamp: int = 0
     page: str = "/"
+    id: str = ""
 
     @property
     def stamp(self) -> int:
@@ -111,11 +113,12 @@ Tables = Mapping[str, Mapping[RowKey, Row]]
 
 @dataclass(frozen=True)
 class Seen:
-    """A step led to a watermark and the whole of every table, and rejected some events."""
+    """A step led to a watermark and the whole of every table, rejected some events and found some duplicates."""
 
     watermark: int | None
     tables: Tables
     dead: Sequence[tuple[str, int, str]]
+    duplicates: int = 0
 
 
 @dataclass(frozen=True)

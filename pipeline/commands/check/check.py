@@ -10,6 +10,7 @@ from pipeline.commands.check import machine, warehouse
 from pipeline.commands.check.broker import Cluster
 from pipeline.commands.check.finding import Finding, tried, well, wrong
 from pipeline.errors import SetUpError
+from pipeline.fold.duplicates import require_event_id
 from pipeline.kafka.topic import Topic, connect
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import KafkaSettings, Settings
@@ -36,7 +37,10 @@ def findings(settings: Settings, now: Callable[[], int]) -> Iterator[Finding]:
 
 
 def _schemas(settings: Settings) -> Iterator[Finding]:
-    yield well("schemas", f"versions {', '.join(map(str, registered_schemas(settings).texts))}")
+    schemas = registered_schemas(settings)
+    if settings.policy().deduplicate:
+        require_event_id(schemas)
+    yield well("schemas", f"versions {', '.join(map(str, schemas.texts))}")
 
 
 def _conditions(settings: Settings) -> Iterator[Finding]:

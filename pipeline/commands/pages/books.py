@@ -9,6 +9,7 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy
+from pipeline.tables.ledger import sums_of
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.recent import rate_of, recent_rows
@@ -29,24 +30,29 @@ class Account:
     malformed: int = 0
     gap: int = 0
     lost: int = 0
+    duplicate: int = 0
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in NAMES))
 
     @property
     def rejected(self) -> int:
-        """Records that no window has."""
+        """Records that are dead letters for all windows."""
         return self.too_late + self.future + self.malformed
 
     @property
     def balances(self) -> bool:
         """Whether every offset is a record, a gap or lost, and every record has its verdict."""
-        return self.records == self.counted + self.rejected and self.offsets == self.records + self.gap + self.lost
+        verdicts = self.counted + self.duplicate + self.rejected
+        return self.records == verdicts and self.offsets == self.records + self.gap + self.lost
 
 
 NAMES: Final = tuple(field.name for field in fields(Account))
-SUMS: Final = ", ".join(["sum(to_offset - from_offset) AS offsets", *(f"sum({name}) AS {name}" for name in NAMES[1:])])
-"""The SQL of an account."""
+
+
+def account_sql(ledger: DeltaTable) -> str:
+    """The SQL of an account."""
+    return f"sum(to_offset - from_offset) AS offsets, {sums_of(ledger, NAMES[1:])}"
 
 
 def account_of(row: Row) -> Account:
@@ -135,7 +141,7 @@ def _opening(ledger: DeltaTable, first: int, known: Books | None) -> tuple[Polic
 def _accounts(ledger: DeltaTable, known: Books | None) -> tuple[dict[int, Account], dict[int, int]]:
     """The sums of each partition, and when it was last heard of: the known ones with the batches since."""
     rows = rows_of(
-        f"SELECT {c.PARTITION}, {SUMS}, "  # noqa: S608 - our own names
+        f"SELECT {c.PARTITION}, {account_sql(ledger)}, "  # noqa: S608 - our own names
         f"max(CASE WHEN {c.RECORDS} > 0 THEN committed_at END) AS heard FROM ledger "
         f"WHERE {c.BATCH} > {known.batch if known else 0} GROUP BY {c.PARTITION}",
         ledger=ledger,

@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.commands.dead_letters.letters import REASONS
-from pipeline.commands.pages.books import SUMS, Account, account_of
+from pipeline.commands.pages.books import Account, account_of, account_sql
 from pipeline.commands.pages.dead_letters import letters_of
 from pipeline.commands.pages.tables import Tables
 from pipeline.commands.report.day import Day
@@ -58,7 +58,7 @@ def committed_on(tables: Tables, day: Day) -> Committed:
     on_day = f"committed_at >= {day.start} AND committed_at < {day.end}"
     (row,) = rows_of(
         f"SELECT count(DISTINCT {c.BATCH}) AS batches, count(DISTINCT epoch) AS epochs, min({c.BATCH}) AS first, "  # noqa: S608 - ours
-        f"max({c.BATCH}) AS last, {SUMS} FROM ledger WHERE {on_day}",
+        f"max({c.BATCH}) AS last, {account_sql(ledger)} FROM ledger WHERE {on_day}",
         ledger=ledger,
     )
     (passed,) = rows_of(

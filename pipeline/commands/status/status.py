@@ -13,7 +13,7 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.report import Report
 from pipeline.tables.latest import latest_windows
-from pipeline.tables.ledger import require_warehouse
+from pipeline.tables.ledger import require_warehouse, sums_of
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.recent import rate_of, recent_rows
@@ -60,7 +60,7 @@ def read_status(warehouse: str, report: str | None = None) -> Status:
 
 def _totals(ledger: DeltaTable) -> Row:
     """The newest batch, and all records by verdict."""
-    sums = ", ".join(f"sum({name}) AS {name}" for name in (*Verdict, "partly_late"))
+    sums = sums_of(ledger, [*Verdict, "partly_late"])
     return rows_of(f"SELECT max({c.BATCH}) AS {c.BATCH}, {sums} FROM ledger", ledger=ledger)[0]  # noqa: S608 - our own names
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.commands.times import span_of, time_of
-from pipeline.event_time.policy import Verdict
+from pipeline.event_time.policy import REJECTED, Verdict
 
 _DAY = len("2026-01-01 ")
 
@@ -86,13 +86,13 @@ def _partitions(status: Status) -> Table:
 
 
 def _verdicts(status: Status) -> Table:
-    """Counted, and the dead letters by reason."""
+    """Counted, duplicates, and the dead letters by reason."""
     counts = {verdict: status.verdicts.get(verdict, 0) for verdict in Verdict}
     table = _table("verdict", "records")
     for verdict, records in counts.items():
         table.add_row(verdict.value, f"{records:,}")
     table.add_section()
-    table.add_row("rejected", f"{sum(counts.values()) - counts[Verdict.COUNTED]:,}")
+    table.add_row("rejected", f"{sum(counts[verdict] for verdict in REJECTED):,}")
     table.add_row("partly late", f"{status.partly_late:,}")
     return table
 

@@ -4,12 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.commands.verify import conservation, dead_letters, ledger, offsets, results, storage, watermark, windows
+from pipeline.commands.verify import (
+    conservation,
+    dead_letters,
+    event_ids,
+    ledger,
+    offsets,
+    results,
+    storage,
+    watermark,
+    windows,
+)
 from pipeline.commands.verify.tables import Tables, first_line, read
 from pipeline.commands.verify.verification import Finding, Law, Verification
 from pipeline.errors import SetUpError
 from pipeline.tables.ledger import require_warehouse
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, PANES
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
 
 Check = Callable[[Tables, Finding], None]
 
@@ -35,6 +45,7 @@ LAWS: Final[tuple[OneLaw, ...]] = (
     OneLaw(
         "counted events are there", conservation.check, (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
     ),
+    OneLaw("events are counted once", event_ids.check, (LEDGER.name, EVENT_IDS.name)),
 )  # fmt: skip
 WHOLE: Final = "tables are whole"
 

@@ -7,10 +7,11 @@ from pipeline.commands.verify.verification import Finding
 from pipeline.event_time.batch import EPOCH
 
 _ROW: Final = "ledger: batch {batch}, partition {partition}"
-_VERDICTS: Final = "counted + too_late + future + malformed"
+_VERDICTS: Final = "counted + too_late + future + malformed + {duplicate}"
 _NUMBERS: Final = (
     "from_offset", "to_offset", "records", "counted", "partly_late", "too_late", "future", "malformed", "gap", "lost",
 )  # fmt: skip
+_LEAST: Final = ", ".join((*_NUMBERS, "{duplicate}"))
 # Of each row: what must not be, the two numbers, and how to say it. With DISTINCT, because a null is a breach, too.
 _ROWS: Final = (
     (
@@ -23,7 +24,7 @@ _ROWS: Final = (
         f"{_ROW} has {{found}} offsets, and {{wanted}} records, gaps and lost ones",
     ),
     (
-        f"least({', '.join(_NUMBERS)}) < 0", f"least({', '.join(_NUMBERS)})", "0",
+        f"least({_LEAST}) < 0", f"least({_LEAST})", "0",
         f"{_ROW} has a number below 0: {{found}}",
     ),
     (
@@ -56,11 +57,11 @@ def check(tables: Tables, finding: Finding) -> None:
     """Checks each row, then that each batch is there once and that each epoch is opened."""
     _look(tables, finding)
     for condition, found, wanted, sentence in _ROWS:
-        rows = tables.ask(
+        sql = (
             f'SELECT batch, "partition", {found} AS found, {wanted} AS wanted FROM ledger WHERE {condition} '
             'ORDER BY batch, "partition"'
         )
-        finding.each(rows, sentence)
+        finding.each(tables.ask(sql.format(duplicate=tables.duplicate)), sentence)
     finding.each(tables.ask(_TWICE), f"{_ROW} is there {{found}} times, but must be once")
     finding.each(
         tables.ask(_NOT_OPENED),

@@ -1,0 +1,80 @@
+"""A fold that stops in its midst reads each record once all the same; one that does not has no ids at all."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import starmap
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import columns as c
+from pipeline.event_time import window_states
+from pipeline.event_time.checks import Check
+from pipeline.event_time.event_ids import Remembered
+from pipeline.event_time.malformed import MalformedLimit, MalformedShare
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.progress import Progress
+from pipeline.event_time.tallies import Statistic
+from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.fold.fold import BatchContext, Fold
+from pipeline.runtime.session import spark_session
+from pipeline.service.deduplication import Deduplication
+from pipeline.settings.model import Settings, SparkSettings
+from schemas import load_schemas
+from schemas.fields import EventSchemas
+from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.topic_writer import value_of
+
+pytestmark = pytest.mark.jvm
+Row = tuple[bytes, bytes, str, int, int, datetime]
+KNOWN = BatchContext(None, 0)
+SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+STAMP = datetime(2026, 1, 1, tzinfo=UTC)
+POLICY = replace(Settings().policy(), deduplicate=True)
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session(SparkSettings(conf=BRIEF_DRIVER))
+
+
+def events(spark: SparkSession, *ids: str, read: Callable[[int], object] = int) -> DataFrame:
+    """A visit of each id, all at one time, on one partition; `read` is told of each that is computed."""
+
+    def told(row: Row) -> Row:
+        read(1)
+        return row
+
+    rows = [(b"ann", value_of("ann", 1_000, event_id=one), "t", 0, number, STAMP) for number, one in enumerate(ids)]
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2).map(told), SCHEMA)
+
+
+def progress(policy: Policy) -> Progress:
+    frontier = Frontier({0: PartitionState(0, 0)})
+    return Progress("t", policy, 0, frontier, window_states.begun(policy), MalformedShare(MalformedLimit(1, 1)))
+
+
+def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark: SparkSession) -> None:
+    read = spark.sparkContext.accumulator(0)
+    records = events(spark, "a", "b", "a", "", "", "c", "b", read=read.add)
+    plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
+    with Deduplication(Remembered())(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (keyed, ids):
+        rows = plan.folded(keyed).persist()
+        statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
+    found = {Check(one.check): one.records for one in statistics if not one.grouping}
+    assert found == {Check.PASSED: 5, Check.DUPLICATE: 2}
+    assert {one.max_event_time for one in statistics} == {1_000}
+    assert ids is not None
+    assert len(ids) == 3
+    assert read.value == 7
+    rows.unpersist()
+
+
+def test_off_the_fold_has_no_column_more(spark: SparkSession) -> None:
+    records = events(spark, "a", "a")
+    off, on = (
+        Fold(EventSchemas(load_schemas()), policy, 1).keyed(records, KNOWN)
+        for policy in (replace(POLICY, deduplicate=False), POLICY)
+    )
+    assert {*on.columns} - {*off.columns} == {c.RECORD_POSITION, c.ID_HIGH, c.ID_LOW}

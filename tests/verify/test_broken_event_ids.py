@@ -1,0 +1,78 @@
+"""Events that are counted twice although they are deduplicated are found, each by its sentence."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.event_time.event_ids import Ids
+from pipeline.fold.outputs import event_ids
+from pipeline.tables.schemas import EVENT_IDS
+from pipeline.tables.write import Appender
+from tests.verify.conftest import play
+from tests.verify.plant import E, Rows, add, alter, change, ms, sentences, told
+from tests.verify.site import PAGE_VIEWS_ALONE, Site
+
+OF_EVENT_IDS = slice(7, 8)
+NEWEST = {"batch": E + 5, "id_high": 51}
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """Two events with ids in each of the last two batches; the last watermark is at 32 minutes."""
+    play(Site(tmp_path, replace(PAGE_VIEWS_ALONE, deduplicate=True)).open())
+    appender = Appender(EVENT_IDS, str(tmp_path))
+    for batch, times in ((4, [22, 31.5]), (5, [32])):
+        numbers = np.arange(len(times)) + batch * 10 + 1
+        appender.append(event_ids(Ids(numbers, -numbers, np.array([ms(time) for time in times])), E + batch), E + batch)
+    return tmp_path
+
+
+BREACHES: dict[str, tuple[str, Callable[[Rows], Rows], str]] = {
+    "one was counted in two batches": (
+        "event_ids",
+        add({"id_high": 42}, batch=E + 5),
+        "event_ids: the event 42 -42 was counted 2 times, in batches 1000000004 to 1000000005",
+    ),
+    "a batch has more than it counted": (
+        "event_ids",
+        add(NEWEST, id_high=52),
+        "event_ids: batch 1000000005 has 2 ids, but the ledger only 1 counted events",
+    ),
+    "a record of an epoch that does not ask is a duplicate": (
+        "ledger",
+        lambda rows: change({"batch": E + 5}, duplicate=1, counted=0)(
+            [row | {"opening": _without(row["opening"])} for row in rows]
+        ),
+        "ledger: batch 1000000005, partition 0 has 1 duplicates, but its epoch looks for none",
+    ),
+}
+
+
+def _without(opening: str | None) -> str | None:
+    return opening and opening.replace('"deduplicate": true', '"deduplicate": false')
+
+
+def test_a_sound_warehouse_has_ids_and_some_may_be_void_or_forgotten(warehouse: Path) -> None:
+    alter(warehouse, "event_ids", add({"id_high": 42}, batch=E + 6))
+    assert "event_ids: 1 rows of batches that the ledger does not have are void" in told(warehouse)
+    # The window of the first had closed by then.
+    alter(warehouse, "event_ids", change({"id_high": 42, "batch": E + 6}, batch=E + 5, id_high=41, id_low=-41))
+    alter(warehouse, "event_ids", change({"id_high": 41, "batch": E + 4}, event_time=ms(22)))
+    alter(warehouse, "event_ids", change({"id_high": 51}, batch=E + 1))
+    assert told(warehouse) == ""
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_a_breach_in_event_ids_is_told(name: str, warehouse: Path) -> None:
+    table, how, sentence = BREACHES[name]
+    assert sentences(warehouse, OF_EVENT_IDS) == ""
+    alter(warehouse, table, how)
+    assert sentence in sentences(warehouse, OF_EVENT_IDS)
+
+
+def test_a_record_without_a_verdict_is_told_whatever_is_a_duplicate(warehouse: Path) -> None:
+    alter(warehouse, "ledger", change({"batch": E + 5}, duplicate=1))
+    assert "ledger: batch 1000000005, partition 0 has 2 records and 3 verdicts" in sentences(warehouse, slice(0, 1))
