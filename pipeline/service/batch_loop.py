@@ -20,6 +20,7 @@ from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.pseudonym import hiding
 from pipeline.fold.unknown import unknown_schemas
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
@@ -134,7 +135,9 @@ class Service:
     @contextmanager
     def _pass(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
         if self._plan is None or self._plan.partitions != len(before.positions):
-            self._plan = Fold(self._resources.schemas.known, before.policy, len(before.positions))
+            known = self._resources.pseudonyms
+            hide = hiding(self._resources.spark, known) if known else None
+            self._plan = Fold(self._resources.schemas.known, before.policy, len(before.positions), hide)
         now = self._resources.now()
         with ExitStack() as kept:
             with self._resources.timed("fold"):
