@@ -16,7 +16,7 @@ from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.support.topic_writer import Raw, event
+from tests.support.topic_writer import Raw, event, value_of
 from tests.support.warehouse import page_views, rows, user_totals
 
 KEY = "the-key-of-this-test-which-nobody-else-has"
@@ -55,7 +55,7 @@ def kept(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
         ],
         [event(BOB, 50_000), event(ANN, 90_000, timestamp_ms=50_000)],
         [event(ANN, 15_000, "click"), Raw(b"\0\0\0\0\x07" + ANN.encode(), ANN.encode()), Raw(None, ANN.encode())],
-        [Raw(event(ANN, 51_000).value[:-4], ANN.encode())],
+        [Raw(value_of(ANN, 51_000)[:-4], ANN.encode())],
     ]
     with open_service(settings, now=Clock()) as service:
         take(service, broker, topic, steps)
@@ -74,9 +74,11 @@ def test_tables_have_pseudonyms_and_no_file_has_a_user_or_the_key(kept: Settings
     assert_conserved(kept.warehouse)
 
 
-def test_what_spark_shows_has_no_key(kept: Settings) -> None:
+@pytest.mark.usefixtures("kept")
+def test_what_spark_shows_has_no_key() -> None:
     spark = SparkSession.getActiveSession()
     assert spark is not None
+    assert spark._jvm is not None
     told = "".join(
         one.physicalPlanDescription()
         for one in spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(

@@ -1,7 +1,6 @@
 """A pseudonym is the same in Python and in Spark, and the key is in no plan."""
 
 import hmac
-from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
@@ -20,8 +19,8 @@ USERS = ["ann", "böb", "", "x" * 200, "a\0b"]
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    yield spark_session(SparkSettings(conf=BRIEF_DRIVER), "console")
+def session() -> SparkSession:
+    return spark_session(SparkSettings(conf=BRIEF_DRIVER), "console")
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -40,6 +39,7 @@ def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: b
     counted = session.range(10).select(hide(F.col("id").cast("string")).alias("user")).groupBy("user").count()
     counted.collect()
     plan = counted._jdf.queryExecution()
+    assert session._jvm is not None
     debug = session._jvm.org.apache.spark.sql.execution.debug.__getattr__("package")
     told = f"{plan.toString()} {debug.codegenString(plan.executedPlan())}".lower()
     assert "subquery" in told
