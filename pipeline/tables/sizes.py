@@ -10,12 +10,21 @@ from deltalake import DeltaTable
 
 from pipeline.runtime.disk import Size, Space
 from pipeline.tables.durable import local
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_SCHEMAS, LEDGER, PANES, TableSpec, find_table
+from pipeline.tables.schemas import (
+    CORRECTIONS,
+    DEAD_LETTERS,
+    ERASURES,
+    EVENT_SCHEMAS,
+    LEDGER,
+    PANES,
+    TableSpec,
+    find_table,
+)
 
 
 def sizes(warehouse: str, results: Iterable[TableSpec]) -> dict[str, Size]:
     """The size of every table that there is, by name. Raises DeltaError or OSError where the store refuses."""
-    names = [spec.name for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, EVENT_SCHEMAS, *results)]
+    names = [spec.name for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, EVENT_SCHEMAS, *results)]
     return {name: _size(table) for name in names if (table := find_table(name, warehouse))}
 
 

@@ -16,9 +16,20 @@ from deltalake.fs import DeltaStorageHandler
 from pipeline.commands.verify.shown import definition
 from pipeline.commands.verify.tables import Tables, first_line
 from pipeline.commands.verify.verification import Finding, Row
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_SCHEMAS, LEDGER, PANES, USER_TOTALS, result_of
+from pipeline.tables.schemas import (
+    CORRECTIONS,
+    DEAD_LETTERS,
+    ERASURES,
+    EVENT_SCHEMAS,
+    LEDGER,
+    PANES,
+    USER_TOTALS,
+    result_of,
+)
 
-_FIXED: Final = {spec.name: spec for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, EVENT_SCHEMAS, USER_TOTALS)}
+_FIXED: Final = {
+    spec.name: spec for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, EVENT_SCHEMAS, USER_TOTALS)
+}
 _LOG: Final = "_delta_log"
 _AT_ONCE: Final = 16
 
