@@ -41,8 +41,9 @@ def attempt(
 ) -> bool:
     """Whether what `act` commits with the `commit_properties` it is given has landed, and is safe from a power cut.
 
-    False, with the handle moved on, if somebody else's commit was first, or took files that the handle knew. With `retries` a commit may also land after
-    others that do not touch what it read; then it needs a transaction, or a lost answer would let it land twice.
+    False, with the handle moved on, if somebody else's commit was first, or took files that the handle knew. With
+    `retries` a commit may also land after others that do not touch what it read; then it needs a transaction, or a lost
+    answer would let it land twice.
     Raises DeltaError or OSError where the store refuses for another reason.
     """
     seen, token = table.version(), uuid.uuid4().hex

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -31,7 +32,8 @@ _TIMES: Final = 20
 def erase(settings: Settings, user: str, *, does_it: bool) -> None:
     """Runs the command and prints what it did, or would do. Raises what `erase_person` raises."""
     rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
-    Console().print(_as_table(rows, does_it=does_it))
+    Console().print(_as_table(rows))
+    click.echo("They are erased." if does_it else "Nothing is changed: say --yes to erase them.")
 
 
 def persons_rows(settings: Settings, user: str) -> dict[str, int]:
@@ -86,9 +88,8 @@ def _person(settings: Settings, user: str) -> Person:
     return Person(known_as(settings, [user])[0])
 
 
-def _as_table(rows: Mapping[str, int], *, does_it: bool) -> Table:
-    done = "erased" if does_it else "would be erased; say --yes to do it"
-    table = Table("table", "rows", title=f"Rows of the user, {done}")
+def _as_table(rows: Mapping[str, int]) -> Table:
+    table = Table("table", "rows of the user")
     for name, number in sorted(rows.items()):
         table.add_row(name, f"{number:,}")
     return table

@@ -102,7 +102,8 @@ def _users(it: Periodic) -> dict[tuple[Any, ...], Expected]:
     erased = f"count(DISTINCT CASE WHEN seen LIKE '{_ERASED}%' THEN seen END)"
     rows = it.tables.ask(
         f"{_begin(it)} SELECT {cell_of}, count(DISTINCT seen) AS users, {erased} AS erased, "
-        f"CASE WHEN count(DISTINCT seen) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few FROM ({users}) AS users GROUP BY {cell_of}"
+        f"CASE WHEN count(DISTINCT seen) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few "
+        f"FROM ({users}) AS users GROUP BY {cell_of}"
     )
     return {_key(row, it): _with_erased(_expected(row), row["erased"]) for row in rows.to_pylist()}
 
