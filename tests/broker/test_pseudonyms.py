@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.commands.erase.erase import persons_rows
 from pipeline.errors import SetUpError
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings
@@ -111,6 +112,18 @@ def test_another_key_or_none_is_refused(kept: Settings, tmp_path: Path, capsys: 
             pass
         with pytest.raises(SetUpError, match=sentence):
             apply_corrections(settings, Chosen(users=(ANN,)))
-    flags = ["--warehouse", kept.warehouse, "--privacy.pseudonym-key-file", str(tmp_path / "other"), "--user", ANN]
-    assert main(["correct", *flags]) == 2
+    for verb in ("correct", "erase"):
+        assert main([verb, *_flags(other), "--user", ANN]) == 2
     assert "of another key" in capsys.readouterr().err
+
+
+def test_a_person_is_named_in_clear_and_erased_by_the_pseudonym(kept: Settings) -> None:
+    assert persons_rows(kept, ANN)
+    assert main(["erase", *_flags(kept), "--user", ANN, "--yes"]) == 0
+    assert files_with(kept.warehouse, HIDDEN[ANN]) == set()
+    assert files_with(kept.warehouse, HIDDEN[BOB])
+    assert_conserved(kept.warehouse)
+
+
+def _flags(settings: Settings) -> list[str]:
+    return ["--warehouse", settings.warehouse, "--privacy.pseudonym-key-file", str(settings.privacy.pseudonym_key_file)]

@@ -26,7 +26,8 @@ from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.ledger import require_warehouse
 
-_TIMES: Final = 20
+_TIMES: Final = 10
+"""So often what came meanwhile is looked for."""
 
 
 def erase(settings: Settings, user: str, *, does_it: bool) -> None:
