@@ -12,6 +12,7 @@ from deltalake import DeltaTable, Transaction, write_deltalake
 
 from pipeline import columns as c
 from pipeline.commands.erase.counted import events_of, has_one_place
+from pipeline.commands.erase.others import beside
 from pipeline.commands.erase.person import Person, nobody
 from pipeline.commands.erase.site import Site
 from pipeline.errors import SetUpError
@@ -19,7 +20,7 @@ from pipeline.tables.corrections import APP as CORRECTED_APP
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.retention import removed
 from pipeline.tables.schemas import CORRECTIONS, ERASED_EVENTS_APP, ERASING_APP, LEDGER, PANES, USER_TOTALS, WRITER_APP
-from pipeline.tables.swap import attempt, insist, swap
+from pipeline.tables.swap import attempt, swap
 
 _RETRIES: Final = 5
 _SHOWN: Final = """
@@ -55,9 +56,9 @@ def finish(site: Site) -> None:
 def rename(site: Site, person: Person) -> None:
     """Gives those of other reports, which count sessions of users, to nobody: what they count stays as it is."""
     table = DeltaTable(PANES.uri(site.warehouse))
-    where = f"NOT ({site.among_personal}) AND {person.acted}"
+    where = f"NOT ({site.among_personal}) AND {c.BATCH} <= {site.committed()} AND {person.acted}"
     if rows_of(f"SELECT 1 FROM it WHERE {where} LIMIT 1", it=table):  # noqa: S608 - ours
-        insist(table, partial(table.update, {c.USER_ID: f"'{nobody()}'"}, predicate=where))
+        beside(table, partial(table.update, {c.USER_ID: f"'{nobody()}'"}, predicate=where))
 
 
 def _try(site: Site, person: Person) -> bool:
