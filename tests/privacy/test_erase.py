@@ -197,8 +197,8 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
             wait_for(partial(faults.struck, "here"), PATIENCE_S, f"commit {nth} of {table}")
             process.kill()
         if table == "corrections":
-            told = [sentence for law in verify(str(left)).laws for sentence in law.told]
-            assert any("a person is being erased, or that was cut off" in sentence for sentence in told)
+            said = [sentence for law in verify(str(left)).laws for sentence in law.told]
+            assert any("a person is being erased, or that was cut off" in sentence for sentence in said)
             with pytest.raises(SetUpError, match="cut off before it was done: run it again for the same"):
                 erase_person(settings_of(left), "ann", NOW)
     erase_person(settings_of(left), WHOM, NOW)
