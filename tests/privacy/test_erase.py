@@ -3,8 +3,6 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -18,13 +16,7 @@ from pipeline.cli import main
 from pipeline.commands.erase.erase import erase_person, persons_rows
 from pipeline.commands.verify.laws import verify
 from pipeline.errors import SetUpError, TransientError
-from pipeline.event_time.firing import Firing
 from pipeline.settings.model import Settings
-from pipeline.tables.results.kind import Merge, ResultKind
-from pipeline.tables.results.levels import Run
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kinds_of
-from pipeline.tables.results.result_table import Portion
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved
@@ -32,10 +24,9 @@ from tests.support.every_file import files_with
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
-from tests.verify.site import POLICY, REPORTS, Event, Site
+from tests.verify.site import Event, Site
 
 NOW = timedelta(0)
-SMALL = replace(POLICY, reports=REPORTS[:1])
 PATIENCE_S = 60
 WHOM = "bob-who-leaves"
 CID = "cid-who-follows"
@@ -106,47 +97,6 @@ def test_others_leave_too_and_what_comes_later_is_counted_anew(tmp_path: Path) -
     erase_person(settings_of(tmp_path), WHOM, NOW)
     assert {row["user_id"] for row in rows(tmp_path, "page_views")} == {"ann", "dan"}
     assert files_with(tmp_path, WHOM, CID) == set()
-    assert_conserved(tmp_path)
-
-
-class Meanwhile(ResultKind):
-    """A kind whose rows are made, and then something else is done before they are written: once."""
-
-    def __init__(self, kind: ResultKind, act: Callable[[], object]) -> None:
-        super().__init__(kind.spec)
-        self._kind = kind
-        self._acts = [act]
-
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
-        for portion in self._kind.portions(firing, batch, panes, published):
-            while self._acts:
-                self._acts.pop()()
-            yield portion
-
-    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
-        return self._kind.merges(runs, panes, final, cutoff)
-
-
-def test_rows_that_were_made_before_an_erasure_are_not_written_after_it(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(21), publish=False)
-    kinds = kinds_of(str(tmp_path), SMALL)
-    erase = partial(erase_person, settings_of(tmp_path), WHOM, NOW)
-    site.publication = Publication(str(tmp_path), [Meanwhile(kinds[0], erase), Meanwhile(kinds[1], erase)])
-    site.publish_again()
-    for name in ("page_views", "user_totals"):
-        assert {row["user_id"] for row in rows(tmp_path, name)} == {"ann"}
-    erase()
-    assert files_with(tmp_path, WHOM) == set()
-    assert_conserved(tmp_path)
-
-
-def test_what_a_batch_is_still_writing_is_left_and_told(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(3, WHOM), commit=False)
-    with pytest.raises(TransientError, match="events of the user go on coming, or a service that was killed"):
-        erase_person(settings_of(tmp_path), WHOM, NOW)
-    site.open()  # which removes what is void
-    erase_person(settings_of(tmp_path), WHOM, NOW)
-    assert files_with(tmp_path, WHOM) == set()
     assert_conserved(tmp_path)
 
 
