@@ -29,6 +29,7 @@ from pipeline.service.schema_store import SchemaStore
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
+from pipeline.settings.secrets import pseudonyms_from
 from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_one_winner
@@ -103,6 +104,7 @@ def _resources(
     """Cheap checks first, so that a mistake is told before Spark starts."""
     named = settings.schemas.registry
     registry = Registry(named) if named.url else None
+    pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
     schemas = SchemaStore(schemas_of(settings), registry, settings.warehouse)
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
@@ -124,6 +126,7 @@ def _resources(
         observer=observer,
         now=now,
         retention=settings.kept(),
+        pseudonyms=pseudonyms,
     )
 
 

@@ -35,6 +35,7 @@ _VERBS: Final = {
         "pipeline.commands.dead_letters.command:dead_letters",
         "Show what was rejected, and add what today's rules would take.",
     ),
+    "erase": ("pipeline.commands.erase.command:erase", "Take a person out of every table."),
     "reset-watermark": ("pipeline.commands.reset.command:reset_watermark", "Put back a watermark that ran ahead."),
 }
 

@@ -13,6 +13,7 @@ _SHOWN_BYTES: Final = 512
 _READ_BYTES: Final = 1_000_000
 _LONGEST: Final = 500
 _LINE: Final = 16
+_NO_VALUE: Final = "The record has no value: a tombstone, or one that is not kept for the sake of its user's privacy."
 Schemas = Mapping[int, str]
 """Schema id -> Avro JSON text."""
 
@@ -36,7 +37,7 @@ class Decoded:
 def decoded(value: bytes | None, schemas: Schemas) -> Decoded:
     """A value, read by the schema that its frame names (Confluent: byte 0, the id in four bytes, Avro)."""
     if value is None:
-        return Decoded((), "The record has no value: a tombstone.", None, "", None)
+        return Decoded((), _NO_VALUE, None, "", None)
     fields, sentence = _read(value, schemas)
     return Decoded(fields, sentence, None if fields else _text(value), "\n".join(_lines(value)), len(value))
 

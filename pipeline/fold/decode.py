@@ -31,6 +31,8 @@ class Reader:
     bytes are not Avro of that schema."""
     columns: Sequence[Column]
     """Of that: event_type, user_id, event_time in milliseconds, and the fields that were asked for."""
+    names: Sequence[str]
+    """The names of these."""
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:
@@ -41,12 +43,12 @@ def reader(schemas: EventSchemas, sql: str = "") -> Reader:
     texts = schemas.texts
     if not schemas.fields.are_ours:
         mapped = MappedReader(schemas, sql)
-        return Reader(_decoded(texts, mapped.projections), mapped.columns(EVENT))
+        return Reader(_decoded(texts, mapped.projections), mapped.columns(EVENT), mapped.names)
     further = mentioned(sql, texts.values())
     names = [*OURS, *(field["name"] for field in further)]
     beside = [*further, *passed_over(texts.values(), names)]
     projections = {number: projection(text, beside) for number, text in texts.items()}
-    return Reader(_decoded(texts, projections), [F.col(f"{EVENT}.{name}") for name in names])
+    return Reader(_decoded(texts, projections), [F.col(f"{EVENT}.{name}") for name in names], names)
 
 
 def has_frame() -> Column:

@@ -22,8 +22,10 @@ from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
-from pipeline.fold.grouping_sets import Groupings, groupings
+from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
+from pipeline.fold.hidden import told_of
 from pipeline.fold.judge import check_of, readable, time_of
+from pipeline.fold.pseudonym import Hide
 from pipeline.measures import Join
 from schemas.fields import EventSchemas
 
@@ -54,8 +56,11 @@ class Fold:
     Its columns are built once, for that takes as long as folding some ten thousand records.
     """
 
-    def __init__(self, schemas: EventSchemas, policy: Policy, partitions: int) -> None:
-        """Of `schemas` it reads what every event needs, and the fields that `policy` names."""
+    def __init__(self, schemas: EventSchemas, policy: Policy, partitions: int, hide: Hide | None = None) -> None:
+        """Of `schemas` it reads what every event needs, and the fields that `policy` names.
+
+        With `hide` users are their pseudonyms, and of a rejected record there is what `told_of` tells.
+        """
         self.partitions = partitions
         self.groupings = groupings(policy.consumers)
         self._reports = policy.reports
@@ -65,8 +70,11 @@ class Fold:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        needed = " ".join([policy.strategy.marker, *self.groupings.flags, *self._keys, *([c.EVENT_ID] if ids else [])])
-        events = reader(schemas, needed)
+        needed = [policy.strategy.marker, *self.groupings.flags, *self._keys]
+        needed += [*(KEYS if hide else ()), *([c.EVENT_ID] if ids else ())]
+        events = reader(schemas, " ".join(needed))
+        self._users = hide or (lambda user: user)
+        self._bytes = told_of(events.names, hide) if hide else {}
         self._decoded = [*kafka, arrived, events.decoded]
         told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
         self._flat = [*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)]
@@ -153,12 +161,18 @@ class Fold:
         pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
         pane = F.when(check <= int(Check.PARTLY_LATE), pane).otherwise(0)
         rejected = check != int(Check.PASSED)
+        kept = [self._bytes.get(name, F.col(name)).alias(name) for name in _OF_REJECTED]
         return [
             # In one number, for the narrower the grouping key, the cheaper each look-up.
             _packed(pane, self.partitions, grid.flags).alias(_GROUP),
-            *(record_position() if key == c.RECORD_POSITION else F.col(key) for key in self._keys),
-            F.when(rejected, F.struct(*_OF_REJECTED, readable(c.USER_ID).alias("user"))).alias(_REJECTED),
+            *(self._of_event(key) for key in self._keys),
+            F.when(rejected, F.struct(*kept, self._users(readable(c.USER_ID)).alias("user"))).alias(_REJECTED),
         ]
+
+    def _of_event(self, key: str) -> Column:
+        if key == c.RECORD_POSITION:
+            return record_position()
+        return self._users(F.col(key)).alias(key) if key == c.USER_ID else F.col(key)
 
     def _per_batch(self, value: int) -> Column:
         """A value that changes from batch to batch, as a column.

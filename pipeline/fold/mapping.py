@@ -51,6 +51,12 @@ class MappedReader:
         self._beside = [*self._further, *passed_over(texts, needed)]
         self.projections = {number: self._projection(one) for number, one in expanded.items()}
 
+    @property
+    def names(self) -> list[str]:
+        """Those of `columns`."""
+        page = [c.PAGE_URL] if "page" in self._leaves else []
+        return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *(field["name"] for field in self._further)]
+
     def columns(self, event: str) -> list[Column]:
         """Event type, user, time and what else is needed, of the decoded struct; all null where nothing was read."""
         raw = {role: leaf.of(event) for role, leaf in self._leaves.items()}

@@ -21,6 +21,7 @@ from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.pseudonym import hiding
 from pipeline.fold.unknown import unknown_schemas
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.maintenance import Maintenance
@@ -137,7 +138,9 @@ class Service:
     @contextmanager
     def _pass(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
         if self._plan is None or self._plan.partitions != len(before.positions):
-            self._plan = Fold(self._resources.schemas.known, before.policy, len(before.positions))
+            hidden = self._resources.pseudonyms
+            hide = hiding(self._resources.spark, hidden) if hidden else None
+            self._plan = Fold(self._resources.schemas.known, before.policy, len(before.positions), hide)
         plan, known = self._plan, BatchContext(before.frontier.watermark, self._resources.now())
         with ExitStack() as kept:
             with (

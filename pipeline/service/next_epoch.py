@@ -10,11 +10,12 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.kafka.topic import Identity, Topic
+from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.start_position import parse_start_position
 from pipeline.tables import layout
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.opening import Opening, with_closed
+from pipeline.tables.opening import Opening, require_key, with_closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Ground:
     topic: Topic
     ledger: Ledger
     now: Callable[[], int]
+    pseudonyms: Pseudonyms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ def next_epoch(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) 
     before = ground.ledger.opening(rows[0].epoch) if rows else None
     if before is not None:
         _check_identity(ground, kafka, rows[0].topic, before, identity)
+        require_key(before, ground.pseudonyms, ground.warehouse)
     stood = _stood(rows, before, ground, kafka)
     stands, lost = _with_lost(stood, ground, kafka)
     how = _how(ground, rows, before, identity)
@@ -126,9 +129,11 @@ def _with_lost(stood: Frontier, ground: Ground, kafka: KafkaSettings) -> tuple[F
 
 def _how(ground: Ground, rows: Sequence[LedgerRow], before: Opening | None, identity: Identity) -> Opening:
     """The opening of the new epoch: the settings, and which windows were closed before."""
+    known = ground.pseudonyms.fingerprint if ground.pseudonyms else None
     if before is None:
-        return Opening(ground.policy, {}, identity.cluster_id, identity.topic_id)
+        return Opening(ground.policy, {}, identity.cluster_id, identity.topic_id, pseudonyms=known)
     names = [report.name for report in ground.policy.reports]
     closed = opening.closed(before.policy, before.closed, rows[0].watermark, names)
     last = rows[0].batch if rows[0].batch % EPOCH else before.last_batch
-    return Opening(with_closed(ground.policy, closed), closed, identity.cluster_id, identity.topic_id, last)
+    policy = with_closed(ground.policy, closed)
+    return Opening(policy, closed, identity.cluster_id, identity.topic_id, last, pseudonyms=known)

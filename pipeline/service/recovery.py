@@ -86,7 +86,14 @@ def _try_to_open(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpo
     if last_epoch.epoch is not None and rows[0].epoch > last_epoch.epoch:
         # A service that failed because it was replaced must not start again and replace its successor.
         raise replaced(rows[0].epoch, last_epoch.epoch)
-    ground = Ground(resources.warehouse, resources.policy, resources.topic, resources.ledger, resources.now)
+    ground = Ground(
+        resources.warehouse,
+        resources.policy,
+        resources.topic,
+        resources.ledger,
+        resources.now,
+        resources.pseudonyms,
+    )
     found = next_epoch(ground, kafka, rows)
     for remark in remarks(found, kafka):
         _log.warning(remark)

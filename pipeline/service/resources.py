@@ -13,6 +13,7 @@ from pipeline.event_time.retention import Keep
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
+from pipeline.pseudonyms import Pseudonyms
 from pipeline.service.schema_store import SchemaStore
 from pipeline.tables.ledger import Ledger
 
@@ -36,6 +37,8 @@ class Resources:
     now: Clock
     retention: Mapping[str, Keep]
     """By table; what is not named keeps its rows for ever."""
+    pseudonyms: Pseudonyms | None = None
+    """None where the tables have users in clear."""
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:

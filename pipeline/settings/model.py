@@ -3,6 +3,7 @@
 In the environment `TIDEMARK_KAFKA__TOPIC` is `topic` under `[kafka]` in a TOML file and `--kafka.topic` as a flag.
 """
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -11,6 +12,7 @@ from pydantic import AfterValidator, Field, PositiveInt, SecretStr, model_valida
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kafka_access.settings import JavaAccess
+from pipeline import columns as c
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.report import Report
@@ -128,6 +130,13 @@ class RetentionSettings(Section):
     """How long its rows are kept, for ever by default: of a report by the watermark, of dead letters by the clock."""
 
 
+class PrivacySettings(Section):
+    """What the tables know of persons."""
+
+    pseudonym_key_file: Path | None = None
+    """A file with a key: every table has users by a keyed hash of their ids, and rejected records without bytes."""
+
+
 class MetricsSettings(Section):
     """The HTTP endpoint with `/metrics`, `/healthz` and `/readyz`."""
 
@@ -212,6 +221,7 @@ class Settings(BaseSettings):
     dead_letters: DeadLetterSettings = DeadLetterSettings()
     retention: dict[str, RetentionSettings] = {}
     """By table (a report, `user_totals`, `dead_letters`): how long it keeps earlier versions and old rows."""
+    privacy: PrivacySettings = PrivacySettings()
     metrics: MetricsSettings = MetricsSettings()
     dashboard: DashboardSettings = DashboardSettings()
     spark: SparkSettings = SparkSettings()
@@ -250,6 +260,14 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"retention.{name}.rows: only windows of time have an age by which their rows can be removed"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _conditions_know_no_pseudonyms(self) -> Self:
+        conditions = {f"reports.{name}.where": report.where for name, report in self.reports.items()}
+        for name, sql in {**conditions, "time.marker": self.time.marker}.items():
+            if self.privacy.pseudonym_key_file and re.search(rf"\b{c.USER_ID}\b", sql, re.IGNORECASE):
+                raise ValueError(f"{name} names {c.USER_ID}, of which there are only pseudonyms (privacy)")
         return self
 
     def kept(self) -> dict[str, Keep]:

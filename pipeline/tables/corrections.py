@@ -50,11 +50,11 @@ class Corrections:
 
     def apply(self, kind: WindowKind) -> None:
         """Adds to a report's table every correction that it does not have yet."""
-        self._table.update_incremental()
         table = DeltaTable(kind.spec.uri(self._warehouse))
         alone = dict.fromkeys(one.part for one in kind.report.tells if one.part.corrected != one.part.name)
         told = "".join(f", {part.corrected} AS {part.name}" for part in alone)
         for _ in range(_ATTEMPTS):
+            self._table.update_incremental()  # a person may have been erased
             last = table.transaction_version(APP) or 0
             rows = self._ask(
                 f"SELECT *{told} FROM corrections WHERE report = '{kind.name}' AND correction > {last} "  # noqa: S608 - ours

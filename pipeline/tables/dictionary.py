@@ -117,10 +117,13 @@ DEAD_LETTERS: Final = About(
         **_WHERE_IT_WAS,
         c.KAFKA_TIMESTAMP: f"{_TIME}timestamp of the record in Kafka.",
         c.EVENT_TIME: f"{_TIME}what the event says, which may be no time at all; null where it could not be read.",
-        c.USER_ID: "Who acted; null where it could not be read.",
+        c.USER_ID: "Who acted; null where it could not be read, or was erased.",
         c.WATERMARK: f"{_TIME}watermark that judged it; null before there was one.",
-        c.KEY: "Key of the record, as it was.",
-        c.VALUE: "Value of the record, as it was.",
+        c.KEY: "Key of the record, as it was; null where it was erased, or users are known by pseudonyms.",
+        c.VALUE: (
+            "Value of the record, as it was; null where it was erased. With pseudonyms the fields that were read, as "
+            "JSON; null where there is no event."
+        ),
         c.BATCH: "Batch that read it.",
     },
 )
@@ -142,6 +145,22 @@ CORRECTIONS: Final = About(
         c.PAGE_VIEWS: "1 for a visit, else 0.",
         c.CLICKS: "1 for a click, else 0.",
         c.LATE_EVENTS: "1.",
+    },
+)
+ERASURES: Final = About(
+    row="A table from which `tidemark erase` took a person; who that was is written nowhere.",
+    key=("erasure", "table"),
+    changes="A row never changes.",
+    final="Every row is final.",
+    columns={
+        "erasure": "Number of the run, counted from 1.",
+        "erased_at": f"{_TIME}when it was done.",
+        "table": "Name of the table; of panes those of reports that are not by users, which go on without the name.",
+        "rows": "Rows that were removed, or of which the person was taken out.",
+        "events": (
+            "Of a report by users that has a place for each event, and of user_totals: the person's counted events "
+            "that are gone. Null for others."
+        ),
     },
 )
 USER_TOTALS: Final = About(

@@ -20,10 +20,12 @@ from pipeline.tables.policies import report_from_json, report_to_json
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASURES,
     EVENT_IDS,
     EVENT_SCHEMAS,
     LEDGER,
     PANES,
+    STATISTICS,
     VERSIONS_KEPT,
     TableSpec,
     find_table,
@@ -48,15 +50,15 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
     ids = [EVENT_IDS] if policy.deduplicate or is_table(EVENT_IDS.uri(warehouse)) else []
     for spec in (PANES, DEAD_LETTERS, *ids, *results_of(policy)):
         mend(spec.uri(warehouse))
-        wanted = _versions_kept(spec, kept.get(spec.name)) | definitions.get(spec.name, {})
+        wanted = _versions_kept(spec, kept.get(spec.name)) | definitions.get(spec.name, {}) | _statistics(spec)
         table = open_table(spec, warehouse, wanted)
-        if not wanted.items() <= table.metadata().configuration.items():
-            table.alter.set_table_properties(wanted, raise_if_not_exists=False)
+        _have(table, wanted)
         if spec is PANES:
             _add_columns(table)
         _describe(table, spec)
-    for spec in (LEDGER, CORRECTIONS, EVENT_SCHEMAS):  # made by whoever is the first to need them
+    for spec in (LEDGER, CORRECTIONS, ERASURES, EVENT_SCHEMAS):  # made by whoever is the first to need them
         if there := find_table(spec.name, warehouse):
+            _have(there, _statistics(spec))
             _describe(there, spec)
 
 
@@ -64,6 +66,15 @@ def _versions_kept(spec: TableSpec, keep: Keep | None) -> dict[str, str]:
     """The properties by which a table keeps its earlier versions for so long, by default as long as all tables do."""
     told = f"interval {keep.time_travel_ms // 1000} seconds" if keep else None
     return {name: told or spec.properties[name] for name in VERSIONS_KEPT}
+
+
+def _statistics(spec: TableSpec) -> dict[str, str]:
+    return {name: told for name, told in spec.properties.items() if name == STATISTICS}
+
+
+def _have(table: DeltaTable, wanted: dict[str, str]) -> None:
+    if not wanted.items() <= table.metadata().configuration.items():
+        table.alter.set_table_properties(wanted, raise_if_not_exists=False)
 
 
 def _describe(table: DeltaTable, spec: TableSpec) -> None:

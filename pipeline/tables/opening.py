@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from pipeline.errors import SetUpError
 from pipeline.event_time import rules
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
+from pipeline.pseudonyms import Pseudonyms
 from pipeline.tables.policies import policy_from_json, policy_to_json
 
 
@@ -31,6 +33,8 @@ class Opening:
     last_batch: int = 0
     """The last batch before the epoch that opened none; what the tables have of later ones is void."""
     reset: Reset | None = None
+    pseudonyms: str | None = None
+    """The fingerprint of the key by which users are hashed; None where they are in clear."""
 
     def report(self, name: str) -> Report | None:
         """The report of this name, if the epoch has it."""
@@ -54,3 +58,17 @@ def with_closed(policy: Policy, closed: Mapping[str, int]) -> Policy:
         replace(report, closed_before_ms=closed.get(report.name, rules.NO_WATERMARK)) for report in policy.reports
     )
     return replace(policy, reports=tuple(reports))
+
+
+def require_key(how: Opening, pseudonyms: Pseudonyms | None, warehouse: str) -> None:
+    """Raises SetUpError where users were known otherwise: then nobody would be who it was."""
+    now = pseudonyms.fingerprint if pseudonyms else None
+    if how.pseudonyms == now:
+        return
+    if now is None:
+        found = "users by pseudonyms, but privacy.pseudonym_key_file is not set: name the file with its key"
+    elif how.pseudonyms is None:
+        found = "users in clear: unset privacy.pseudonym_key_file"
+    else:
+        found = "users by pseudonyms of another key than that of privacy.pseudonym_key_file: name the file with its key"
+    raise SetUpError(f"the warehouse {warehouse} has {found}, or use a new warehouse")

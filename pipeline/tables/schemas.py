@@ -27,8 +27,18 @@ CLOSED_APP: Final = "tidemark-closed"
 COMPACTION_APP: Final = "tidemark-compaction"
 """On `panes`, beside the appends of the batches, which it may overtake."""
 
+ERASED_APP: Final = "tidemark-erased"
+"""On a table of results, counted up by each erasure: what was made of panes before it must not be written after it."""
+
+ERASED_EVENTS_APP: Final = "tidemark-erased-events:"
+"""On `panes`, before the name of a report: so many counted events were erased from it, in all."""
+ERASING_APP: Final = "tidemark-erasing"
+"""On `panes`: a hash of who is being erased; 0 when that is done."""
+
 VERSIONS_KEPT: Final = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 """Properties that say how long earlier versions of a table can be read."""
+STATISTICS: Final = "delta.dataSkippingStatsColumns"
+"""Of which columns the log tells the lowest and the highest value of each file."""
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
     "delta.checkpointInterval": "100",
@@ -57,7 +67,15 @@ def _uri(name: str, warehouse: str) -> str:
 
 
 def _commented(name: str, about: About, fields: Sequence[pa.Field]) -> TableSpec:
-    return TableSpec(name, commented(pa.schema(fields), about), about)
+    return TableSpec(name, commented(pa.schema(fields), about), about, {**_PROPERTIES, **_statistics(fields)})
+
+
+def _statistics(fields: Sequence[pa.Field]) -> dict[str, str]:
+    """None of a column that names persons: a log keeps them longer than the rows."""
+    if c.USER_ID not in (names := [one.name for one in fields]):
+        return {}
+    told = [name for name in names if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH)]
+    return {STATISTICS: ",".join(told)}
 
 
 def _longs(*names: str) -> list[pa.Field]:
@@ -108,7 +126,7 @@ PANES: Final = replace(
         ],
     ),
     # Publication looks panes up by batch and time: statistics of further columns would only cost.
-    properties={**_PROPERTIES, "delta.dataSkippingNumIndexedCols": "3"},
+    properties={**_PROPERTIES, STATISTICS: f"{c.BATCH},{c.PANE_START}"},
     # Each report is read, merged and dropped by itself.
     partition_by=(c.REPORT,),
 )
@@ -154,6 +172,17 @@ CORRECTIONS: Final = _commented(
         *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, c.CLOSED_UNTIL),
         *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
         *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
+    ],
+)
+
+
+ERASURES: Final = _commented(
+    "erasures",
+    dictionary.ERASURES,
+    [
+        *_longs("erasure", "erased_at"),
+        pa.field("table", pa.string()),
+        *_longs("rows", "events"),
     ],
 )
 

@@ -15,6 +15,8 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from pipeline.tables.durable import sync
 
+_GONE: Final = "not found"
+"""Of a file that no version needs any more."""
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
 
 
@@ -48,8 +50,9 @@ def attempt(
 ) -> bool:
     """Whether what `act` commits with the `commit_properties` it is given has landed, and is safe from a power cut.
 
-    False, with the handle moved on, if somebody else's commit was first. With `retries` a commit may also land after
-    others that do not touch what it read; then it needs a transaction, or a lost answer would let it land twice.
+    False, with the handle moved on, if somebody else's commit was first, or took files that the handle knew. With
+    `retries` a commit may also land after others that do not touch what it read; then it needs a transaction, or a lost
+    answer would let it land twice.
     Raises DeltaError or OSError where the store refuses for another reason.
     """
     seen, token = table.version(), uuid.uuid4().hex
@@ -60,7 +63,7 @@ def attempt(
         act(commit_properties=properties)
     except (DeltaError, OSError) as error:
         if not _landed(table, seen, token):
-            if isinstance(error, CommitFailedError) and table.version() > seen:
+            if (isinstance(error, CommitFailedError) or _GONE in str(error)) and table.version() > seen:
                 return False
             raise
     sync(table.table_uri, range(seen + 1, table.version() + 1))

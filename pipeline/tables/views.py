@@ -21,7 +21,7 @@ from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.live import live_sql, view_name
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, LEDGER, USER_TOTALS, TableSpec, result_of
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, ERASURES, LEDGER, USER_TOTALS, TableSpec, result_of
 
 _OPENINGS: Final = "SELECT DISTINCT opening FROM ledger WHERE opening IS NOT NULL"
 _YEAR_1_MS: Final = -62_135_596_800_000
@@ -62,7 +62,7 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     """
     require_warehouse(warehouse)
     reports = _reports(warehouse)
-    specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, *map(result_of, reports), USER_TOTALS)
+    specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, ERASURES, *map(result_of, reports), USER_TOTALS)
     made = {spec.name: spec for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
     corrected = CORRECTIONS.name in made
     return [

@@ -8,6 +8,7 @@ from pipeline.commands.check.machine import room
 from pipeline.kafka.topic import Topic
 from pipeline.service.next_epoch import Ground, NextEpoch, next_epoch, remarks
 from pipeline.settings.model import Settings
+from pipeline.settings.secrets import pseudonyms_from
 from pipeline.tables import layout
 from pipeline.tables.durable import local
 from pipeline.tables.ledger import Ledger
@@ -34,7 +35,8 @@ def reports(settings: Settings) -> Iterator[Finding]:
 def start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[Finding]:
     """Where a start would go on. Raises SetUpError where ledger, topic and settings do not fit together."""
     ledger = Ledger(settings.warehouse, mends=False)
-    ground = Ground(settings.warehouse, settings.policy(), topic, ledger, now)
+    pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
+    ground = Ground(settings.warehouse, settings.policy(), topic, ledger, now, pseudonyms)
     rows = ledger.latest()
     found = next_epoch(ground, settings.kafka, rows)
     for remark in remarks(found, settings.kafka):

@@ -1,7 +1,7 @@
 """Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.app import wall_clock
+from pipeline.commands.persons import known_as
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.checks import Check
@@ -57,6 +58,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     require(settings, "warehouse")
     policy = settings.policy()
     require_warehouse(settings.warehouse)
+    chosen = replace(chosen, users=known_as(settings, chosen.users))
     check_results(settings.warehouse, policy, all_made=True)
     corrections = Corrections(settings.warehouse)
     rows = _new(settings, corrections, chosen)
@@ -71,13 +73,16 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
 def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[Row]:
     policy, known = settings.policy(), corrections.known()
     dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
-    events = _filtered(late_events(dead, schemas_of(settings), policy, wall_clock()), chosen).toArrow().to_pylist()
     ledger = Ledger(settings.warehouse)
+    openings = ledger.openings()
+    hidden = any(how.pseudonyms for how in openings.values())
+    late = late_events(dead, schemas_of(settings), policy, wall_clock(), hidden=hidden)
+    events = _filtered(late, chosen).toArrow().to_pylist()
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
     gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
     ends |= {policy.totals.name: reached} if policy.totals else {}
-    judges = {epoch: opening.policy for epoch, opening in ledger.openings().items()}
+    judges = {epoch: how.policy for epoch, how in openings.items()}
     return [
         row
         for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
@@ -93,7 +98,9 @@ def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
     """The committed ones with these reasons. Spark is not asked: it would need a client of its own for each store."""
     dead, ledger = (DeltaTable(spec.uri(warehouse)) for spec in (DEAD_LETTERS, LEDGER))
     wanted = ", ".join(f"'{reason}'" for reason in reasons)
-    sql = f"SELECT * FROM dead WHERE reason IN ({wanted}) AND batch IN (SELECT batch FROM ledger)"  # noqa: S608 - ours
+    # Of those without a value the bytes were not kept, or erased.
+    kept = f"reason IN ({wanted}) AND value IS NOT NULL"
+    sql = f"SELECT * FROM dead WHERE {kept} AND batch IN (SELECT batch FROM ledger)"  # noqa: S608 - ours
     return query(sql, dead=dead, ledger=ledger).select(DEAD_LETTERS.schema.names).cast(DEAD_LETTERS.schema)
 
 

@@ -23,6 +23,8 @@ _QUARTER_MS: Final = 900_000
 
 def check(tables: Tables, finding: Finding) -> None:
     """Report by report, of those where an event has exactly one place."""
+    if tables.is_erasing:
+        finding.tell("a person is being erased, or that was cut off: then run `tidemark erase` again for the same one")
     for shown in shown_reports(tables):
         if not _has_one_place(shown) or not shown.epochs:
             finding.tell(f"{shown.name} does not tell of all events, each once: it is left out")
@@ -50,15 +52,28 @@ def _has_one_place(shown: Shown) -> bool:
 
 def _compare(tables: Tables, shown: Result, missed: tuple[int, int], found: tuple[int, str], finding: Finding) -> None:
     """`missed`: at least and at most how many came too late; `found`: how many are there, and where."""
-    (least, most), (there, parts), counted = missed, found, _of_ledger(tables, shown, "counted")
+    erased = _erased(tables, shown.name, finding)
+    (least, most), (there, parts), counted = missed, found, _of_ledger(tables, shown, "counted") - erased
     finding.look(counted, f"events of {shown.name}")
     if counted - most <= there <= counted - least:
         return
     late = f"{least} " if least == most else f"{least} to {most} "
     finding.breach(
         f"{shown.name}: there are {there} events ({parts}), but the ledger has {counted} that were counted since epoch "
-        f"{shown.epochs[0]}, of which {late}came too late for this report"
+        f"{shown.epochs[0]}{' and not erased' if erased else ''}, of which {late}came too late for this report"
     )
+
+
+def _erased(tables: Tables, name: str, finding: Finding) -> int:
+    """How many events were erased, as the panes have it; what was written down of them may lag behind, and not more."""
+    erased = tables.erased(name)
+    sql = f"SELECT sum(events) FROM erasures WHERE \"table\" = '{name}'"
+    told = tables.number(sql) if "erasures" in tables.handles else 0
+    if told > erased:
+        finding.breach(f"{name}: {told} events of persons were erased by what erasures says, but by the panes {erased}")
+    if told < erased:
+        finding.tell(f"{name}: {erased - told} events of a person were erased by a run that was cut off")
+    return erased
 
 
 def _of_ledger(tables: Tables, shown: Result, name: str) -> int:

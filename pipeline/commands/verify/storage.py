@@ -19,6 +19,7 @@ from pipeline.commands.verify.verification import Finding, Row
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASURES,
     EVENT_IDS,
     EVENT_SCHEMAS,
     LEDGER,
@@ -28,7 +29,8 @@ from pipeline.tables.schemas import (
 )
 
 _FIXED: Final = {
-    spec.name: spec for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, EVENT_IDS, EVENT_SCHEMAS, USER_TOTALS)
+    spec.name: spec
+    for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, EVENT_IDS, EVENT_SCHEMAS, USER_TOTALS)
 }
 _LATER: Final = {(LEDGER.name, "duplicate")}
 """Columns that a table of an older version lacks, until a service has opened the warehouse."""

@@ -16,6 +16,7 @@ from pipeline.tables.schemas import (
     COMPACTION_APP,
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASURES,
     EVENT_IDS,
     LEDGER,
     PANES,
@@ -25,9 +26,11 @@ from pipeline.tables.schemas import (
 
 CORRECTIONS_APP: Final = "tidemark-corrections"
 REMOVED_APP: Final = "tidemark-removed"
+ERASED_EVENTS_APP: Final = "tidemark-erased-events:"
+ERASING_APP: Final = "tidemark-erasing"
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
-_FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name, EVENT_IDS.name)
+_FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name, ERASURES.name, EVENT_IDS.name)
 _OPENINGS: Final = "SELECT DISTINCT batch, opening FROM ledger WHERE opening IS NOT NULL ORDER BY batch"
 
 
@@ -76,6 +79,17 @@ class Tables:
         """How far rows were removed by age: the end of a window in milliseconds, or a batch; 0 for none."""
         return (self.handles[name].transaction_version(REMOVED_APP) if name in self.handles else None) or 0
 
+    def erased(self, name: str) -> int:
+        """How many counted events of persons were erased from a report."""
+        panes = self.handles.get(PANES.name)
+        return (panes.transaction_version(f"{ERASED_EVENTS_APP}{name}") if panes else None) or 0
+
+    @property
+    def is_erasing(self) -> bool:
+        """Whether an erasure is at work, or was cut off."""
+        panes = self.handles.get(PANES.name)
+        return bool(panes and panes.transaction_version(ERASING_APP))
+
     def without(self, names: Iterable[str]) -> "Tables":
         """The same, less tables in which a query could fail."""
         kept = {name: handle for name, handle in self.handles.items() if name not in {*names}}
@@ -108,8 +122,8 @@ def _read(warehouse: str) -> Tables:
     newest = max((row["batch"] or 0 for row in _safe(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0)
     results = dict.fromkeys(result.name for one in openings.values() for result in one.policy.consumers)
     # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
-    names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results, CORRECTIONS.name]
-    optional = {EVENT_IDS.name, CORRECTIONS.name, *_retired(openings)}
+    names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results, CORRECTIONS.name, ERASURES.name]
+    optional = {EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, *_retired(openings)}
     wanted = [name for name in names if name not in optional or is_table(empty.uri(name))]
     others, further = _open(empty, wanted)
     handles |= others

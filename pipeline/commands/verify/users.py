@@ -18,6 +18,8 @@ _EXACT_UP_TO: Final = 300
 """Below this a sketch keeps every user, so that it can be made again."""
 _ERROR: Final = 0.08
 """Five times the relative standard error of 1.6 %."""
+_ERASED: Final = "erased-"
+"""Before the name of somebody who was erased, and perhaps in pieces: who it was is not known."""
 _ROUNDING: Final = 1000
 """One in so many: sketches that were merged in another order add up the same registers, perhaps in other roundings."""
 
@@ -68,7 +70,20 @@ def _sketches(it: Periodic) -> dict[tuple[Any, ...], Expected]:
         f"{_begin(it)} SELECT {cell_of}, array_agg(users) AS users FROM placed {_where(it)} GROUP BY {cell_of}"
     )
     added = _corrected(it)
-    return {_key(row, it): _estimated(_union(row["users"], added.get(_key(row, it), []))) for row in rows.to_pylist()}
+    return {
+        _key(row, it): _with_erased(_estimated(_union(row["users"], some)), sum(map(_is_erased, some)))
+        for row in rows.to_pylist()
+        for some in [added.get(_key(row, it), [])]
+    }
+
+
+def _is_erased(user: str) -> bool:
+    return user.startswith(_ERASED)
+
+
+def _with_erased(users: Expected, erased: int) -> Expected:
+    """Who was erased may be known by other names than when it was counted."""
+    return users[0], users[1] + erased
 
 
 def _estimated(users: int) -> Expected:
@@ -84,16 +99,19 @@ def _users(it: Periodic) -> dict[tuple[Any, ...], Expected]:
             f" UNION ALL SELECT {cell_of}, user_id AS seen FROM ({added}) AS added "
             f"JOIN windows ON start_ms = a AND end_ms = b WHERE has_panes = 1 AND {it.is_whole()}"
         )
+    erased = f"count(DISTINCT CASE WHEN seen LIKE '{_ERASED}%' THEN seen END)"
     rows = it.tables.ask(
-        f"{_begin(it)} SELECT {cell_of}, count(DISTINCT seen) AS users, CASE WHEN count(DISTINCT seen) <= "
-        f"{_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few FROM ({users}) AS users GROUP BY {cell_of}"
+        f"{_begin(it)} SELECT {cell_of}, count(DISTINCT seen) AS users, {erased} AS erased, "
+        f"CASE WHEN count(DISTINCT seen) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few "
+        f"FROM ({users}) AS users GROUP BY {cell_of}"
     )
-    return {
-        _key(row, it): (row["users"], int(row["users"] * _ERROR))
-        if row["few"] is None
-        else _estimated(_union([], row["few"]))
-        for row in rows.to_pylist()
-    }
+    return {_key(row, it): _with_erased(_expected(row), row["erased"]) for row in rows.to_pylist()}
+
+
+def _expected(row: Row) -> Expected:
+    if row["few"] is None:
+        return row["users"], int(row["users"] * _ERROR)
+    return _estimated(_union([], row["few"]))
 
 
 def _corrected(it: Periodic) -> dict[tuple[Any, ...], list[str]]:

@@ -1,12 +1,13 @@
 """Publication: what is due becomes what its committed panes add up to."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from deltalake import DeltaTable
 
 from pipeline.event_time.firing import Firing
 from pipeline.tables.results.kind import ResultKind
-from pipeline.tables.results.result_table import Results
+from pipeline.tables.results.result_table import PersonErased, Results
 from pipeline.tables.schemas import PANES
 
 
@@ -31,13 +32,22 @@ class Publication:
             # Of what failed on the way some may be there.
             wanted = firing.as_refired() if name in self._failed else firing
             self._failed.add(name)
-            self._put(name, wanted, batch)
+            while not self._put(name, wanted, batch):
+                self._panes.update_incremental()
+                wanted = firing.as_refired()
             self._failed.remove(name)
 
-    def _put(self, name: str, firing: Firing, batch: int) -> None:
+    def _put(self, name: str, firing: Firing, batch: int) -> bool:
+        """Whether it is there; not where the panes that it stands on were erased meanwhile."""
         results = self._results[name]
         if results.published.batch >= batch:  # another's failure had all of this batch's tried again
-            return
+            return True
+        with suppress(PersonErased):
+            self._put_all(results, name, firing, batch)
+            return True
+        return False
+
+    def _put_all(self, results: Results, name: str, firing: Firing, batch: int) -> None:
         portions = self._kinds[name].portions(firing, batch, self._panes, results.published.batch)
         last = next(portions)
         for portion in portions:

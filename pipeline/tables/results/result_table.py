@@ -6,14 +6,19 @@ from datetime import UTC, datetime
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
+from pipeline.errors import TransientError
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Published
-from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
+from pipeline.tables.schemas import CLOSED_APP, ERASED_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
 from pipeline.tables.write import refuse_if_fenced
 
 Portion = tuple[pa.Table, str | None]
 """Rows of a result, and which rows of the table they replace; None for none."""
+
+
+class PersonErased(TransientError):
+    """A person was erased since the rows were made: they may have it, and must be made anew."""
 
 
 class Results:
@@ -31,7 +36,7 @@ class Results:
     def put(self, rows: pa.Table, where: str | None, batch: int) -> None:
         """Adds the rows, in the place of those for which `where` holds. Raises Replaced if a newer service published.
 
-        What is more than one commit holds is put first; `finish` says that all of it is there.
+        What is more than one commit holds is put first; `finish` says that all of it is there. Raises PersonErased.
         """
         self._swap(rows, where, batch, [])
 
@@ -57,9 +62,12 @@ class Results:
 
     def _swap(self, rows: pa.Table, where: str | None, batch: int, transactions: list[Transaction]) -> None:
         data = rows.select(self._schema.names).cast(self._schema)
+        erased = self._table.transaction_version(ERASED_APP)
         while not swap(self._table, data, where, transactions):
-            # Somebody took the version: a newer service, or mere maintenance.
+            # Somebody took the version: a newer service, an erasure, or mere maintenance.
             refuse_if_fenced(self._table, batch)
+            if len(data) and self._table.transaction_version(ERASED_APP) != erased:
+                raise PersonErased(f"a person was erased from {self._table.table_uri}: its rows are made anew")
 
 
 def published(warehouse: str, spec: TableSpec) -> Published:

@@ -1,0 +1,1 @@
+"""`tidemark erase`: a person leaves every table."""

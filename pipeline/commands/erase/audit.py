@@ -1,0 +1,39 @@
+"""What was erased and when, without whom: the table `erasures`."""
+
+import time
+from collections.abc import Mapping
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from pipeline.commands.erase.site import Site
+from pipeline.tables.query import rows_of
+from pipeline.tables.schemas import ERASED_EVENTS_APP, ERASURES, PANES, open_table
+from pipeline.tables.swap import swap
+
+
+def write_down(site: Site, rows: Mapping[str, int]) -> dict[str, int]:
+    """Adds a row for each table that lost anything; returns by report the events that are told so for the first time.
+
+    Events are those that the panes have on record and no row tells yet, also of a run that was killed.
+    """
+    table = open_table(ERASURES, site.warehouse)
+    while True:
+        events = _untold(site, table)
+        number = (rows_of("SELECT max(erasure) AS last FROM it", it=table)[0]["last"] or 0) + 1
+        fixed = {"erasure": number, "erased_at": time.time_ns() // 1_000_000}
+        told = [
+            {**fixed, "table": name, "rows": rows.get(name, 0), "events": events.get(name)}
+            for name in sorted({*rows, *events})
+        ]
+        if not told or swap(table, pa.Table.from_pylist(told, schema=ERASURES.schema)):
+            return events
+
+
+def _untold(site: Site, table: DeltaTable) -> dict[str, int]:
+    panes = DeltaTable(PANES.uri(site.warehouse))
+    sums = rows_of('SELECT "table" AS name, sum(events) AS events FROM it GROUP BY "table"', it=table)
+    told = {row["name"]: row["events"] or 0 for row in sums}
+    erased = {name: panes.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in site.personal}
+    left = {name: number - told.get(name, 0) for name, number in erased.items()}
+    return {name: number for name, number in left.items() if number}

@@ -1,0 +1,96 @@
+"""`tidemark erase`: a person leaves every table, and every file below them.
+
+It may run beside the service. First go the dead letters, so that no correction can begin with them; then the panes,
+which all else is made of; then corrections and rows, behind which nothing lands that was made of older panes. What came
+meanwhile is looked for again.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.commands.erase import panes
+from pipeline.commands.erase.audit import write_down
+from pipeline.commands.erase.files import GRACE, remove_files
+from pipeline.commands.erase.others import blank_letters, remove_corrections, remove_rows
+from pipeline.commands.erase.person import Person
+from pipeline.commands.erase.site import Site
+from pipeline.commands.persons import known_as
+from pipeline.errors import TransientError
+from pipeline.settings.load import require
+from pipeline.settings.model import Settings
+from pipeline.tables.ledger import require_warehouse
+
+_TIMES: Final = 10
+"""So often what came meanwhile is looked for."""
+
+
+def erase(settings: Settings, user: str, *, does_it: bool) -> None:
+    """Runs the command and prints what it did, or would do. Raises what `erase_person` raises."""
+    rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
+    Console().print(_as_table(rows))
+    click.echo("They are erased." if does_it else "Nothing is changed: say --yes to erase them.")
+
+
+def persons_rows(settings: Settings, user: str) -> dict[str, int]:
+    """How many rows each table has of a user. Raises SetUpError where there is no warehouse, or it has another key."""
+    return _site(settings).found(_person(settings, user))
+
+
+def erase_person(settings: Settings, user: str, grace: timedelta = GRACE) -> dict[str, int]:
+    """Erases a user; returns by table how many rows had it. Doing it again finds what came since, or nothing.
+
+    Raises TransientError where it is not done: events of the user go on coming, or files may still be in use.
+    """
+    site, person = _site(settings), _person(settings, user)
+    rows = Counter(_from_tables(site, person))
+    write_down(site, rows)
+    young = remove_files(site, person, grace)
+    if young:
+        raise TransientError(
+            f"the tables are done, but {len(young)} files of commits that were refused have the user and may be in "
+            f"use: run it again after {max(young) + grace:%Y-%m-%d %H:%M:%S} UTC"
+        )
+    return rows
+
+
+def _from_tables(site: Site, person: Person) -> Mapping[str, int]:
+    rows = Counter[str]()
+    for _ in range(_TIMES):
+        found = site.found(person)
+        if not found and not panes.is_pending(site, person):
+            return rows
+        rows += Counter(found)
+        blank_letters(site, person)
+        panes.remove(site, person)
+        panes.rename(site, person)
+        remove_corrections(site, person)
+        remove_rows(site, person)
+        panes.finish(site)
+    write_down(site, rows)
+    raise TransientError(
+        "events of the user go on coming, or a service that was killed left some behind: stop them, or start it, and "
+        "run it again"
+    )
+
+
+def _site(settings: Settings) -> Site:
+    require(settings, "warehouse")
+    require_warehouse(settings.warehouse)
+    return Site.of(settings.warehouse)
+
+
+def _person(settings: Settings, user: str) -> Person:
+    return Person(known_as(settings, [user])[0])
+
+
+def _as_table(rows: Mapping[str, int]) -> Table:
+    table = Table("table", "rows of the user")
+    for name, number in sorted(rows.items()):
+        table.add_row(name, f"{number:,}")
+    return table

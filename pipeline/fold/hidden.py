@@ -1,0 +1,37 @@
+"""What is kept of a rejected record where users are known by pseudonyms: no byte of it, for any may be of the user.
+
+Of an event that was late, or from the future, its fields are kept as far as they were read, with the user's pseudonym:
+`tidemark correct` needs no more. Of a malformed record nothing is, but the number of a schema that is not known.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from pipeline import columns as c
+from pipeline.event_time.checks import Check
+from pipeline.fold.decode import FRAME_BYTES
+from pipeline.fold.pseudonym import Hide
+
+_EVENTS: Final = [int(one) for one in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK)]
+"""The checks that only what is an event can fail."""
+
+
+def told_of(names: Sequence[str], hide: Hide) -> dict[str, Column]:
+    """What stands for the key and the value of a record, whose fields have these names; an event as JSON."""
+    fields = [hide(F.col(name)).alias(name) if name == c.USER_ID else F.col(name) for name in names]
+    event = F.to_json(F.struct(*fields)).cast("binary")
+    frame = F.substring(c.VALUE, 1, FRAME_BYTES)
+    check = F.col(c.CHECK)
+    value = F.when(check.isin(_EVENTS), event).when(check == int(Check.SCHEMA_ID), frame)
+    return {c.KEY: F.lit(None).cast("binary"), c.VALUE: value}
+
+
+def read_again(letters: DataFrame, names: Sequence[str], alike: DataFrame) -> list[Column]:
+    """The fields of such events, of the types that they have in another frame."""
+    kinds = StructType([StructField(name, alike.schema[name].dataType) for name in names])
+    event = F.from_json(letters[c.VALUE].cast("string"), kinds)
+    return [event[name].alias(name) for name in names]

@@ -1,0 +1,129 @@
+"""With a key every table has users by pseudonyms, and no file of the warehouse has one in clear."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipeline.app import open_service
+from pipeline.cli import main
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.commands.erase.erase import persons_rows
+from pipeline.errors import SetUpError
+from pipeline.pseudonyms import Pseudonyms
+from pipeline.settings.model import Settings
+from tests.support.conservation import assert_conserved
+from tests.support.every_file import files_with
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import Raw, event, value_of
+from tests.support.warehouse import page_views, rows, user_totals
+
+KEY = "the-key-of-this-test-which-nobody-else-has"
+ANN, BOB = "ann-of-clear-text", "bob-of-clear-text"
+HIDDEN = {user: Pseudonyms(KEY.encode()).of(user) for user in (ANN, BOB)}
+TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "10s"}
+REPORTS: dict[str, dict[str, Any]] = {
+    "page_views": {"keys": ["user_id"]},
+    "landings": {"keys": ["page_url"], "measures": ["page_views", "unique_users", "sessions_begun"]},
+    "clicks": {"keys": [], "where": "event_type = 'click'"},
+}
+
+
+@pytest.fixture(scope="module")
+def kept(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Events counted, too late, from the future; records that are none, in which the user stands all the same."""
+    folder = tmp_path_factory.mktemp("pseudonyms")
+    (folder / "key").write_text(f"{KEY}\n")
+    topic = f"pseudonyms-{folder.name}"
+    broker.create_topic(topic, 1, **ANY_TIMESTAMP)
+    settings = settings_of(
+        broker,
+        topic,
+        folder / "warehouse",
+        time=TIME,
+        window={"size": "10s"},
+        reports=REPORTS,
+        totals={"gap": "5s", "every": "10s"},
+        privacy={"pseudonym_key_file": folder / "key"},
+    )
+    steps = [
+        [
+            event(ANN, 12_000, page="/a"),
+            event(BOB, 13_000, "click"),
+            Raw(f'{{"user": "{ANN}"}}'.encode(), ANN.encode()),
+        ],
+        [event(BOB, 50_000), event(ANN, 90_000, timestamp_ms=50_000)],
+        [event(ANN, 15_000, "click"), Raw(b"\0\0\0\0\x07" + ANN.encode(), ANN.encode()), Raw(None, ANN.encode())],
+        [Raw(value_of(ANN, 51_000)[:-4], ANN.encode())],
+    ]
+    with open_service(settings, now=Clock()) as service:
+        take(service, broker, topic, steps)
+    return settings
+
+
+def test_tables_have_pseudonyms_and_no_file_has_a_user_or_the_key(kept: Settings) -> None:
+    assert set(page_views(kept.warehouse)) == {(HIDDEN[ANN], 10_000, 20_000), (HIDDEN[BOB], 10_000, 20_000)}
+    assert set(user_totals(Path(kept.warehouse))) == set(HIDDEN.values())
+    letters = {(row["reason"], row["user_id"]): row for row in rows(kept.warehouse, "dead_letters")}
+    assert set(letters) == {("malformed", None), ("future", HIDDEN[ANN]), ("too_late", HIDDEN[ANN])}
+    assert {row["key"] for row in letters.values()} == {None}
+    assert HIDDEN[ANN].encode() in letters["too_late", HIDDEN[ANN]]["value"]
+    assert files_with(kept.warehouse, HIDDEN[ANN]), "the files are looked into"
+    assert files_with(kept.warehouse, ANN, BOB, KEY) == set()
+    assert_conserved(kept.warehouse)
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_spark_shows_has_no_key() -> None:
+    spark = SparkSession.getActiveSession()
+    assert spark is not None
+    assert spark._jvm is not None
+    told = "".join(
+        one.physicalPlanDescription()
+        for one in spark._jvm.scala.jdk.javaapi.CollectionConverters.asJava(
+            spark._jsparkSession.sharedState().statusStore().executionsList()
+        )
+    )
+    assert "scalar-subquery" in told
+    for secret in (KEY.encode(), *Pseudonyms(KEY.encode()).pads):
+        for text in (secret.hex(), str(secret)[2:-1]):
+            assert text.lower() not in told.lower()
+
+
+def test_late_events_are_corrected_by_their_pseudonyms(kept: Settings) -> None:
+    assert apply_corrections(kept, Chosen(users=(BOB,))) == []
+    apply_corrections(kept, Chosen(users=(ANN,)))
+    assert page_views(kept.warehouse)[HIDDEN[ANN], 10_000, 20_000] == (1, 1, 1)
+    assert apply_corrections(kept, Chosen()) == []
+    assert files_with(kept.warehouse, ANN, BOB, KEY) == set()
+    assert_conserved(kept.warehouse)
+
+
+def test_another_key_or_none_is_refused(kept: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other").write_text("another-key-which-is-as-long-as-it-must-be")
+    other = kept.model_copy(
+        update={"privacy": kept.privacy.model_copy(update={"pseudonym_key_file": tmp_path / "other"})}
+    )
+    none = kept.model_copy(update={"privacy": kept.privacy.model_copy(update={"pseudonym_key_file": None})})
+    for settings, sentence in ((other, "of another key"), (none, "pseudonym_key_file is not set")):
+        with pytest.raises(SetUpError, match=sentence), open_service(settings, now=Clock()):
+            pass
+        with pytest.raises(SetUpError, match=sentence):
+            apply_corrections(settings, Chosen(users=(ANN,)))
+    for verb in ("correct", "erase"):
+        assert main([verb, *_flags(other), "--user", ANN]) == 2
+    assert "of another key" in capsys.readouterr().err
+
+
+def test_a_person_is_named_in_clear_and_erased_by_the_pseudonym(kept: Settings) -> None:
+    assert persons_rows(kept, ANN)
+    assert main(["erase", *_flags(kept), "--user", ANN, "--yes"]) == 0
+    assert files_with(kept.warehouse, HIDDEN[ANN]) == set()
+    assert files_with(kept.warehouse, HIDDEN[BOB])
+    assert_conserved(kept.warehouse)
+
+
+def _flags(settings: Settings) -> list[str]:
+    return ["--warehouse", settings.warehouse, "--privacy.pseudonym-key-file", str(settings.privacy.pseudonym_key_file)]

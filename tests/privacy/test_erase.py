@@ -1,0 +1,173 @@
+"""A person leaves every table of a small warehouse, made without Spark, and the laws hold before and after."""
+
+import os
+import shutil
+import sys
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from pipeline.cli import main
+from pipeline.commands.erase.erase import erase_person, persons_rows
+from pipeline.commands.verify.laws import verify
+from pipeline.errors import SetUpError, TransientError
+from pipeline.settings.model import Settings
+from tests.chaos.library import NEEDS_FAULTS
+from tests.chaos.rules import Action, Faults, Rule
+from tests.support.conservation import assert_conserved
+from tests.support.every_file import files_with
+from tests.support.processes import Process
+from tests.support.waiting import wait_for
+from tests.support.warehouse import rows
+from tests.verify.site import Event, Site
+
+NOW = timedelta(0)
+PATIENCE_S = 60
+WHOM = "bob-who-leaves"
+CID = "cid-who-follows"
+Make = pytest.TempPathFactory
+
+
+def settings_of(warehouse: Path) -> Settings:
+    return Settings(warehouse=str(warehouse))
+
+
+def played(warehouse: Path) -> Site:
+    """Bob is in windows that are closed, fired and open, in sessions, totals, dead letters and corrections."""
+    site = Site(warehouse).open()
+    site.batch(Event(1), Event(2, WHOM, "/a"), Event(3, click=True), Event(4, WHOM, page=None))
+    site.batch(Event(11), Event(12, WHOM), Event(13, CID, "/a"))
+    site.batch(Event(8, WHOM), Event(9, CID, "/a"))
+    site.batch(Event(21, CID), Event(22, WHOM), Event(23, WHOM, click=True))
+    site.batch(Event(5, "dan", "/a"), Event(5.5, WHOM, "/a"))
+    site.batch(Event(70, CID), Event(23, WHOM))
+    site.batch(Event(10, "dan"), Event(69, WHOM, "/a", click=True))
+    site.correct()
+    return site.batch(Event(71), Event(72, WHOM), publish=False)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse with bob, sound, and with a record that was cut off in his name."""
+    warehouse = tmp_path_factory.mktemp("with-bob")
+    played(warehouse)
+    assert_conserved(warehouse)
+    assert files_with(warehouse, WHOM)
+    return warehouse
+
+
+@pytest.fixture
+def left(made: Path, tmp_path: Path) -> Path:
+    """The same, to be erased from."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_no_file_has_the_person_and_the_laws_hold(left: Path) -> None:
+    before = {name: len(rows(left, name)) for name in ("dead_letters", "page_views", "pages", "landings", "readers")}
+    foretold = persons_rows(settings_of(left), WHOM)
+    assert {"panes", "corrections", "dead_letters", "page_views", "sessions", "pairs", "user_totals"} == set(foretold)
+    assert files_with(left, WHOM), "telling changes nothing"
+    assert erase_person(settings_of(left), WHOM, NOW) == foretold
+    assert files_with(left, WHOM) == set()
+    assert_conserved(left)
+    after = {name: len(rows(left, name)) for name in before}
+    assert after == before | {"page_views": before["page_views"] - foretold["page_views"]}, "others count him still"
+    told = {row["table"]: row["events"] for row in rows(left, "erasures")}
+    # Ten that were counted; of these one came too late for windows and sessions.
+    assert (told["page_views"], told["sessions"], told["pairs"], told["user_totals"]) == (9, 9, 10, 10)
+    for user in (WHOM, "nobody-who-was-ever-here"):
+        assert erase_person(settings_of(left), user, NOW) == {}
+    assert {row["erasure"] for row in rows(left, "erasures")} == {1}, "doing it again says nothing"
+
+
+def test_others_leave_too_and_what_comes_later_is_counted_anew(tmp_path: Path) -> None:
+    site = played(tmp_path)
+    for user in (WHOM, CID):
+        erase_person(settings_of(tmp_path), user, NOW)
+    # A publication that was under way goes on, of a table whose files are gone.
+    site.publish_again().batch(Event(73, WHOM), Event(90, "dan")).batch(Event(110, "dan"))
+    assert_conserved(tmp_path)
+    assert persons_rows(settings_of(tmp_path), WHOM)["page_views"] == 1
+    erase_person(settings_of(tmp_path), WHOM, NOW)
+    assert {row["user_id"] for row in rows(tmp_path, "page_views")} == {"ann", "dan"}
+    assert files_with(tmp_path, WHOM, CID) == set()
+    assert_conserved(tmp_path)
+
+
+def test_a_file_of_a_refused_commit_is_removed_once_it_cannot_be_in_use(left: Path) -> None:
+    refused = left / "page_views" / "part-of-a-refused-commit.parquet"
+    pq.write_table(pa.table({"user_id": [WHOM]}), refused)
+    with pytest.raises(TransientError, match="1 files of commits that were refused"):
+        erase_person(settings_of(left), WHOM)
+    assert files_with(left, WHOM) == {"page_views/part-of-a-refused-commit.parquet"}
+    os.utime(refused, (0, 0))
+    assert erase_person(settings_of(left), WHOM) == {}
+    assert files_with(left, WHOM) == set()
+
+
+def test_a_rejected_record_that_could_not_be_read_is_found_by_its_bytes(left: Path) -> None:
+    letters = DeltaTable(left / "dead_letters")
+    found = letters.to_pyarrow_table()
+    odd = [
+        {"user_id": None, "key": None, "value": f'{{"user": "{WHOM}"}}'.encode(), "offset": 901},
+        {"user_id": None, "key": WHOM.encode(), "value": b"x", "offset": 902},
+        {"user_id": "ann", "key": b"ann", "value": b"y", "offset": 903},
+    ]
+    write_deltalake(
+        letters, pa.Table.from_pylist([found.to_pylist()[0] | one for one in odd], schema=found.schema), mode="append"
+    )
+    erase_person(settings_of(left), WHOM, NOW)
+    kept = {row["offset"]: row for row in rows(left, "dead_letters")}
+    told = {offset: (row["user_id"], row["key"], row["value"]) for offset, row in kept.items()}
+    assert (told[901], told[902], told[903]) == ((None,) * 3, (None,) * 3, ("ann", b"ann", b"y"))
+    assert {row["reason"] for row in kept.values()} == {row["reason"] for row in found.to_pylist()}
+    assert files_with(left, WHOM) == set()
+
+
+@pytest.mark.slow
+@NEEDS_FAULTS
+def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, tmp_path_factory: Make) -> None:
+    folder = tmp_path_factory.mktemp("killed")
+    # Killed again and again: each run comes as far as to this commit of the table, and not over it.
+    commits = [
+        *(("dead_letters", 1), ("panes", 1), ("panes", 2), ("corrections", 1), ("page_views", 1)),
+        *(("user_totals", 1), ("panes", 1), ("erasures", 2), ("page_views", 1)),
+    ]
+    for number, (table, nth) in enumerate(commits):
+        faults = Faults(folder / str(number), left)
+        faults.set([Rule("here", "link", f"{table}/_delta_log/*.json", Action.HOLD, nth=nth)])
+        command = [sys.executable, "-m", "pipeline.cli", "erase", "--warehouse", str(left), "--user", WHOM, "--yes"]
+        with Process(command, folder / f"said-{number}", faults.environment) as process:
+            wait_for(partial(faults.struck, "here"), PATIENCE_S, f"commit {nth} of {table}")
+            process.kill()
+        if table == "corrections":
+            said = [sentence for law in verify(str(left)).laws for sentence in law.told]
+            assert any("a person is being erased, or that was cut off" in sentence for sentence in said)
+            with pytest.raises(SetUpError, match="cut off before it was done: run it again for the same"):
+                erase_person(settings_of(left), "ann", NOW)
+    erase_person(settings_of(left), WHOM, NOW)
+    assert files_with(left, WHOM) == set()
+    assert_conserved(left)
+    told = {row["table"]: row["events"] for row in rows(left, "erasures")}
+    assert (told["page_views"], told["sessions"], told["pairs"], told["user_totals"]) == (9, 9, 10, 10)
+
+
+def test_the_verifier_tells_what_was_erased_and_not_written_down(left: Path) -> None:
+    erase_person(settings_of(left), WHOM, NOW)
+    audit = DeltaTable(left / "erasures")
+    audit.update({"events": "events + 1"}, predicate="\"table\" = 'page_views'")
+    (breach,) = verify(str(left)).breaches
+    assert breach.sentence == ("page_views: 10 events of persons were erased by what erasures says, but by the panes 9")
+
+
+def test_the_command_only_tells_unless_it_is_said(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["erase", "--warehouse", str(left), "--user", WHOM]) == 0
+    assert "say --yes to erase" in capsys.readouterr().out
+    assert files_with(left, WHOM)
+    assert main(["erase", "--warehouse", str(left / "no"), "--user", WHOM]) == 2

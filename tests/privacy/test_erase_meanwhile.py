@@ -1,0 +1,73 @@
+"""What a service has in hand while a person is erased from its tables."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from pipeline.commands.erase.erase import erase_person
+from pipeline.errors import TransientError
+from pipeline.event_time.firing import Firing
+from pipeline.settings.model import Settings
+from pipeline.tables.results.kind import Merge, ResultKind
+from pipeline.tables.results.levels import Run
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kinds_of
+from pipeline.tables.results.result_table import Portion
+from tests.support.conservation import assert_conserved
+from tests.support.every_file import files_with
+from tests.support.warehouse import rows
+from tests.verify.site import POLICY, REPORTS, Event, Site
+
+NOW = timedelta(0)
+SMALL = replace(POLICY, reports=REPORTS[:1])
+WHOM = "bob-who-leaves"
+
+
+def erasing(warehouse: Path) -> Callable[[], object]:
+    return partial(erase_person, Settings(warehouse=str(warehouse)), WHOM, NOW)
+
+
+class Meanwhile(ResultKind):
+    """A kind whose rows are made, and then something else is done before they are written: once."""
+
+    def __init__(self, kind: ResultKind, act: Callable[[], object]) -> None:
+        super().__init__(kind.spec)
+        self._kind = kind
+        self._acts = [act]
+
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+        for portion in self._kind.portions(firing, batch, panes, published):
+            while self._acts:
+                self._acts.pop()()
+            yield portion
+
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
+        return self._kind.merges(runs, panes, final, cutoff)
+
+
+def test_rows_that_were_made_before_an_erasure_are_not_written_after_it(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(21), publish=False)
+    kinds = kinds_of(str(tmp_path), SMALL)
+    erase = erasing(tmp_path)
+    site.publication = Publication(str(tmp_path), [Meanwhile(kinds[0], erase), Meanwhile(kinds[1], erase)])
+    site.publish_again()
+    for name in ("page_views", "user_totals"):
+        assert {row["user_id"] for row in rows(tmp_path, name)} == {"ann"}
+    erase()
+    assert files_with(tmp_path, WHOM) == set()
+    assert_conserved(tmp_path)
+
+
+def test_what_a_batch_is_still_writing_is_left_and_told(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(3, WHOM), commit=False)
+    with pytest.raises(TransientError, match="events of the user go on coming, or a service that was killed"):
+        erasing(tmp_path)()
+    site.open()  # which removes what is void
+    erasing(tmp_path)()
+    assert files_with(tmp_path, WHOM) == set()
+    assert_conserved(tmp_path)

@@ -1,0 +1,95 @@
+"""A pseudonym is the same in Python and in Spark, and the key is in no plan."""
+
+import hmac
+import json
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.grid import Grid
+from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.late import late_events
+from pipeline.fold.outputs import dead_letters
+from pipeline.fold.pseudonym import hiding
+from pipeline.pseudonyms import Pseudonyms
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import SparkSettings
+from pipeline.settings.schemas import SchemasSettings
+from pipeline.tables.schemas import DEAD_LETTERS
+from schemas.fields import EventSchemas
+from tests.broker.test_foreign_schema import ID, MAPPING, NOW, SHOP, action, written
+from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.policies import policy_of
+
+pytestmark = pytest.mark.jvm
+KEYS = [b"k" * 32, b"0123456789abcdef" * 4, b"longer than a block of the hash " * 3]
+USERS = ["ann", "böb", "", "x" * 200, "a\0b"]
+
+
+@pytest.fixture(scope="module")
+def session() -> SparkSession:
+    return spark_session(SparkSettings(conf=BRIEF_DRIVER), "console")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_it_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
+    hide = hiding(session, Pseudonyms(key))
+    users = session.createDataFrame(pa.table({"user": [*USERS, None]}))
+    found = [row[0] for row in users.select(hide(F.col("user"))).collect()]
+    assert found == [*(hmac.new(key, user.encode(), "sha256").hexdigest()[:32] for user in USERS), None]
+    assert found[:-1] == list(map(Pseudonyms(key).of, USERS))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: bytes) -> None:
+    pseudonyms = Pseudonyms(key)
+    hide = hiding(session, pseudonyms)
+    counted = session.range(10).select(hide(F.col("id").cast("string")).alias("user")).groupBy("user").count()
+    counted.collect()
+    plan = counted._jdf.queryExecution()
+    assert session._jvm is not None
+    debug = session._jvm.org.apache.spark.sql.execution.debug.__getattr__("package")
+    told = f"{plan.toString()} {debug.codegenString(plan.executedPlan())}".lower()
+    assert "subquery" in told
+    for secret in (key, *pseudonyms.pads):
+        assert secret.hex() not in told
+        assert str(secret)[2:-1].lower() not in told
+
+
+def test_a_late_event_by_a_mapping_is_kept_without_its_user_and_read_again(session: SparkSession) -> None:
+    pseudonyms = Pseudonyms(KEYS[0])
+    fields = SchemasSettings.model_validate({"mapping": MAPPING}).mapping.fields()
+    schemas = EventSchemas({ID: json.dumps(SHOP)}, fields)
+    size = 60_000
+    policy = policy_of(Report("dutch", Grid(size, size), 0, where="country = 'NL'"))
+    value = written(action(4711, NOW, "tap"))
+    record = {"key": b"4711", "value": value, "topic": "t", "partition": 0, "offset": 5, "timestamp": NOW * 1000}
+    kafka = pa.schema(
+        [
+            *(pa.field(name, kind) for name, kind in (("key", pa.binary()), ("value", pa.binary()))),
+            *(pa.field(name, kind) for name, kind in (("topic", pa.string()), ("partition", pa.int32()))),
+            *(
+                pa.field(name, kind)
+                for name, kind in (("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")))
+            ),
+        ]
+    )
+    records = session.createDataFrame(pa.Table.from_pylist([record], schema=kafka))
+    fold = Fold(schemas, policy, 1, hiding(session, pseudonyms))
+    folded = fold(records, BatchContext(NOW + 2 * size, NOW)).toArrow()
+    letters = dead_letters(folded, "t", 1, NOW + 2 * size)
+    (letter,) = letters.to_pylist()
+    assert (letter["reason"], letter["user_id"], letter["key"]) == ("too_late", pseudonyms.of("4711"), None)
+    assert b"4711" not in letter["value"].replace(pseudonyms.of("4711").encode(), b"")
+    letters = letters.select(DEAD_LETTERS.schema.names).cast(DEAD_LETTERS.schema)
+    (again,) = late_events(session.createDataFrame(letters), schemas, policy, NOW, hidden=True).toArrow().to_pylist()
+    assert (again["user_id"], again["page_url"], again["event_type"], again["time"], again["belongs_to_dutch"]) == (
+        pseudonyms.of("4711"),
+        "/a",
+        "click",
+        NOW,
+        True,
+    )

@@ -1,0 +1,66 @@
+"""The key of pseudonyms: where it comes from, what is refused, and that it is known again by a fingerprint."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pipeline.errors import SetUpError
+from pipeline.pseudonyms import Pseudonyms
+from pipeline.settings.model import Settings
+from pipeline.settings.secrets import pseudonyms_from
+from pipeline.tables.opening import Opening, require_key
+from tests.verify.site import POLICY
+
+KEY, OTHER = (Pseudonyms(text * 32) for text in (b"k", b"o"))
+
+
+def test_a_key_is_read_from_its_file_without_the_end_of_the_line(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(f"{'k' * 32}\n")
+    found = pseudonyms_from(tmp_path / "key")
+    assert found is not None
+    assert found.of("ann") == KEY.of("ann") != OTHER.of("ann")
+    assert pseudonyms_from(None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"), [("short", "has 5 characters of 32 at least"), ("", "is empty"), (None, "cannot be read")]
+)
+def test_what_is_no_key_is_refused_and_not_repeated(tmp_path: Path, text: str | None, sentence: str) -> None:
+    if text is not None:
+        (tmp_path / "key").write_text(text)
+    with pytest.raises(SetUpError, match=f"privacy.pseudonym_key_file .*{sentence}") as refused:
+        pseudonyms_from(tmp_path / "key")
+    assert "short" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "sentence"),
+    [
+        (KEY, OTHER, "pseudonyms of another key"),
+        (KEY, None, "privacy.pseudonym_key_file is not set"),
+        (None, KEY, "users in clear: unset privacy.pseudonym_key_file"),
+    ],
+)
+def test_another_key_than_the_warehouse_has_is_refused(
+    before: Pseudonyms | None, now: Pseudonyms | None, sentence: str
+) -> None:
+    how = Opening.from_text(Opening(POLICY, {}, pseudonyms=before.fingerprint if before else None).to_text())
+    require_key(how, before, "/w")
+    with pytest.raises(SetUpError, match=sentence):
+        require_key(how, now, "/w")
+
+
+def test_a_fingerprint_is_no_pseudonym_and_tells_keys_apart() -> None:
+    assert KEY.fingerprint != OTHER.fingerprint
+    assert KEY.fingerprint not in {KEY.of(user) for user in ("", "tidemark", "\ufffdtidemark")}
+    assert "k" * 32 not in f"{KEY!r} {KEY.fingerprint}"
+
+
+@pytest.mark.parametrize("sql", ["user_id <> 'bot'", "lower(USER_ID) LIKE 'bot%'"])
+def test_a_filter_by_user_is_refused_where_there_are_pseudonyms(tmp_path: Path, sql: str) -> None:
+    told: dict[str, Any] = {"reports": {"few": {"where": sql}}}
+    assert Settings(**told).reports["few"].where == sql
+    with pytest.raises(ValidationError, match="names user_id, of which there are only pseudonyms"):
+        Settings(**told | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})

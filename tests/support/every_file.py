@@ -1,0 +1,30 @@
+"""All that the files of a warehouse say, whichever version of a table they belong to, or none."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def files_with(warehouse: Path | str, *texts: str) -> set[str]:
+    """The files in which one of the texts stands, below the warehouse; values of Parquet are read, not its bytes."""
+    wanted = [text.encode() for text in texts]
+    return {
+        str(file.relative_to(warehouse))
+        for file in Path(warehouse).rglob("*")
+        if file.is_file() and any(text in told for told in _told(file) for text in wanted)
+    }
+
+
+def _told(file: Path) -> Iterator[bytes]:
+    """Its bytes, by which footers and statistics are looked at, too; of Parquet every value besides."""
+    yield file.read_bytes()
+    if file.suffix == ".parquet":
+        for column in pq.read_table(file).columns:
+            yield from _values(column)
+
+
+def _values(column: pa.ChunkedArray) -> Iterator[bytes]:
+    for value in column.to_pylist():
+        yield value if isinstance(value, bytes) else str(value).encode()
