@@ -122,7 +122,10 @@ DEAD_LETTERS: Final = About(
         c.DETAIL: "Which check it failed, in a sentence.",
         **_WHERE_IT_WAS,
         c.KAFKA_TIMESTAMP: f"{_TIME}timestamp of the record in Kafka.",
-        c.EVENT_TIME: f"{_TIME}what the event says, which may be no time at all; null where it could not be read, or is erased.",
+        c.EVENT_TIME: (
+            f"{_TIME}what the event says, which may be no time at all; null where it could not be read, or of reason "
+            "erased."
+        ),
         c.USER_ID: "Who acted; null where it could not be read, or was erased.",
         c.WATERMARK: f"{_TIME}watermark that judged it; null before there was one.",
         c.KEY: "Key of the record, as it was; null where it was erased, or users are known by pseudonyms.",

@@ -1,4 +1,4 @@
-"""The table `erased_users`: whose later events are dropped. Who it is stands there as a hash, with a salt of the table."""
+"""The table `erased_users`: whose later events are dropped, by hashes under a salt of the table."""
 
 import secrets
 import time

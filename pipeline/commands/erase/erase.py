@@ -41,8 +41,8 @@ def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = F
         click.echo("Later events of the user are dropped.")
     if in_hand is not None:
         click.echo(
-            "No batch was committed meanwhile. If a service has one in hand, it may still bring events of the user: run "
-            f"it again once there is a batch after {in_hand} (`tidemark status`)."
+            "No batch was committed meanwhile. If a service has one in hand, it may still bring events of the user: "
+            f"run it again once there is a batch after {in_hand} (`tidemark status`)."
         )
 
 

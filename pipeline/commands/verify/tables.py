@@ -123,7 +123,8 @@ def _read(warehouse: str) -> Tables:
     newest = max((row["batch"] or 0 for row in _safe(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0)
     results = dict.fromkeys(result.name for one in openings.values() for result in one.policy.consumers)
     # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
-    names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results, CORRECTIONS.name, ERASURES.name, ERASED_USERS.name]
+    names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results]
+    names += [CORRECTIONS.name, ERASURES.name, ERASED_USERS.name]
     optional = {*_OPTIONAL, *_retired(openings)}
     wanted = [name for name in names if name not in optional or is_table(empty.uri(name))]
     others, further = _open(empty, wanted)
