@@ -76,7 +76,7 @@ def test_the_last_batch_and_the_totals_of_all_epochs_come_from_the_ledger(wareho
     assert (status.topic, status.epoch, status.batch, status.committed_at) == ("clicks", 2, 2, NOON_MS - 1000)
     assert status.watermark == NOON_MS - 61_000
     assert status.partitions == (PartitionStatus(0, 1030, None), PartitionStatus(1, 60, NOON_MS - 2000))
-    assert status.verdicts == dict(counted=78, too_late=3, future=1, malformed=5, duplicate=2, erased=1)
+    assert status.verdicts == {"counted": 78, "too_late": 3, "future": 1, "malformed": 5, "duplicate": 2, "erased": 1}
 
 
 def test_the_rate_is_that_of_the_last_batches_of_this_epoch(warehouse: str) -> None:
