@@ -32,15 +32,17 @@ def remember(warehouse: str, user: str) -> bool:
 
 
 def forget(warehouse: str, user: str) -> bool:
-    """Takes the user out again, and out of the files; False if it is not there."""
+    """Takes the user out again, and out of the files, also those of a run that was killed; False if it is not there."""
     table = find_table(ERASED_USERS.name, warehouse)
-    while table is not None and (known := erased_users(table)) and (mine := known.hash_of(user)) in known.hashes:
+    if table is None:
+        return False
+    was_there = False
+    while not was_there and (known := erased_users(table)) and (mine := known.hash_of(user)) in known.hashes:
         others = [row for row in rows_of("SELECT * FROM it", it=table) if row["user_hash"] != mine]
         # All rows are written anew, for a condition would say in the log who it was.
-        if swap(table, pa.Table.from_pylist(others, schema=ERASED_USERS.schema), _EVERYTHING):
-            insist(table, partial(table.vacuum, 0, dry_run=False, enforce_retention_duration=False))
-            return True
-    return False
+        was_there = swap(table, pa.Table.from_pylist(others, schema=ERASED_USERS.schema), _EVERYTHING)
+    insist(table, partial(table.vacuum, 0, dry_run=False, enforce_retention_duration=False))
+    return was_there
 
 
 def erased_users(table: DeltaTable) -> ErasedUsers | None:
