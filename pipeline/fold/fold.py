@@ -24,7 +24,7 @@ from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.erased import Erased
 from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
-from pipeline.fold.hidden import told_of
+from pipeline.fold.hidden import require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.pseudonym import Hide
 from pipeline.measures import Join
@@ -85,6 +85,8 @@ class Fold:
         needed += [*(KEYS if hide else ()), *([c.EVENT_ID] if ids else ())]
         events = reader(schemas, " ".join(needed))
         self._users = hide or (lambda user: user)
+        if hide:
+            require_one_name(schemas.texts.values(), events.names)
         self._bytes = told_of(events.names, hide) if hide else {}
         self._decoded = [*kafka, arrived, events.decoded]
         told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)

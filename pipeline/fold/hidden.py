@@ -4,7 +4,8 @@ Of an event that was late, or from the future, its fields are kept as far as the
 `tidemark correct` needs no more. Of a malformed record nothing is, but the number of a schema that is not known.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -12,12 +13,25 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from pipeline import columns as c
+from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
 from pipeline.fold.decode import FRAME_BYTES
 from pipeline.fold.pseudonym import Hide
 
 _EVENTS: Final = [int(one) for one in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK)]
 """The checks that only what is an event can fail."""
+
+
+def require_one_name(texts: Iterable[str], names: Collection[str]) -> None:
+    """Raises SetUpError where fields that are kept are the user by another name, of Avro's aliases."""
+    fields = (field for text in texts for field in json.loads(text)["fields"])
+    called = ({field["name"], *field.get("aliases", ())} for field in fields)
+    others = sorted({name for its in called if c.USER_ID in its for name in its & {*names}} - {c.USER_ID})
+    if others:
+        raise SetUpError(
+            f"a filter or marker names {others[0]}, which is another name of {c.USER_ID}, of which there are only "
+            "pseudonyms (privacy)"
+        )
 
 
 def told_of(names: Sequence[str], hide: Hide) -> dict[str, Column]:

@@ -1,5 +1,6 @@
 """The key of pseudonyms: where it comes from, what is refused, and that it is known again by a fingerprint."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
+from pipeline.fold.hidden import require_one_name
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
@@ -64,3 +66,13 @@ def test_a_filter_by_user_is_refused_where_there_are_pseudonyms(tmp_path: Path, 
     assert Settings(**told).reports["few"].where == sql
     with pytest.raises(ValidationError, match="names user_id, of which there are only pseudonyms"):
         Settings(**told | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
+
+
+@pytest.mark.parametrize(
+    "field", [{"name": "user_id", "aliases": ["uid"]}, {"name": "uid", "aliases": ["user_id"]}], ids=["new", "old"]
+)
+def test_the_user_by_another_name_is_refused(field: dict[str, Any]) -> None:
+    schema = json.dumps({"type": "record", "name": "e", "fields": [{"name": "page", "type": "string"}, field]})
+    require_one_name([schema], ["user_id", "page"])
+    with pytest.raises(SetUpError, match="names uid, which is another name of user_id"):
+        require_one_name([schema], ["user_id", "page", "uid"])
