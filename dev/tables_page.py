@@ -12,6 +12,7 @@ from pipeline.tables.dictionary import STATE, comment_of, of_live
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASED_USERS,
     ERASURES,
     EVENT_IDS,
     EVENT_SCHEMAS,
@@ -54,7 +55,7 @@ _TYPES: Final = {
 
 def page() -> str:
     """The page."""
-    fixed = (DEAD_LETTERS, LEDGER, CORRECTIONS, USER_TOTALS, PANES, EVENT_IDS, EVENT_SCHEMAS, ERASURES)
+    fixed = (DEAD_LETTERS, LEDGER, CORRECTIONS, USER_TOTALS, PANES, EVENT_IDS, EVENT_SCHEMAS, ERASURES, ERASED_USERS)
     state = (STATE, "string", of_live(_EVERYTHING).columns[STATE])
     live = f"\nThe view `NAME_live` has one column more:\n\n{_rows([state])}"
     return "".join(

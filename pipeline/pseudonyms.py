@@ -1,10 +1,12 @@
 """Users known by a pseudonym: a keyed hash of their id, which only the owner of the key can repeat.
 
+Erased users are known again in the same way, by a key that whoever has the warehouse has.
 It is HMAC-SHA-256, its first 128 bits in hexadecimal. Source: RFC 2104; NIST SP 800-107, 5.1 (truncation).
 """
 
 import hashlib
 import hmac
+from dataclasses import dataclass
 from typing import Final
 
 HEX_DIGITS: Final = 32
@@ -39,3 +41,15 @@ class Pseudonyms:
 
     def _digest(self, text: bytes) -> str:
         return hmac.digest(self._key, text, "sha256").hex()[:HEX_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedUsers:
+    """Users that were erased and whose later events are dropped, each by a hash of the id that tables had of it."""
+
+    salt: bytes
+    hashes: frozenset[str]
+
+    def hash_of(self, user: str) -> str:
+        """That of a user."""
+        return Pseudonyms(self.salt).of(user)

@@ -42,6 +42,8 @@ class LedgerRow:
     """The opening of the epoch, as JSON; in the rows that open it."""
     duplicate: int = 0
     """Records that repeat an event that was counted; ledgers from before have no such column."""
+    erased: int = 0
+    """Records of users that were erased, whose later events are dropped; likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +117,5 @@ class Batch:
             slack=[{"slack_ms": ahead, "records": n} for ahead, n in found.items()],
             opening=self.opening,
             duplicate=tally.verdicts[Verdict.DUPLICATE],
+            erased=tally.verdicts[Verdict.ERASED],
         )

@@ -1,6 +1,7 @@
 """The checks a record passes on its way to being counted, in order; the first that fails is its verdict.
 
-Only of those that would count it is asked whether they repeat one that was: that is the last check.
+Only of those that would count it is asked whether they repeat one that was: that is the last check. Whether its user
+was erased, and later events are not wanted, is the first: nothing else is asked then.
 """
 
 from enum import IntEnum
@@ -26,6 +27,7 @@ class Check(IntEnum):
     EVENT_TIME = 11
     AHEAD_OF_CLOCK = 12
     DUPLICATE = 13
+    ERASED = 14
 
 
 DETAILS: Final[dict[Check, str]] = {
@@ -43,6 +45,7 @@ DETAILS: Final[dict[Check, str]] = {
     Check.USER_ID: "user_id is empty",
     Check.EVENT_TIME: "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999",
     Check.DUPLICATE: "an event with this event_id was counted before",
+    Check.ERASED: "its user was erased, and later events are dropped (tidemark erase --drop-later)",
 }
 
 
@@ -57,6 +60,8 @@ def verdict_of(check: Check) -> Verdict:
             return Verdict.FUTURE
         case Check.DUPLICATE:
             return Verdict.DUPLICATE
+        case Check.ERASED:
+            return Verdict.ERASED
         case _:
             return Verdict.MALFORMED
 

@@ -18,9 +18,11 @@ class Verdict(StrEnum):
     MALFORMED = "malformed"
     DUPLICATE = "duplicate"
     """It repeats an event that was counted: it is in no result, and no dead letter either."""
+    ERASED = "erased"
+    """Its user was erased and is not wanted back: of the record there is its place in Kafka and nothing else."""
 
 
-REJECTED: Final = (Verdict.TOO_LATE, Verdict.FUTURE, Verdict.MALFORMED)
+REJECTED: Final = (Verdict.TOO_LATE, Verdict.FUTURE, Verdict.MALFORMED, Verdict.ERASED)
 """The verdicts that make a record a dead letter."""
 
 

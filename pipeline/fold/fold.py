@@ -22,6 +22,7 @@ from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
+from pipeline.fold.erased import Erased
 from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
 from pipeline.fold.hidden import require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
@@ -30,6 +31,7 @@ from pipeline.measures import Join
 from schemas.fields import EventSchemas
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
+_OF_PERSON: Final = (c.KEY, c.VALUE, c.EVENT_TIME)
 _GROUP: Final = "packed"
 _NOW: Final = "now"
 _PARTLY_LATE: Final = "partly_late_before"
@@ -56,11 +58,20 @@ class Fold:
     Its columns are built once, for that takes as long as folding some ten thousand records.
     """
 
-    def __init__(self, schemas: EventSchemas, policy: Policy, partitions: int, hide: Hide | None = None) -> None:
+    def __init__(
+        self,
+        schemas: EventSchemas,
+        policy: Policy,
+        partitions: int,
+        hide: Hide | None = None,
+        erased: Erased | None = None,
+    ) -> None:
         """Of `schemas` it reads what every event needs, and the fields that `policy` names.
 
-        With `hide` users are their pseudonyms, and of a rejected record there is what `told_of` tells.
+        With `hide` users are their pseudonyms, and of a rejected record there is what `told_of` tells. Records of users
+        that `erased` tells are rejected, whatever they are, and nothing of them is kept but where they were.
         """
+        self.erased = erased
         self.partitions = partitions
         self.groupings = groupings(policy.consumers)
         self._reports = policy.reports
@@ -82,6 +93,7 @@ class Fold:
         self._flat = [*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)]
         time = time_of(policy, F.col(_NOW))
         check = check_of(schemas.texts, policy, _late(policy, time), F.col(_NOW))
+        check = erased.check(check) if erased else check
         self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
         self._keyed = [*self._key(), *_summed(policy), *ids]
         sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
@@ -105,8 +117,10 @@ class Fold:
             _NOW: known.now,
         }
         per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
-        judged = records.select(*self._decoded, *per_batch).select(*self._flat).select(*self._judged)
-        return judged.select(*self._keyed)
+        events = records.select(*self._decoded, *per_batch).select(*self._flat)
+        if self.erased:
+            events = self.erased.told(events, self._users)
+        return events.select(*self._judged).select(*self._keyed)
 
     def without(self, keyed: DataFrame, repeated: Longs) -> DataFrame:
         """The same rows, of which those at some record positions are duplicates; they still move the watermark."""
@@ -163,12 +177,15 @@ class Fold:
         pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
         pane = F.when(check <= int(Check.PARTLY_LATE), pane).otherwise(0)
         rejected = check != int(Check.PASSED)
-        kept = [self._bytes.get(name, F.col(name)).alias(name) for name in _OF_REJECTED]
+        kept = {name: self._bytes.get(name, F.col(name)) for name in _OF_REJECTED}
+        kept["user"] = self._users(readable(c.USER_ID))
+        if self.erased:
+            kept |= {name: self.erased.kept(kept[name]) for name in (*_OF_PERSON, "user")}
         return [
             # In one number, for the narrower the grouping key, the cheaper each look-up.
             _packed(pane, self.partitions, grid.flags).alias(_GROUP),
             *(self._of_event(key) for key in self._keys),
-            F.when(rejected, F.struct(*kept, self._users(readable(c.USER_ID)).alias("user"))).alias(_REJECTED),
+            F.when(rejected, F.struct(*(value.alias(name) for name, value in kept.items()))).alias(_REJECTED),
         ]
 
     def _of_event(self, key: str) -> Column:

@@ -89,11 +89,12 @@ class Totals:
         self.verdicts[Verdict.FUTURE] += row.future
         self.verdicts[Verdict.MALFORMED] += row.malformed
         self.verdicts[Verdict.DUPLICATE] += row.duplicate
+        self.verdicts[Verdict.ERASED] += row.erased
         self.partly_late += row.partly_late
         self.unaccounted += _imbalance(row)
 
 
 def _imbalance(row: LedgerRow) -> int:
     """Records and offsets that nothing accounts for; 0 unless something is broken."""
-    verdicts = row.counted + row.too_late + row.future + row.malformed + row.duplicate
+    verdicts = row.counted + row.too_late + row.future + row.malformed + row.duplicate + row.erased
     return abs(row.records - verdicts) + abs(row.to_offset - row.from_offset - row.records - row.gap)

@@ -24,6 +24,7 @@ from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.pseudonym import hiding
 from pipeline.fold.unknown import unknown_schemas
 from pipeline.service.deduplication import Deduplication
+from pipeline.service.erased_users import Notice
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
@@ -51,6 +52,7 @@ class Service:
         self._failure: BaseException | None = None
         self._write_ahead = WriteAhead(resources.warehouse, deduplicates=opened.remembered is not None)
         self._deduplication = Deduplication(opened.remembered)
+        self._erased = Notice(resources.warehouse, resources.spark)
         self._plan: Fold | None = None
 
     def positions(self) -> Mapping[int, int]:
@@ -137,11 +139,7 @@ class Service:
 
     @contextmanager
     def _pass(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
-        if self._plan is None or self._plan.partitions != len(before.positions):
-            hidden = self._resources.pseudonyms
-            hide = hiding(self._resources.spark, hidden) if hidden else None
-            self._plan = Fold(self._resources.schemas.known, before.policy, len(before.positions), hide)
-        plan, known = self._plan, BatchContext(before.frontier.watermark, self._resources.now())
+        plan, known = self._plan_for(before), BatchContext(before.frontier.watermark, self._resources.now())
         with ExitStack() as kept:
             with (
                 self._resources.timed("fold"),
@@ -151,6 +149,16 @@ class Service:
                 kept.callback(rows.unpersist)
                 statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
             yield Folded(rows, plan.groupings, statistics, known.now, ids)
+
+    def _plan_for(self, before: Progress) -> Fold:
+        """The plan of the last batch, as long as what it depends on is the same."""
+        erased, plan = self._erased(), self._plan
+        if plan is None or plan.partitions != len(before.positions) or plan.erased is not erased:
+            hidden = self._resources.pseudonyms
+            hide = hiding(self._resources.spark, hidden) if hidden else None
+            plan = Fold(self._resources.schemas.known, before.policy, len(before.positions), hide, erased)
+            self._plan = plan
+        return plan
 
     def _commit(self, batch: Batch, after: Progress, ids: Ids | None = None) -> int:
         """Step 3: the batch counts from here on, and so does what it led to; the time that the ledger has of it."""

@@ -122,7 +122,10 @@ def report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
     return value
 
 
-_RESERVED: Final = ("corrections", "dead_letters", "erasures", "event_schemas", "ledger", "panes", "user_totals")
+_RESERVED: Final = (
+    *("corrections", "dead_letters", "erased_users", "erasures", "event_schemas", "ledger", "panes"),
+    "user_totals",
+)
 OUT_OF_THE_BOX: Final = {
     "page_views": ReportSettings(keys=("user_id",)),
     "page_traffic": ReportSettings(keys=("page_url",)),

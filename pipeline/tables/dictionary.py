@@ -86,13 +86,16 @@ LEDGER: Final = About(
         c.PARTITION: "Kafka partition.",
         "from_offset": "First offset that the batch took.",
         "to_offset": "Offset after the last one that it took: to_offset - from_offset = records + gap + lost.",
-        c.RECORDS: "Records read: records = counted + too_late + future + malformed + duplicate.",
+        c.RECORDS: "Records read: records = counted + too_late + future + malformed + duplicate + erased.",
         "counted": "Records counted in every window that they were not too late for.",
         "partly_late": "Of the counted: records too late for some of their windows, which are dead letters for those.",
         "too_late": "Records too late for every window that they belong to.",
         "future": "Records from further ahead of the clock than is allowed.",
         "malformed": "Records that are no event.",
         "duplicate": "Records that repeat an event that was counted; null in rows from before there was the setting.",
+        "erased": (
+            "Records of users that were erased, whose later events are dropped; null in rows from before that could be."
+        ),
         "gap": "Offsets without a record: of aborted transactions, or compacted away.",
         "lost": "Offsets whose records Kafka deleted before they were read.",
         c.MAX_EVENT_TIME: f"{_TIME}highest event time of the partition so far; null before it had one.",
@@ -112,11 +115,17 @@ DEAD_LETTERS: Final = About(
     changes=f"A row never changes. {_VOID}",
     final=_COMMITTED,
     columns={
-        c.REASON: "Why: too_late (for all windows), partly_late (for some; it counts in others), future, malformed.",
+        c.REASON: (
+            "Why: too_late (for all windows), partly_late (for some; it counts in others), future, malformed, erased "
+            "(its user was erased and is not wanted back; nothing of the record is kept but its place)."
+        ),
         c.DETAIL: "Which check it failed, in a sentence.",
         **_WHERE_IT_WAS,
         c.KAFKA_TIMESTAMP: f"{_TIME}timestamp of the record in Kafka.",
-        c.EVENT_TIME: f"{_TIME}what the event says, which may be no time at all; null where it could not be read.",
+        c.EVENT_TIME: (
+            f"{_TIME}what the event says, which may be no time at all; null where it could not be read, or of reason "
+            "erased."
+        ),
         c.USER_ID: "Who acted; null where it could not be read, or was erased.",
         c.WATERMARK: f"{_TIME}watermark that judged it; null before there was one.",
         c.KEY: "Key of the record, as it was; null where it was erased, or users are known by pseudonyms.",
@@ -161,6 +170,20 @@ ERASURES: Final = About(
             "Of a report by users that has a place for each event, and of user_totals: the person's counted events "
             "that are gone. Null for others."
         ),
+    },
+)
+ERASED_USERS: Final = About(
+    row="A user that `tidemark erase --drop-later` erased, whose later events are dropped; a hash says who.",
+    key=("user_hash",),
+    changes="A row never changes, and goes with `tidemark erase --keep-later`.",
+    final="Nothing in it is meant for readers.",
+    columns={
+        "user_hash": (
+            "HMAC-SHA-256 of the id that the tables had of the user, with the salt for its key: the first 128 bits in "
+            "hexadecimal."
+        ),
+        "salt": "Random bytes in hexadecimal, the same in all rows.",
+        "since": f"{_TIME}when it was asked for.",
     },
 )
 USER_TOTALS: Final = About(

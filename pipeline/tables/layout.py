@@ -20,6 +20,7 @@ from pipeline.tables.policies import report_from_json, report_to_json
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASED_USERS,
     ERASURES,
     EVENT_IDS,
     EVENT_SCHEMAS,
@@ -56,7 +57,7 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
         if spec is PANES:
             _add_columns(table)
         _describe(table, spec)
-    for spec in (LEDGER, CORRECTIONS, ERASURES, EVENT_SCHEMAS):  # made by whoever is the first to need them
+    for spec in (LEDGER, CORRECTIONS, ERASURES, ERASED_USERS, EVENT_SCHEMAS):  # made by who needs them first
         if there := find_table(spec.name, warehouse):
             _have(there, _statistics(spec))
             _describe(there, spec)

@@ -103,6 +103,7 @@ LEDGER: Final = _commented(
             "future",
             "malformed",
             "duplicate",
+            "erased",
             "gap",
             "lost",
         ),
@@ -184,6 +185,13 @@ ERASURES: Final = _commented(
         pa.field("table", pa.string()),
         *_longs("rows", "events"),
     ],
+)
+
+
+ERASED_USERS: Final = replace(
+    _commented("erased_users", dictionary.ERASED_USERS, [*_texts("user_hash", "salt"), *_longs("since")]),
+    # Its log must not tell of whom it was who is taken out again.
+    properties={**_PROPERTIES, STATISTICS: "since"},
 )
 
 

@@ -13,6 +13,7 @@ from pipeline.tables.durable import local
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASED_USERS,
     ERASURES,
     EVENT_IDS,
     EVENT_SCHEMAS,
@@ -25,7 +26,7 @@ from pipeline.tables.schemas import (
 
 def sizes(warehouse: str, results: Iterable[TableSpec]) -> dict[str, Size]:
     """The size of every table that there is, by name. Raises DeltaError or OSError where the store refuses."""
-    fixed = (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, EVENT_SCHEMAS, EVENT_IDS)
+    fixed = (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, ERASED_USERS, EVENT_SCHEMAS, EVENT_IDS)
     names = [spec.name for spec in (*fixed, *results)]
     return {name: _size(table) for name in names if (table := find_table(name, warehouse))}
 

@@ -10,6 +10,9 @@ from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.commands.erase.erase import persons_rows
+from pipeline.commands.erase.later import drop_later
+from pipeline.commands.erase.person import Person
+from pipeline.commands.erase.site import Site
 from pipeline.errors import SetUpError
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings
@@ -123,6 +126,18 @@ def test_a_person_is_named_in_clear_and_erased_by_the_pseudonym(kept: Settings) 
     assert files_with(kept.warehouse, HIDDEN[ANN]) == set()
     assert files_with(kept.warehouse, HIDDEN[BOB])
     assert_conserved(kept.warehouse)
+
+
+def test_later_events_are_dropped_by_the_pseudonym_which_stands_nowhere(kept: Settings, broker: Cluster) -> None:
+    name, warehouse = kept.kafka.topic, kept.warehouse
+    drop_later(Site.of(warehouse), Person(HIDDEN[BOB]), patience_s=0)
+    assert main(["erase", *_flags(kept), "--user", BOB, "--yes"]) == 0
+    later = [event(BOB, 52_000), event(BOB, 15_000), Raw(b"{}", BOB.encode())]
+    with open_service(kept, now=Clock()) as service:
+        take(service, broker, name, [[*later, event(ANN, 53_000)]])
+    assert [row["reason"] for row in rows(warehouse, "dead_letters")].count("erased") == len(later)
+    assert files_with(warehouse, ANN, BOB, HIDDEN[BOB], KEY) == set()
+    assert_conserved(warehouse)
 
 
 def _flags(settings: Settings) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from pipeline.commands.pages import windows
 from tests.dashboard.scene import EVIL, Served, serving, story
 from tests.support.waiting import wait_for
+from tests.verify.plant import alter, change
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
@@ -217,6 +218,21 @@ def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:
             said = page.get(path).text
             assert ">ann</a>" in said
             assert "zoe" not in said
+
+
+def test_a_record_of_an_erased_user_is_in_the_account_and_tells_nothing(tmp_path: Path) -> None:
+    Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1), Event(31)).batch(Event(2, "zoe"))
+    alter(tmp_path, "ledger", change({"too_late": 1}, too_late=0, erased=1))
+    nothing = dict.fromkeys(("user_id", "key", "value", "event_time"))
+    alter(tmp_path, "dead_letters", change({"reason": "too_late"}, reason="erased", **nothing))
+    with serving(tmp_path) as page:
+        said = page.get("/").words()
+        assert "it balances" in said
+        assert "erased</dt><dd>1</dd>" in said
+        assert "malformed 0 %, erased 100 %" in said
+        found = page.get("/dead-letters?reason=erased").text
+        (link,) = [one for one in Seen(found).links if re.match(r"/dead-letters/\d", one)]
+        assert "Its user was erased, and later events are dropped" in page.get(link).words()
 
 
 def test_a_warehouse_that_was_made_anew_is_read_anew(tmp_path: Path) -> None:

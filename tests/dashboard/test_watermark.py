@@ -182,5 +182,5 @@ def test_an_account_balances_to_the_record() -> None:
     assert account.balances
     assert (account + account).balances
     assert not replace(account, counted=5).balances
-    assert replace(account, counted=4, duplicate=2).balances
+    assert replace(account, counted=3, duplicate=2, erased=1).balances
     assert not replace(account, offsets=13).balances

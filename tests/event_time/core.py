@@ -22,6 +22,7 @@ _CHECK_OF = {
     Verdict.FUTURE: Check.FUTURE,
     Verdict.MALFORMED: Check.EVENT_TIME,
     Verdict.DUPLICATE: Check.DUPLICATE,
+    Verdict.ERASED: Check.ERASED,
 }
 _TRUSTED = (Verdict.COUNTED, Verdict.TOO_LATE, Verdict.DUPLICATE)
 

@@ -203,16 +203,18 @@ def test_records_dead_letters_and_batches_are_counted_by_what_was_committed() ->
     observer = World().observer()
     brought = {
         0: Counter({Verdict.COUNTED: 4, Verdict.MALFORMED: 2}),
-        1: Counter({Verdict.COUNTED: 1, Verdict.TOO_LATE: 3, Verdict.FUTURE: 5, Verdict.DUPLICATE: 7}),
+        1: Counter(
+            {Verdict.COUNTED: 1, Verdict.TOO_LATE: 3, Verdict.FUTURE: 5, Verdict.DUPLICATE: 7, Verdict.ERASED: 4}
+        ),
     }
-    told = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 16}), brought)
+    told = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 20}), brought)
     told.tallies.partitions[0].partly_late = 1
     observer.committed(told, START)
     page = samples(observer)
     verdicts = {verdict: page[f'tidemark_records_total{{verdict="{verdict}"}}'] for verdict in Verdict}
-    assert verdicts == {"counted": 5, "too_late": 3, "future": 5, "malformed": 2, "duplicate": 7}
+    assert verdicts == {"counted": 5, "too_late": 3, "future": 5, "malformed": 2, "duplicate": 7, "erased": 4}
     reasons = {name: value for name, value in page.items() if name.startswith("tidemark_dead_letters_total")}
-    assert sorted(reasons.values()) == [1, 2, 3, 5]
+    assert sorted(reasons.values()) == [1, 2, 3, 4, 5]
     assert page['tidemark_dead_letters_total{reason="too_late"}'] == 3
     assert page['tidemark_dead_letters_total{reason="partly_late"}'] == 1
     assert page["tidemark_batches_total"] == 1

@@ -50,7 +50,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> str:
     path, watermark = str(tmp_path_factory.mktemp("made")), NOON_MS - 61_000
     old, new = EPOCH + 1, 2 * EPOCH
     first = replace(ledger_row(old, 0, 30, NOON_MS - 90_000), counted=25, malformed=5)
-    second = replace(ledger_row(new + 1, 1, 40, NOON_MS - 3000), counted=34, too_late=3, future=1, duplicate=2)
+    second = replace(
+        ledger_row(new + 1, 1, 40, NOON_MS - 3000), counted=33, too_late=3, future=1, duplicate=2, erased=1
+    )
     third = ledger_row(new + 2, 1, 20, NOON_MS - 1000)
     commit(path, first, ledger_row(old, 1, 0, NOON_MS - 90_000))
     commit(path, ledger_row(new, 0, 0, NOON_MS - 5000), ledger_row(new, 1, 0, NOON_MS - 5000))
@@ -74,7 +76,7 @@ def test_the_last_batch_and_the_totals_of_all_epochs_come_from_the_ledger(wareho
     assert (status.topic, status.epoch, status.batch, status.committed_at) == ("clicks", 2, 2, NOON_MS - 1000)
     assert status.watermark == NOON_MS - 61_000
     assert status.partitions == (PartitionStatus(0, 1030, None), PartitionStatus(1, 60, NOON_MS - 2000))
-    assert status.verdicts == {"counted": 79, "too_late": 3, "future": 1, "malformed": 5, "duplicate": 2}
+    assert status.verdicts == {"counted": 78, "too_late": 3, "future": 1, "malformed": 5, "duplicate": 2, "erased": 1}
 
 
 def test_the_rate_is_that_of_the_last_batches_of_this_epoch(warehouse: str) -> None:
@@ -145,9 +147,10 @@ def test_the_view_shows_the_numbers(warehouse: str) -> None:
         r"rate +15 records/s over the last batches$",
         r"│ 0 +│ +1,030 │ +none yet │",
         r"│ 1 +│ +60 │ +2026-03-01 11:59:58 │",
-        r"│ counted +│ +79 │",
+        r"│ counted +│ +78 │",
         r"│ duplicate +│ +2 │",
-        r"│ rejected +│ +9 │",
+        r"│ erased +│ +1 │",
+        r"│ rejected +│ +10 │",
         r"│ \[2026-03-01 12:00:00, 12:01:00\) │ 1,234 │ +2,468 │ +1,234 │ +0 │",
     ):
         assert re.search(rf"(?m){line.replace('$', ' *$')}", text), (line, text)

@@ -14,6 +14,9 @@ from deltalake import DeltaTable, write_deltalake
 
 from pipeline.cli import main
 from pipeline.commands.erase.erase import erase_person, persons_rows
+from pipeline.commands.erase.later import drop_later
+from pipeline.commands.erase.person import Person
+from pipeline.commands.erase.site import Site as ErasureSite
 from pipeline.commands.verify.laws import verify
 from pipeline.errors import SetUpError, TransientError
 from pipeline.settings.model import Settings
@@ -164,6 +167,20 @@ def test_the_verifier_tells_what_was_erased_and_not_written_down(left: Path) -> 
     audit.update({"events": "events + 1"}, predicate="\"table\" = 'page_views'")
     (breach,) = verify(str(left)).breaches
     assert breach.sentence == ("page_views: 10 events of persons were erased by what erasures says, but by the panes 9")
+
+
+def test_whether_a_batch_in_hand_may_bring_more_is_told_once(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whom = Person(WHOM)
+    newest = max(row["batch"] for row in rows(left, "ledger"))
+    assert drop_later(ErasureSite.of(str(left)), whom, patience_s=0) == newest
+    assert drop_later(ErasureSite.of(str(left)), whom) is None, "who runs it again has waited"
+    assert_conserved(left)
+    command = ["erase", "--warehouse", str(left), "--user", WHOM]
+    assert main([*command, "--yes", "--keep-later"]) == 2
+    assert "--keep-later erases nothing" in capsys.readouterr().err
+    for said in ("are counted again", "are not dropped"):
+        assert main([*command, "--keep-later"]) == 0
+        assert said in capsys.readouterr().out
 
 
 def test_the_command_only_tells_unless_it_is_said(left: Path, capsys: pytest.CaptureFixture[str]) -> None:

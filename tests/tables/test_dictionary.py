@@ -15,6 +15,7 @@ from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASED_USERS,
     ERASURES,
     LEDGER,
     PANES,
@@ -27,7 +28,7 @@ from tests.support.policies import policy_of
 
 EVERYTHING = Report("everything", Grid(1, 1), 0, ("user_id", "page_url", "event_type"), measures=tuple(MEASURES))
 FIXED = (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS)
-SPECS = (*FIXED, ERASURES, USER_TOTALS, result_of(EVERYTHING))
+SPECS = (*FIXED, ERASURES, ERASED_USERS, USER_TOTALS, result_of(EVERYTHING))
 
 
 def comments(spec: TableSpec, warehouse: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A warehouse of a version that knew of no duplicates can be read as it is, and goes on with the next start."""
+"""A warehouse of a version that knew fewer verdicts can be read as it is, and goes on with the next start."""
 
 from pathlib import Path
 
@@ -6,9 +6,13 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from pipeline.commands.erase.later import drop_later
+from pipeline.commands.erase.person import Person
+from pipeline.commands.erase.site import Site as ErasureSite
 from pipeline.commands.pages.books import read_books
 from pipeline.commands.status.status import read_status
 from pipeline.commands.verify.laws import verify
+from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
 from pipeline.tables.engines import Engine
@@ -18,13 +22,15 @@ from pipeline.tables.views import views
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
+LATER = ["duplicate", "erased"]
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     """A site at rest, whose ledger is as an older version made it."""
     site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     ledger = DeltaTable(LEDGER.uri(str(tmp_path)))
-    rows = ledger.to_pyarrow_table().drop_columns(["duplicate"])
+    rows = ledger.to_pyarrow_table().drop_columns(LATER)
     openings = pc.replace_substring(rows["opening"], ', "deduplicate": false', "")
     assert openings != rows["opening"]
     older = rows.set_column(rows.column_names.index("opening"), "opening", openings)
@@ -38,24 +44,28 @@ def columns(site: Site) -> list[str]:
 
 def test_it_is_read_as_one_without_duplicates(site: Site) -> None:
     warehouse = str(site.warehouse)
-    assert "duplicate" not in columns(site)
+    assert not {*LATER} & {*columns(site)}
     assert verify(warehouse).breaches == ()
     verdicts = read_status(warehouse).verdicts
-    assert (verdicts[Verdict.DUPLICATE], verdicts[Verdict.COUNTED]) == (0, 10)
+    assert (verdicts[Verdict.DUPLICATE], verdicts[Verdict.ERASED], verdicts[Verdict.COUNTED]) == (0, 0, 10)
     books = read_books(DeltaTable(LEDGER.uri(warehouse)), None)
     assert books is not None
     assert books.account.balances
-    assert "duplicate" not in next(view for view in views(warehouse, Engine.DUCKDB) if view.name == "ledger").columns
-    assert Ledger(warehouse).latest()[0].duplicate == 0
+    shown = next(view for view in views(warehouse, Engine.DUCKDB) if view.name == "ledger").columns
+    assert not {*LATER} & {*shown}
+    newest = Ledger(warehouse).latest()[0]
+    assert (newest.duplicate, newest.erased) == (0, 0)
+    with pytest.raises(SetUpError, match="drops no later events: start one of this version first"):
+        drop_later(ErasureSite.of(warehouse), Person("ann"))
 
 
 def test_the_next_epoch_adds_the_column_with_its_first_rows(site: Site) -> None:
     version = DeltaTable(LEDGER.uri(str(site.warehouse))).version()
     site.open()
     assert DeltaTable(LEDGER.uri(str(site.warehouse))).version() == version + 1
-    assert "duplicate" in columns(site)
+    assert {*LATER} <= {*columns(site)}
     site.batch(Event(33))
     assert verify(str(site.warehouse)).breaches == ()
     newest = Ledger(str(site.warehouse)).latest()[0]
-    assert (newest.batch, newest.duplicate) == (2 * EPOCH + 1, 0)
+    assert (newest.batch, newest.duplicate, newest.erased) == (2 * EPOCH + 1, 0, 0)
     assert read_status(str(site.warehouse)).verdicts[Verdict.DUPLICATE] == 0

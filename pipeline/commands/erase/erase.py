@@ -17,6 +17,7 @@ from rich.table import Table
 from pipeline.commands.erase import panes
 from pipeline.commands.erase.audit import write_down
 from pipeline.commands.erase.files import GRACE, remove_files
+from pipeline.commands.erase.later import drop_later, keep_later
 from pipeline.commands.erase.others import blank_letters, remove_corrections, remove_rows
 from pipeline.commands.erase.person import Person
 from pipeline.commands.erase.site import Site
@@ -30,11 +31,27 @@ _TIMES: Final = 10
 """So often what came meanwhile is looked for."""
 
 
-def erase(settings: Settings, user: str, *, does_it: bool) -> None:
+def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = False) -> None:
     """Runs the command and prints what it did, or would do. Raises what `erase_person` raises."""
+    in_hand = drop_later(_site(settings), _person(settings, user)) if does_it and drops_later else None
     rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
     Console().print(_as_table(rows))
     click.echo("They are erased." if does_it else "Nothing is changed: say --yes to erase them.")
+    if does_it and drops_later:
+        click.echo("Later events of the user are dropped.")
+    if in_hand is not None:
+        click.echo(
+            "No batch was committed meanwhile. If a service has one in hand, it may still bring events of the user: "
+            f"run it again once there is a batch after {in_hand} (`tidemark status`)."
+        )
+
+
+def count_again(settings: Settings, user: str) -> None:
+    """Has later events of a user counted again, and says so."""
+    was_dropped = keep_later(_site(settings), _person(settings, user))
+    click.echo(
+        "Later events of the user are counted again." if was_dropped else "Later events of the user are not dropped."
+    )
 
 
 def persons_rows(settings: Settings, user: str) -> dict[str, int]:

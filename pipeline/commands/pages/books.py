@@ -31,6 +31,7 @@ class Account:
     gap: int = 0
     lost: int = 0
     duplicate: int = 0
+    erased: int = 0
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in NAMES))
@@ -38,7 +39,7 @@ class Account:
     @property
     def rejected(self) -> int:
         """Records that are dead letters for all windows."""
-        return self.too_late + self.future + self.malformed
+        return self.too_late + self.future + self.malformed + self.erased
 
     @property
     def balances(self) -> bool:

@@ -17,7 +17,7 @@ from pipeline.event_time.policy import Verdict
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 
-REASONS: Final = ("too_late", "partly_late", "future", "malformed")
+REASONS: Final = ("too_late", "partly_late", "future", "malformed", "erased")
 LISTED: Final = 50
 _LOOKED_AT: Final = 200_000
 """Rows that are looked through for the newest ones of a reason."""
@@ -90,6 +90,8 @@ def letter_of(tables: Tables, batch: int, partition: int, offset: int, schemas: 
 
 def sentence(row: Row) -> str:
     """Why a record is a dead letter, by its times."""
+    if row[c.REASON] == Verdict.ERASED:
+        return "Its user was erased, and later events are dropped: nothing of it is kept."
     event_time, watermark, taken = row[c.EVENT_TIME], row[c.WATERMARK], row[c.KAFKA_TIMESTAMP]
     if event_time is None or not rules.in_range(event_time):
         return "It could not be read as an event with a time, and so no window can have it."

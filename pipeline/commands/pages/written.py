@@ -19,6 +19,8 @@ from pipeline.event_time.windows.session import Sessions
 
 _LONGEST: Final = 120
 _PERCENT: Final = 100
+_WHOLE: Final = 99.5
+"""From here on two digits are 100."""
 
 
 def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Environment:
@@ -60,7 +62,8 @@ def number(value: float) -> str:
 
 def share(part: int, whole: int) -> str:
     """In percent, with two digits that tell."""
-    return f"{part * _PERCENT / whole:.2g} %" if whole else "0 %"
+    percent = part * _PERCENT / whole if whole else 0
+    return "100 %" if percent >= _WHOLE else f"{percent:.2g} %"
 
 
 def short(text: str | None) -> str:

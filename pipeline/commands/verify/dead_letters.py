@@ -7,7 +7,7 @@ from pipeline.commands.verify.text import moment
 from pipeline.commands.verify.verification import Finding, Row
 from pipeline.tables.schemas import DEAD_LETTERS
 
-REASONS: Final = ("too_late", "future", "malformed", "partly_late")
+REASONS: Final = ("too_late", "future", "malformed", "partly_late", "erased")
 _DEAD: Final = "(SELECT * FROM dead_letters WHERE batch IN (SELECT batch FROM ledger)) AS dead"
 _VOID: Final = "SELECT count(*) FROM dead_letters WHERE batch NOT IN (SELECT batch FROM ledger)"
 _COUNTS: Final = f"""
@@ -17,8 +17,8 @@ SELECT batch, "partition", reason, sum(found) AS found, sum(wanted) AS wanted FR
 ) AS both GROUP BY batch, "partition", reason HAVING sum(found) <> sum(wanted) ORDER BY batch, "partition", reason
 """
 _TOLD: Final = (
-    "UNION ALL SELECT batch, \"partition\", '{reason}', 0, {reason} FROM ledger "
-    "WHERE {reason} > 0 AND batch > {removed}"
+    "UNION ALL SELECT batch, \"partition\", '{reason}', 0, {number} FROM ledger "
+    "WHERE {number} > 0 AND batch > {removed}"
 )
 _TWICE: Final = f"""
 SELECT topic, "partition", "offset", count(*) AS found FROM {_DEAD} GROUP BY topic, "partition", "offset"
@@ -31,12 +31,17 @@ FROM {_DEAD} LEFT JOIN ledger
   ON dead.batch = ledger.batch AND dead."partition" = ledger."partition" AND dead.topic = ledger.topic
 WHERE {{broken}} ORDER BY dead.batch, dead."partition", dead."offset"
 """
+_NOT_EMPTY: Final = f"""
+SELECT dead."partition", dead."offset", dead.topic FROM {_DEAD} WHERE reason = 'erased'
+  AND (user_id IS NOT NULL OR key IS NOT NULL OR value IS NOT NULL OR event_time IS NOT NULL)
+ORDER BY dead."partition", dead."offset"
+"""
 _OUTSIDE: Final = 'ledger.batch IS NULL OR dead."offset" < from_offset OR dead."offset" >= to_offset'
 _OTHER_WATERMARK: Final = "ledger.batch IS NOT NULL AND (dead.watermark IS DISTINCT FROM watermark_before)"
 
 
 def check(tables: Tables, finding: Finding) -> None:
-    """How many, each once, where they were, and what judged them."""
+    """How many, each once, where they were, what judged them, and that erased ones tell of nobody."""
     void = tables.number(_VOID)
     finding.look(tables.number("SELECT count(*) FROM dead_letters") - void, "dead letters")
     if void:
@@ -44,7 +49,8 @@ def check(tables: Tables, finding: Finding) -> None:
     removed = tables.removed(DEAD_LETTERS.name)
     if removed:
         finding.tell(f"dead_letters: those of batches up to {removed} were removed by age")
-    told = " ".join(_TOLD.format(reason=reason, removed=removed) for reason in REASONS)
+    numbers = {reason: tables.of_ledger(reason) for reason in REASONS}
+    told = " ".join(_TOLD.format(reason=reason, number=it, removed=removed) for reason, it in numbers.items())
     finding.each(
         tables.ask(_COUNTS.format(told=told)),
         "dead_letters: batch {batch}, partition {partition} has {found} that are {reason}, but the ledger {wanted}",
@@ -52,6 +58,10 @@ def check(tables: Tables, finding: Finding) -> None:
     finding.each(
         tables.ask(_TWICE),
         "dead_letters: offset {offset} of partition {partition} of {topic} is there {found} times, but must be once",
+    )
+    finding.each(
+        tables.ask(_NOT_EMPTY),
+        "dead_letters: offset {offset} of partition {partition} of {topic} is of an erased user, but is not empty",
     )
     finding.each(tables.ask(_JUDGED.format(broken=_OUTSIDE)), _is_outside)
     finding.each(tables.ask(_JUDGED.format(broken=_OTHER_WATERMARK)), _was_judged_otherwise)

@@ -29,7 +29,7 @@ def check(tables: Tables, finding: Finding) -> None:
     for epoch, opening in tables.openings.items():
         if not opening.policy.deduplicate:
             finding.each(
-                tables.ask(_UNASKED.format(epoch=epoch, duplicate=tables.duplicate)),
+                tables.ask(_UNASKED.format(epoch=epoch, duplicate=tables.of_ledger("duplicate"))),
                 "ledger: batch {batch}, partition {partition} has {found} duplicates, but its epoch looks for none",
             )
     if EVENT_IDS.name not in tables.handles:

@@ -7,11 +7,11 @@ from pipeline.commands.verify.verification import Finding
 from pipeline.event_time.batch import EPOCH
 
 _ROW: Final = "ledger: batch {batch}, partition {partition}"
-_VERDICTS: Final = "counted + too_late + future + malformed + {duplicate}"
+_VERDICTS: Final = "counted + too_late + future + malformed + {duplicate} + {erased}"
 _NUMBERS: Final = (
     "from_offset", "to_offset", "records", "counted", "partly_late", "too_late", "future", "malformed", "gap", "lost",
 )  # fmt: skip
-_LEAST: Final = ", ".join((*_NUMBERS, "{duplicate}"))
+_LEAST: Final = ", ".join((*_NUMBERS, "{duplicate}", "{erased}"))
 # Of each row: what must not be, the two numbers, and how to say it. With DISTINCT, because a null is a breach, too.
 _ROWS: Final = (
     (
@@ -61,7 +61,8 @@ def check(tables: Tables, finding: Finding) -> None:
             f'SELECT batch, "partition", {found} AS found, {wanted} AS wanted FROM ledger WHERE {condition} '
             'ORDER BY batch, "partition"'
         )
-        finding.each(tables.ask(sql.format(duplicate=tables.duplicate)), sentence)
+        later = {name: tables.of_ledger(name) for name in ("duplicate", "erased")}
+        finding.each(tables.ask(sql.format(**later)), sentence)
     finding.each(tables.ask(_TWICE), f"{_ROW} is there {{found}} times, but must be once")
     finding.each(
         tables.ask(_NOT_OPENED),

@@ -19,6 +19,7 @@ from pipeline.commands.verify.verification import Finding, Row
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASED_USERS,
     ERASURES,
     EVENT_IDS,
     EVENT_SCHEMAS,
@@ -30,9 +31,12 @@ from pipeline.tables.schemas import (
 
 _FIXED: Final = {
     spec.name: spec
-    for spec in (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, EVENT_IDS, EVENT_SCHEMAS, USER_TOTALS)
+    for spec in (
+        *(LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, ERASED_USERS, EVENT_IDS, EVENT_SCHEMAS),
+        USER_TOTALS,
+    )
 }
-_LATER: Final = {(LEDGER.name, "duplicate")}
+_LATER: Final = {(LEDGER.name, "duplicate"), (LEDGER.name, "erased")}
 """Columns that a table of an older version lacks, until a service has opened the warehouse."""
 _LOG: Final = "_delta_log"
 _AT_ONCE: Final = 16

@@ -16,6 +16,7 @@ from pipeline.tables.schemas import (
     COMPACTION_APP,
     CORRECTIONS,
     DEAD_LETTERS,
+    ERASED_USERS,
     ERASURES,
     EVENT_IDS,
     LEDGER,
@@ -30,7 +31,8 @@ ERASED_EVENTS_APP: Final = "tidemark-erased-events:"
 ERASING_APP: Final = "tidemark-erasing"
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
-_FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name, ERASURES.name, EVENT_IDS.name)
+_OPTIONAL: Final = (EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, ERASED_USERS.name)
+_FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, *_OPTIONAL)
 _OPENINGS: Final = "SELECT DISTINCT batch, opening FROM ledger WHERE opening IS NOT NULL ORDER BY batch"
 
 
@@ -62,11 +64,10 @@ class Tables:
         version = self.handles[name].transaction_version(WRITER_APP)
         return NEVER_PUBLISHED if version is None else version
 
-    @property
-    def duplicate(self) -> str:
-        """SQL of how many records of a row of the ledger are duplicates, of which older versions knew nothing."""
+    def of_ledger(self, verdict: str) -> str:
+        """SQL of how many records of a row of the ledger have a verdict of which older versions knew nothing."""
         known = {field.name for field in self.handles[LEDGER.name].schema().fields}
-        return "coalesce(duplicate, 0)" if "duplicate" in known else "0"
+        return f"coalesce({verdict}, 0)" if verdict in known else "0"
 
     def swept(self, name: str) -> int:
         """Windows of a result table that end no later may lack panes: they are final, and compaction has been there."""
@@ -122,8 +123,9 @@ def _read(warehouse: str) -> Tables:
     newest = max((row["batch"] or 0 for row in _safe(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0)
     results = dict.fromkeys(result.name for one in openings.values() for result in one.policy.consumers)
     # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
-    names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results, CORRECTIONS.name, ERASURES.name]
-    optional = {EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, *_retired(openings)}
+    names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results]
+    names += [CORRECTIONS.name, ERASURES.name, ERASED_USERS.name]
+    optional = {*_OPTIONAL, *_retired(openings)}
     wanted = [name for name in names if name not in optional or is_table(empty.uri(name))]
     others, further = _open(empty, wanted)
     handles |= others

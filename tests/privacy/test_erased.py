@@ -1,0 +1,118 @@
+"""The fold rejects records of erased users before all else, and keeps nothing of them."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.event_time.checks import Check
+from pipeline.event_time.report import Report
+from pipeline.event_time.windows.grid import Grid
+from pipeline.fold.erased import Erased
+from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.outputs import dead_letters
+from pipeline.fold.pseudonym import hiding
+from pipeline.pseudonyms import ErasedUsers, Pseudonyms
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import SparkSettings
+from schemas import load_schemas
+from schemas.fields import EventSchemas
+from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.policies import policy_of
+from tests.support.topic_writer import Raw, event, value_of
+
+pytestmark = pytest.mark.jvm
+SCHEMAS = EventSchemas(load_schemas())
+SIZE = 10_000
+POLICY = replace(policy_of(Report("views", Grid(SIZE, SIZE), 0, ("user_id",))), deduplicate=True)
+KNOWN = BatchContext(5 * SIZE, 0)
+PSEUDONYMS = Pseudonyms(b"k" * 32)
+ANN, BOB, SALT = "ann-of-clear-text", "bob-who-left", b"s" * 32
+WHATEVER = [
+    event(BOB, 51_000),
+    event(BOB, 51_000),
+    event(BOB, 1_000),
+    event(BOB, 99_000, timestamp_ms=51_000),
+    Raw(value_of(BOB, 0), b"another key", timestamp_ms=51_000),
+    Raw(value_of(BOB, 51_000)[:-4], BOB.encode(), timestamp_ms=51_000),
+    Raw(b"\0\0\0\0\x63" + BOB.encode(), BOB.encode(), timestamp_ms=51_000),
+    Raw(b"", BOB.encode(), timestamp_ms=51_000),
+]
+"""Of one user: in time, again, too late, from the future, without a time; cut off, of an unknown schema, empty."""
+OTHERS = [event(ANN, 52_000), event(ANN, 1_000), Raw(b"{}", ANN.encode(), timestamp_ms=51_000), Raw(b"{}", None, 0, 1)]
+_KAFKA = pa.schema(
+    [
+        *(pa.field(name, pa.binary()) for name in ("key", "value")),
+        *(pa.field(name, kind) for name, kind in (("topic", pa.string()), ("partition", pa.int32()))),
+        *(pa.field(name, kind) for name, kind in (("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")))),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def session() -> SparkSession:
+    return spark_session(SparkSettings(conf=BRIEF_DRIVER), "console")
+
+
+def read(session: SparkSession, told: list[Raw]) -> DataFrame:
+    """The records as Kafka's reader gives them, at offsets from 0 on."""
+    rows = [
+        {"key": one.key, "value": one.value, "topic": "t", "partition": 0, "offset": offset}
+        | {"timestamp": one.timestamp_ms * 1000}
+        for offset, one in enumerate(told)
+    ]
+    return session.createDataFrame(pa.Table.from_pylist(rows, schema=_KAFKA))
+
+
+def fold_of(session: SparkSession, *users: str, hides: bool = False) -> Fold:
+    hide = hiding(session, PSEUDONYMS) if hides else None
+    ids = [PSEUDONYMS.of(user) if hides else user for user in users]
+    known = ErasedUsers(SALT, frozenset(map(Pseudonyms(SALT).of, ids)))
+    return Fold(SCHEMAS, POLICY, 1, hide, Erased(session, known) if users else None)
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_whatever_is_wrong_with_a_record_of_an_erased_user_it_is_that(session: SparkSession, hides: bool) -> None:
+    fold = fold_of(session, BOB, "somebody-else", hides=hides)
+    keyed = fold.keyed(read(session, WHATEVER + OTHERS), KNOWN)
+    assert keyed.where("id_high IS NOT NULL").count() == 1, "no id of an erased user is remembered"
+    folded = fold.folded(keyed).toArrow()
+    erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
+    assert {row["offset"] for row in erased} == {*range(len(WHATEVER))}
+    assert {row["max_event_time"] for row in erased} == {None}, "they do not move the watermark"
+    letters = dead_letters(folded, "t", 1, KNOWN.watermark).to_pylist()
+    person = {
+        (row["user_id"], row["key"], row["value"], row["event_time"]) for row in letters[:] if row["reason"] == "erased"
+    }
+    assert person == {(None, None, None, None)}
+    others = sorted((row["reason"], row["offset"]) for row in letters if row["reason"] != "erased")
+    assert others == [("malformed", 10), ("malformed", 11), ("too_late", 9)]
+    counted = [row["user_id"] for row in folded.to_pylist() if row["check"] == Check.PASSED]
+    assert counted == [PSEUDONYMS.of(ANN) if hides else ANN]
+
+
+def test_without_erased_users_the_plan_has_no_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
+    records = read(session, WHATEVER + OTHERS)
+    assert "Join" not in plan_of(fold_of(session)(records, KNOWN))
+    fold = fold_of(session, BOB)
+    assert "BroadcastHashJoin" in plan_of(fold(records, KNOWN))
+    fold(records, KNOWN).collect()
+    before = compilations(session)
+    fold(records, BatchContext(7 * SIZE, 1)).collect()
+    assert compilations(session) == before
+    fold_of(session, BOB, ANN)(records, KNOWN).collect()
+    assert compilations(session) == before, "nor does one more user"
+
+
+def plan_of(rows: DataFrame) -> str:
+    told: str = rows._jdf.queryExecution().executedPlan().toString()
+    return told
+
+
+def compilations(session: SparkSession) -> int:
+    """How many classes Spark has generated and compiled."""
+    assert session._jvm is not None
+    metrics = session._jvm.org.apache.spark.metrics.source.CodegenMetrics
+    number: int = metrics.METRIC_COMPILATION_TIME().getCount()
+    return number

@@ -1,0 +1,41 @@
+"""Records of erased users balance like any others, and a dead letter that still tells of one is a breach."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.verify.conftest import Copy
+from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, alter, change, drop, sentences, told
+
+LAST = {"batch": E + 5}
+NOTHING = {"reason": "erased", "user_id": None, "key": None, "value": None, "event_time": None}
+
+
+@pytest.fixture
+def warehouse(copy: Copy) -> Path:
+    """The event that came too late was of an erased user."""
+    warehouse = copy("page_views")
+    alter(warehouse, "ledger", change({**LAST, "too_late": 1}, too_late=0, erased=1))
+    alter(warehouse, "dead_letters", change({**LAST, "reason": "too_late"}, **NOTHING))
+    return warehouse
+
+
+def test_a_record_of_an_erased_user_has_a_verdict_and_a_dead_letter(warehouse: Path) -> None:
+    assert told(warehouse) == ""
+
+
+@pytest.mark.parametrize("left", [{"user_id": "dan"}, {"key": b"dan"}, {"value": b"dan"}, {"event_time": 1}])
+def test_what_is_left_of_the_record_is_told(warehouse: Path, left: dict[str, object]) -> None:
+    alter(warehouse, "dead_letters", change(LAST, **left))
+    assert "of t is of an erased user, but is not empty" in sentences(warehouse, OF_DEAD_LETTERS)
+
+
+def test_a_dead_letter_that_is_missing_is_told(warehouse: Path) -> None:
+    alter(warehouse, "dead_letters", drop(**LAST))
+    said = sentences(warehouse, OF_DEAD_LETTERS)
+    assert "dead_letters: batch 1000000005, partition 0 has 0 that are erased, but the ledger 1" in said
+
+
+def test_a_record_without_a_verdict_is_told_whatever_was_erased(warehouse: Path) -> None:
+    alter(warehouse, "ledger", change({**LAST, "erased": 1}, erased=2))
+    assert "ledger: batch 1000000005, partition 0 has 2 records and 3 verdicts" in sentences(warehouse, OF_LEDGER)
