@@ -6,10 +6,7 @@ hash aggregation serves all outputs, and the Kafka range is read and decoded onc
 records are kept between the two halves of a fold, in which the driver tells which of them are duplicates.
 """
 
-import operator
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, GroupedData
@@ -23,25 +20,21 @@ from pipeline.event_time.policy import Policy
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.erased import Erased
-from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
+from pipeline.fold.grouping_sets import KEYS, groupings
 from pipeline.fold.hidden import require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
+from pipeline.fold.packed import GROUP, packed, repacked, unpacked
 from pipeline.fold.pseudonym import Hide
+from pipeline.fold.statistics import NOW, statistics
 from pipeline.measures import Join
 from schemas.fields import EventSchemas
 
 _OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
 _OF_PERSON: Final = (c.KEY, c.VALUE, c.EVENT_TIME)
-_GROUP: Final = "packed"
-_NOW: Final = "now"
 _PARTLY_LATE: Final = "partly_late_before"
 _REJECTED: Final = "rejected"
 _SET: Final = "set"
 _TOO_LATE: Final = "too_late_before"
-_CHECKS: Final = 16
-"""More than there are checks."""
-_YOUNG_MS: Final = 10_000
-_ROW_BYTES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +82,10 @@ class Fold:
             require_one_name(schemas.texts.values(), events.names)
         self._bytes = told_of(events.names, hide) if hide else {}
         self._decoded = [*kafka, arrived, events.decoded]
-        told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, _NOW)
+        told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
         self._flat = [*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)]
-        time = time_of(policy, F.col(_NOW))
-        check = check_of(schemas.texts, policy, _late(policy, time), F.col(_NOW))
+        time = time_of(policy, F.col(NOW))
+        check = check_of(schemas.texts, policy, _late(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
         self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
         self._keyed = [*self._key(), *_summed(policy), *ids]
@@ -100,8 +93,8 @@ class Fold:
         self._sums = [value.alias(name) for name, value in sums.items()]
         of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in (*_OF_REJECTED, "user")]
         others = [F.col(name) for name in (*self._keys, *sums)]
-        self._folded = [self._grouping(), *_unpacked(self.groupings, partitions), *of_rejected, *others]
-        self._ages, self._of_age = _statistics(self._keys)
+        self._folded = [self._grouping(), *unpacked(self.groupings, partitions), *of_rejected, *others]
+        self._ages, self._of_age = statistics(self._keys)
 
     def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
         """Both halves of a fold, where none is a duplicate."""
@@ -114,7 +107,7 @@ class Fold:
             c.WATERMARK: rules.as_number(known.watermark),
             _TOO_LATE: too_late,
             _PARTLY_LATE: partly_late,
-            _NOW: known.now,
+            NOW: known.now,
         }
         per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
         events = records.select(*self._decoded, *per_batch).select(*self._flat)
@@ -127,9 +120,7 @@ class Fold:
         if not len(repeated):
             return keyed
         is_first = F.col(REPEATED).isNull()
-        partition = F.expr(f"{_GROUP} div {(1 << len(self.groupings.flags)) * _CHECKS}") % self.partitions
-        group = (partition * _CHECKS + int(Check.DUPLICATE)) * (1 << len(self.groupings.flags))
-        changed = {_GROUP: F.when(is_first, F.col(_GROUP)).otherwise(group)}
+        changed = {GROUP: F.when(is_first, F.col(GROUP)).otherwise(repacked(self.groupings, self.partitions))}
         # Without keys they are a row for each partition.
         changed |= {name: F.when(is_first, F.col(name)) for name in (*self._keys, _REJECTED)}
         return told_repeated(keyed, repeated).withColumns(changed)
@@ -148,11 +139,11 @@ class Fold:
 
         `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
         """
-        return folded.withColumn(_NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
+        return folded.withColumn(NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
 
     def _grouped(self, keyed: DataFrame) -> GroupedData:
-        columns = [_GROUP, *self._keys, _REJECTED]
-        first, *others = [[_GROUP, *keys] for keys in self.groupings.sets]
+        columns = [GROUP, *self._keys, _REJECTED]
+        first, *others = [[GROUP, *keys] for keys in self.groupings.sets]
         sets = [[*first, _REJECTED], *others]
         return keyed.groupingSets(sets, *columns) if others else keyed.groupBy(*columns)
 
@@ -161,12 +152,12 @@ class Fold:
         if len(self.groupings.sets) == 1:
             return F.lit(0).alias(c.GROUPING)
         # Spark's id of a set: one bit for each column, set where the set does not have it.
-        columns = [_GROUP, *self._keys, _REJECTED]
+        columns = [GROUP, *self._keys, _REJECTED]
         ids = [
             sum(
                 1 << place
                 for place, name in enumerate(reversed(columns))
-                if name not in (_GROUP, *keys, *([] if number else [_REJECTED]))
+                if name not in (GROUP, *keys, *([] if number else [_REJECTED]))
             )
             for number, keys in enumerate(self.groupings.sets)
         ]
@@ -182,8 +173,7 @@ class Fold:
         if self.erased:
             kept |= {name: self.erased.kept(kept[name]) for name in (*_OF_PERSON, "user")}
         return [
-            # In one number, for the narrower the grouping key, the cheaper each look-up.
-            _packed(pane, self.partitions, grid.flags).alias(_GROUP),
+            packed(pane, self.partitions, grid.flags).alias(GROUP),
             *(self._of_event(key) for key in self._keys),
             F.when(rejected, F.struct(*(value.alias(name) for name, value in kept.items()))).alias(_REJECTED),
         ]
@@ -233,41 +223,3 @@ def _sums(policy: Policy) -> dict[str, Column]:
         c.OLDEST: F.min("arrived"),
         **{part.name: F.expr(part.fold) for part in dict.fromkeys(parts)},
     }
-
-
-def _packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
-    """Pane, partition, check and flags."""
-    packed = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
-    bits = [F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << place) for place, flag in enumerate(flags)]
-    return reduce(operator.add, bits, packed * (1 << len(flags))) if flags else packed
-
-
-def _unpacked(grid: Groupings, partitions: int) -> list[Column]:
-    flags, packed = 1 << len(grid.flags), F.col(_GROUP)
-    check = (F.expr(f"{_GROUP} div {flags}") % _CHECKS).cast("int")
-    partition = (F.expr(f"{_GROUP} div {flags * _CHECKS}") % partitions).cast("int")
-    pane = F.expr(f"{_GROUP} div {flags * _CHECKS * partitions}") * grid.pane_ms - grid.shift_ms
-    return [
-        (packed % flags).cast("int").alias(c.FLAGS),
-        check.alias(c.CHECK),
-        partition.alias(c.PARTITION),
-        F.when(check <= int(Check.PARTLY_LATE), pane).alias(c.PANE_START),
-    ]
-
-
-def _statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
-    """Grouping key and sums."""
-    texts = (name for name in (*keys, c.KEY, c.VALUE) if name != c.RECORD_POSITION)
-    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in texts])
-    age = _rough(F.col(_NOW) - F.col(c.OLDEST))
-    return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
-        F.sum(c.RECORDS).alias(c.RECORDS),
-        F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
-        F.sum(size + _ROW_BYTES).alias("bytes"),
-    ]
-
-
-def _rough(age: Column) -> Column:
-    """An age to 50 ms while it is young, to one part in eight after that, so that a backlog has few distinct ones."""
-    step = F.when(age < _YOUNG_MS, F.lit(50)).otherwise(F.pow(2, F.floor(F.log2(age)) - 3)).cast("long")
-    return F.when(age > 0, age - age % step).otherwise(0)
