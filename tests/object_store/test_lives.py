@@ -3,6 +3,7 @@
 import random
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,7 @@ def test_killed_replaced_and_cut_off_it_tells_the_truth_in_the_end(
                     store.kill()
                     wait_for(lambda: "starts again from the ledger" in newer.said, PATIENCE_S, "an outage")
                     store.start()
+                    wait_for(is_readable, PATIENCE_S, "the data of the store")
                     await_commits(newer, 3)
                     newer.send(signal.SIGTERM)
                     assert newer.wait(PATIENCE_S) == 0, newer.said
@@ -88,3 +90,10 @@ def version() -> int:
     """How often the ledger was committed."""
     ledger = f"{WAREHOUSE}/ledger"
     return DeltaTable(ledger).version() if DeltaTable.is_deltatable(ledger) else 0
+
+
+def is_readable() -> bool:
+    """Whether the store has its data, too: it answers before it has found them."""
+    with suppress(OSError):
+        return version() > 0
+    return False
