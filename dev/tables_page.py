@@ -9,19 +9,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES
 from pipeline.tables.dictionary import STATE, comment_of, of_live
-from pipeline.tables.schemas import (
-    CORRECTIONS,
-    DEAD_LETTERS,
-    ERASED_USERS,
-    ERASURES,
-    EVENT_IDS,
-    EVENT_SCHEMAS,
-    LEDGER,
-    PANES,
-    USER_TOTALS,
-    TableSpec,
-    result_of,
-)
+from pipeline.tables.schemas import OWN, USER_TOTALS, TableSpec, result_of
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "tables.md"
 _EVERYTHING: Final = Report("NAME", Grid(1, 1), 0, ("user_id", "page_url", "event_type"), measures=tuple(MEASURES))
@@ -55,7 +43,7 @@ _TYPES: Final = {
 
 def page() -> str:
     """The page."""
-    fixed = (DEAD_LETTERS, LEDGER, CORRECTIONS, USER_TOTALS, PANES, EVENT_IDS, EVENT_SCHEMAS, ERASURES, ERASED_USERS)
+    fixed = (USER_TOTALS, *OWN)
     state = (STATE, "string", of_live(_EVERYTHING).columns[STATE])
     live = f"\nThe view `NAME_live` has one column more:\n\n{_rows([state])}"
     return "".join(

@@ -40,9 +40,8 @@ def has_columns(table: DeltaTable, names: Iterable[str]) -> bool:
 
 def sums_of(ledger: DeltaTable, names: Iterable[str]) -> str:
     """SQL of the sums of some numbers, each by its name; of one that the ledger does not have yet it is 0."""
-    return ", ".join(
-        f"coalesce(sum({name}), 0) AS {name}" if has_columns(ledger, [name]) else f"0 AS {name}" for name in names
-    )
+    known = {one.name for one in ledger.schema().fields}
+    return ", ".join(f"coalesce(sum({name}), 0) AS {name}" if name in known else f"0 AS {name}" for name in names)
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:

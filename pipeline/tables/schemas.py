@@ -233,6 +233,10 @@ USER_TOTALS: Final = _commented(
 """One row for each user."""
 
 
+OWN: Final = (DEAD_LETTERS, LEDGER, CORRECTIONS, PANES, EVENT_IDS, EVENT_SCHEMAS, ERASURES, ERASED_USERS)
+"""Every table that is no result."""
+
+
 def results_of(policy: Policy) -> list[TableSpec]:
     """The result tables of everything that panes are kept for."""
     return [*map(result_of, policy.reports), *([USER_TOTALS] if policy.totals else [])]

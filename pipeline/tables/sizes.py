@@ -10,24 +10,12 @@ from deltalake import DeltaTable
 
 from pipeline.runtime.disk import Size, Space
 from pipeline.tables.durable import local
-from pipeline.tables.schemas import (
-    CORRECTIONS,
-    DEAD_LETTERS,
-    ERASED_USERS,
-    ERASURES,
-    EVENT_IDS,
-    EVENT_SCHEMAS,
-    LEDGER,
-    PANES,
-    TableSpec,
-    find_table,
-)
+from pipeline.tables.schemas import OWN, TableSpec, find_table
 
 
 def sizes(warehouse: str, results: Iterable[TableSpec]) -> dict[str, Size]:
     """The size of every table that there is, by name. Raises DeltaError or OSError where the store refuses."""
-    fixed = (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, ERASED_USERS, EVENT_SCHEMAS, EVENT_IDS)
-    names = [spec.name for spec in (*fixed, *results)]
+    names = [spec.name for spec in (*OWN, *results)]
     return {name: _size(table) for name in names if (table := find_table(name, warehouse))}
 
 

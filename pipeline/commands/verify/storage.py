@@ -16,26 +16,9 @@ from deltalake.fs import DeltaStorageHandler
 from pipeline.commands.verify.shown import definition
 from pipeline.commands.verify.tables import Tables, first_line
 from pipeline.commands.verify.verification import Finding, Row
-from pipeline.tables.schemas import (
-    CORRECTIONS,
-    DEAD_LETTERS,
-    ERASED_USERS,
-    ERASURES,
-    EVENT_IDS,
-    EVENT_SCHEMAS,
-    LEDGER,
-    PANES,
-    USER_TOTALS,
-    result_of,
-)
+from pipeline.tables.schemas import LEDGER, OWN, USER_TOTALS, result_of
 
-_FIXED: Final = {
-    spec.name: spec
-    for spec in (
-        *(LEDGER, PANES, DEAD_LETTERS, CORRECTIONS, ERASURES, ERASED_USERS, EVENT_IDS, EVENT_SCHEMAS),
-        USER_TOTALS,
-    )
-}
+_FIXED: Final = {spec.name: spec for spec in (*OWN, USER_TOTALS)}
 _LATER: Final = {(LEDGER.name, "duplicate"), (LEDGER.name, "erased")}
 """Columns that a table of an older version lacks, until a service has opened the warehouse."""
 _LOG: Final = "_delta_log"
