@@ -123,7 +123,7 @@ def report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
 
 
 _RESERVED: Final = (
-    *("corrections", "dead_letters", "erased_users", "erasures", "event_schemas", "ledger", "panes"),
+    *("corrections", "dead_letters", "erased_users", "erasures", "event_ids", "event_schemas", "ledger", "panes"),
     "user_totals",
 )
 OUT_OF_THE_BOX: Final = {
