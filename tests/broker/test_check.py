@@ -106,6 +106,7 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
     with open_service(settings) as service:
         service.drain()
+        wait_for(lambda: settings.kafka.group_id in kept(broker)[1], PATIENCE_S, "the positions at the broker")
         before, topics = snapshot(tmp_path), kept(broker)
         beside = worst(findings(settings, wall_clock))
         assert {path for path in snapshot(tmp_path) if "_probe" in path} == set()

@@ -5,7 +5,6 @@ import signal
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from tests.support.warehouse import rows
 
 PAGE = ROOT / "docs" / "first-hour.md"
 PATIENCE_S = 180
+GIVES_UP = "--timeout=20s"
 METRICS, SQL = 9477, 10000
 VERBS = {"up", "logs", "exec", "stop", "start", "down"}
 
@@ -69,7 +69,7 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
     own = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER), "TIDEMARK_WINDOW__SIZE": "2s"}
     with here.kafka() as kafka:
         here.make_topic()
-        with here.container("producer") as producer, here.container("tidemark", **own) as service:
+        with here.container("producer", GIVES_UP) as producer, here.container("tidemark", **own) as service:
             await_(service, lambda: has_windows(warehouse), "a window")
             with here.container("sql", "--port", str(here.port(str(SQL)))) as end:
                 await_(end, lambda: "the SQL end point is open" in end.said, "the end point")
@@ -86,8 +86,11 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
             await_(
                 service, lambda: said_by(here, "tidemark", *health_check()).startswith(failing), "word of the outage"
             )
+            # The site gives up for want of a broker, and compose starts it again.
+            assert services()["producer"]["restart"] == "on-failure"
+            assert producer.wait() > 0
             before = ledger_version(warehouse)
-            with here.kafka() as again, site_again(here, producer) as site:
+            with here.kafka() as again, here.container("producer") as site:
                 await_(service, lambda: ledger_version(warehouse) > before + 3, "new batches")
                 await_(service, lambda: page(here, "/readyz").startswith("Ready"), "readiness")
                 stop(site)
@@ -95,18 +98,6 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
                 assert here.run("tidemark", *health_check()).returncode == 1
                 said_by(here, *last)
                 stop(again, 143)
-
-
-@contextmanager
-def site_again(here: Here, before: Process) -> Iterator[Process]:
-    """The site, started again where it has given up for want of a broker, as compose would do it."""
-    if before.alive:
-        yield before
-        return
-    assert services()["producer"]["restart"] == "on-failure"
-    assert before.wait() > 0
-    with here.container("producer") as site:
-        yield site
 
 
 def has_windows(warehouse: Path) -> bool:
