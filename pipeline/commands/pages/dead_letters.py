@@ -1,5 +1,6 @@
 """Dead letters: the newest ones of a reason, and one opened."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,13 +60,8 @@ def letters_of(
     first = _since(found, until)
     bounds = [f"{c.BATCH} >= {first or 0}", *([f"{c.BATCH} <= {until}"] if until else [])]
     chosen = [*bounds, *(f"{name} = {text_in_sql(value)}" for name, value in only.items() if value)]
-    rows = rows_of(
-        f"SELECT {_TOLD} FROM dead WHERE {' AND '.join(chosen)} "  # noqa: S608 - our own names and numbers
-        f"AND {c.BATCH} IN (SELECT {c.BATCH} FROM ledger WHERE {' AND '.join(bounds)}) "
-        f'ORDER BY {c.BATCH} DESC, partition, "offset" DESC LIMIT {listed + 1} OFFSET {skip}',
-        dead=found,
-        ledger=ledger,
-    )
+    order = f'{c.BATCH} DESC, partition, "offset" DESC LIMIT {listed + 1} OFFSET {skip}'
+    rows = _committed(chosen, order, found, ledger)
     shown = rows[:listed]
     if len(rows) > listed:
         return Letters(shown, further([row[c.BATCH] for row in shown], until, skip))
@@ -104,6 +100,24 @@ def sentence(row: Row) -> str:
         f"It says {time_of(event_time)}, {span_of(watermark - event_time)} before the watermark when its batch began, "
         f"{time_of(watermark)}: {missed} closed."
     )
+
+
+def _committed(chosen: Sequence[str], order: str, dead: DeltaTable, ledger: DeltaTable) -> list[Row]:
+    """The letters that are `chosen` by SQL, without those of batches that were written ahead and never committed.
+
+    There is hardly one, so the ledger is asked about what was found: a join with all of it costs more than the letters.
+    """
+    void: set[int] = set()
+    while True:
+        those = [*chosen, *(f"{c.BATCH} <> {batch}" for batch in void)]
+        rows = rows_of(f"SELECT {_TOLD} FROM dead WHERE {' AND '.join(those)} ORDER BY {order}", dead=dead)  # noqa: S608 - quoted
+        batches = {row[c.BATCH] for row in rows}
+        among = f"{c.BATCH} IN ({', '.join(map(str, batches or [0]))})"
+        known = rows_of(f"SELECT DISTINCT {c.BATCH} FROM ledger WHERE {among}", ledger=ledger)  # noqa: S608 - numbers
+        missing = batches - {row[c.BATCH] for row in known}
+        if not missing:
+            return rows
+        void |= missing
 
 
 def _since(table: DeltaTable, until: int | None) -> int | None:

@@ -114,7 +114,8 @@ def rows_of_report(tables: Tables, report: Report, only: Only, until: int | None
     select, rest = ", ".join([*shown, STATE]), _order(report, skip)
     first, last = ends or (0, 0)
     last = last if until is None else until
-    begun, back = time.monotonic(), _first_look(report, last)
+    # Of a value of its only key a window has one row.
+    begun, back = time.monotonic(), _first_look(report, last, ROWS + 1 if only.keys() == {*report.keys} else SHOWN)
     while True:
         since = last - back if last - back >= first else None
         found = tables.live(report, select, rest, (since, until), only)
@@ -159,8 +160,8 @@ def _window(row: Row, report: Report) -> Window:
     )
 
 
-def _first_look(report: Report, last: int) -> int:
-    return SHOWN * apart(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS
+def _first_look(report: Report, last: int, windows: int) -> int:
+    return windows * apart(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS
 
 
 def _order(report: Report, skip: int) -> str:
