@@ -127,6 +127,16 @@ def test_a_start_with_nothing_new_writes_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_small")
+def test_a_table_that_was_removed_is_made_anew(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    before = user_totals(tmp_path)
+    shutil.rmtree(tmp_path / "user_totals")
+    site.open()
+    assert user_totals(tmp_path) == before
+    assert not verify(str(tmp_path)).breaches
+
+
+@pytest.mark.usefixtures("_small")
 def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(3))).batch(Event(11))
     older = site.publication
