@@ -4,6 +4,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -16,7 +17,10 @@ from deltalake.exceptions import DeltaError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.commands.erase.erase import erase_person
 from pipeline.commands.verify.laws import verify
+from pipeline.settings.model import Settings
+from pipeline.tables.corrections import Corrections
 from pipeline.tables.results import buckets
 from pipeline.tables.results import user_totals as kind
 from pipeline.tables.results.publication import Publication
@@ -147,6 +151,30 @@ def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path
     Publication(str(tmp_path), [newer]).publish(due, site.number)
     assert len(user_totals(tmp_path)) == 21
     assert not verify(str(tmp_path)).breaches
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_correction_is_taken_once_also_where_an_earlier_one_was_erased(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    fixed = {"report": "user_totals", "topic": "t", "partition": 0, "page_views": 1, "clicks": 0, "late_events": 0}
+
+    def decide(user: str) -> None:
+        offset = len(rows(tmp_path, "corrections"))
+        assert corrections.decide([{**fixed, "offset": offset, "event_time": NOON, "user_id": user}])
+
+    corrections = Corrections(str(tmp_path))
+    decide("eve")
+    before = files(tmp_path)
+    site.batch(Event(21))
+    site.batch(Event(31))
+    found = user_totals(tmp_path)
+    assert (found["eve"], found["ann"]) == ((NOON, NOON, 1, 1, 0), (NOON + 11 * MINUTE, NOON + 31 * MINUTE, 3, 3, 0))
+    assert len(before.keys() - files(tmp_path).keys()) <= 2, "the buckets of the two"
+    erase_person(Settings(warehouse=str(tmp_path)), "eve", timedelta(0))
+    corrections = Corrections(str(tmp_path))
+    decide("fay")
+    site.batch(Event(41))
+    assert user_totals(tmp_path).keys() == found.keys() - {"eve"} | {"fay"}
 
 
 def older_table(warehouse: Path) -> None:
