@@ -10,7 +10,20 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from benchmarks import age, bad, drain, drain_report, duplicates, micro, results, users, versions, views, workers
+from benchmarks import (
+    age,
+    bad,
+    drain,
+    drain_report,
+    duplicates,
+    micro,
+    results,
+    totals,
+    users,
+    versions,
+    views,
+    workers,
+)
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
 from benchmarks.data import backlog
@@ -51,18 +64,13 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
 
 def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     _run_backlogs(options, work, console, parts)
-    if "day" in options.only:
-        parts["day"] = micro.day(options.day_batches, options.day_users, work)
-        console.print(micro.day_table(parts["day"]))
+    _run_publications(options, work, console, parts)
     if "age" in options.only:
         parts["age"] = age.starts_by_age(options.ages, work)
         console.print(age.render(parts["age"]))
     if "views" in options.only:
         parts["views"] = views.views_by_rows(options.view_rows, options.looks, work)
         console.print(views.render(parts["views"]))
-    if "sessions" in options.only:
-        parts["sessions"] = micro.sessions(options.session_batches, options.session_rows, work)
-        console.print(micro.sessions_table(parts["sessions"]))
     if "freshness" in options.only:
         load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
         console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
@@ -74,6 +82,18 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
         plan = collect.Plan(options.collect_for / 1000, options.browsers, options.collect_rounds)
         parts["collect"] = collect.measure(plan, work / "collect")
         console.print(collect.render(parts["collect"], plan))
+
+
+def _run_publications(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    if "day" in options.only:
+        parts["day"] = micro.day(options.day_batches, options.day_users, work)
+        console.print(micro.day_table(parts["day"]))
+    if "sessions" in options.only:
+        parts["sessions"] = micro.sessions(options.session_batches, options.session_rows, work)
+        console.print(micro.sessions_table(parts["sessions"]))
+    if "totals" in options.only:
+        parts["totals"] = totals.publications(options.totals_users, options.totals_came, work)
+        console.print(totals.publications_table(parts["totals"]))
 
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

@@ -9,6 +9,8 @@ from benchmarks.contestants import Job
 from benchmarks.drain import Result
 from benchmarks.report import figures_table
 
+WRITTEN: Final = "bytes written / of fold"
+"""In all, over those of the fold's own rows."""
 _PEERS: Final = {
     Job.TUNED: "x tuned best",
     Job.DEFAULTS: "x default",
@@ -29,13 +31,15 @@ def render(results: Sequence[Result]) -> Table:
     events = results[0].events
     title = f"Backlog drain of {events:,} events: the last of each process's drains"
     peers = _peers(results)
-    heads = ["contestant", "M events/s", *(_PEERS[job] for job in peers), "CPU us/event", "all drains, s", "rows"]
+    heads = ["contestant", "M events/s", *(_PEERS[job] for job in peers), "CPU us/event", WRITTEN]
+    heads += ["all drains, s", "rows"]
     rows = [
         [
             result.contestant.title,
             f"{result.rate / 1e6:.3f}",
             *(f"{result.rate / peer.rate:.2f}" for peer in peers.values()),
             f"{result.cpu_us:.2f}",
+            _amplification(result),
             " | ".join(" ".join(f"{drain.seconds:.1f}" for drain in drains) for drains in result.rounds),
             f"{result.rounds[-1][-1].window_rows:,}",
         ]
@@ -55,6 +59,12 @@ def cpu_ratios(results: Sequence[Result]) -> dict[str, float]:
     """The CPU per event of ours at its best over each peer's at its best."""
     ours = best(results, Job.OURS)
     return {job.name.lower(): ours.cpu_us / peer.cpu_us for job, peer in _peers(results).items()} if ours else {}
+
+
+def _amplification(result: Result) -> str:
+    """How many times the bytes of the fold's own rows were written in all; nothing of who has no such rows."""
+    found = result.rounds[-1][-1].notes.get("amplification")
+    return "" if found is None else f"{found:.2f}"
 
 
 def _peers(results: Sequence[Result]) -> dict[Job, Result]:

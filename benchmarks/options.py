@@ -22,6 +22,7 @@ PARTS: Final = (
     "views",
     "day",
     "sessions",
+    "totals",
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
@@ -30,7 +31,7 @@ _BY_DEFAULT: Final = ("drain", "freshness")
 _QUICK: Final = (
     "--events 600000 --user-counts 1000,10000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --remembered 100000,1000000 "
-    "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 "
+    "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
     "--collect-for 2s --collect-rounds 1"
 )
 
@@ -110,12 +111,14 @@ def _views(parser: argparse.ArgumentParser) -> None:
 
 
 def _micro(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("growth, day and sessions").add_argument
+    add = parser.add_argument_group("growth, day, sessions and totals").add_argument
     add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
     add("--day-batches", type=typed(whole), default=10_000, help="before the day's window is published")
     add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")
     add("--session-batches", type=typed(whole), default=100, help="since a compaction, more than 10; as many before it")
     add("--session-rows", type=typed(whole), default=20_000, help="partial sessions of a batch")
+    add("--totals-users", type=typed(_sizes), default=(100_000, 2_000_000), metavar="N,...", help="ever seen")
+    add("--totals-came", type=typed(_sizes), default=(100, 10_000), metavar="N,...", help="of them since the last time")
 
 
 def _collect(parser: argparse.ArgumentParser) -> None:

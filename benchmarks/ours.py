@@ -2,14 +2,19 @@
 
 import os
 import time
+from collections import Counter
 from pathlib import Path
+
+from deltalake import DeltaTable
 
 from benchmarks.measure import Stopwatch, descendants, peak_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import Drain, Task, serve, told
 from benchmarks.verify import seconds_per_batch, verify
 from pipeline.app import open_service
-from pipeline.tables.schemas import PAGE_VIEWS
+from pipeline.runtime.disk import Purpose, Traffic
+from pipeline.tables.schemas import PAGE_VIEWS, is_table
+from pipeline.tables.traffic import amplification, traffic
 
 
 def drain(task: Task, folder: Path) -> Drain:
@@ -27,9 +32,18 @@ def drain(task: Task, folder: Path) -> Drain:
         "totals": totals,
         "seconds_per_batch": per_batch,
         "peak_bytes": {"python": peak_bytes(os.getpid()), "java": max(map(peak_bytes, descendants()))},
+        "amplification": amplification(_written(folder)),
         "table_bytes": {table.name: _bytes_below(table) for table in folder.iterdir() if table.is_dir()},
     }
     return Drain(watch.seconds, watch.cpu_seconds, totals[PAGE_VIEWS.name], notes)
+
+
+def _written(folder: Path) -> Counter[tuple[str, Purpose]]:
+    """What was ever committed to the tables, as far as their logs reach."""
+    found = Traffic()
+    for uri in [table for table in folder.iterdir() if is_table(str(table))]:
+        found += traffic(DeltaTable(str(uri)), uri.name)
+    return found.written
 
 
 def _bytes_below(table: Path) -> int:

@@ -11,6 +11,7 @@ from rich.table import Table
 from benchmarks.contestants import ALL_REPORTS, Contestant, Job
 from benchmarks.data import backlog
 from benchmarks.drain import Plan, drain_alone
+from benchmarks.drain_report import WRITTEN
 from benchmarks.report import figures_table
 from benchmarks.task import Drain, Task
 
@@ -46,6 +47,7 @@ def figures(rounds: dict[int, list[list[Drain]]], events: int) -> dict[int, dict
             "python_bytes": max(drain.notes["peak_bytes"]["python"] for drain in last),
             "java_bytes": max(drain.notes["peak_bytes"]["java"] for drain in last),
             "result_rows": last[0].window_rows,
+            "amplification": last[0].notes["amplification"],
             "table_bytes": files,
         }
     return found
@@ -55,7 +57,7 @@ def render(found: dict[int, dict[str, Any]], events: int) -> Table:
     """One row for each number of users; bytes of tables are by event."""
     title = f"{events:,} events of so many users, three reports, on {os.cpu_count()} cores"
     heads = ["users", "M events/s", "CPU us/event", "Python MB", "Java MB", "rows of page_views"]
-    heads += [f"{name} B/event" for name in (*_TABLES, "results")]
+    heads += [*(f"{name} B/event" for name in (*_TABLES, "results")), WRITTEN]
     return figures_table(title, heads, [_row(users, row, events) for users, row in found.items()])
 
 
@@ -69,4 +71,5 @@ def _row(users: int, row: dict[str, Any], events: int) -> list[str]:
         *(f"{row[name] / _MEGA:,.0f}" for name in ("python_bytes", "java_bytes")),
         f"{row['result_rows']:,}",
         *(f"{size / events:.1f}" for size in (*(files[name] for name in _TABLES), results)),
+        f"{row['amplification']:.2f}",
     ]

@@ -7,6 +7,7 @@ from typing import Final
 
 AGE_MS: Final = "age_ms"
 BATCH: Final = "batch"
+BUCKET: Final = "bucket"
 CHECK: Final = "check"
 CLICKS: Final = "clicks"
 CLOSED_UNTIL: Final = "closed_until"

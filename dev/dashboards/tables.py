@@ -14,6 +14,12 @@ def tables() -> dashboard.Dashboard:
         _by_table("Size", "bytes", "bytes", "Which table takes the space?"),
         _by_table("Files", "short", "files", "Does upkeep keep the number of files small?"),
         lines(
+            "Bytes written",
+            "Bps",
+            Query(rate("tidemark_table_written_bytes_total"), "{{instance}} {{table}} {{purpose}}"),
+            asks="What is written again and again?",
+        ),
+        lines(
             "Free disk",
             "bytes",
             Query(of("tidemark_warehouse_free_bytes"), "{{instance}} free"),

@@ -211,6 +211,16 @@ TABLE_FILES: Final = _gauge(
     note="Rows, bytes and files are taken by upkeep: after the first batch of a start and every hundred batches. "
     "Files that only older versions need are not among them.",
 )
+TABLE_REPLACED: Final = _counter(
+    "table_replaced_bytes_total",
+    "bytes",
+    "Bytes of data files that commits took out of a table, by what they were for.",
+    "table",
+    "purpose",
+    asks="How much is read and thrown away to keep the tables in order?",
+    note="A commit of `compaction`, `publication` or `removal` has read what it replaces. What a publication reads of "
+    "`panes` stays there and is not among it.",
+)
 TABLE_ROWS: Final = _gauge(
     "table_rows",
     "rows",
@@ -219,6 +229,19 @@ TABLE_ROWS: Final = _gauge(
     asks="How large is each table, and how much state is held?",
     note="`panes` is the state: partial counts of windows that are not closed, and void rows. So is `event_ids`, "
     "where events are deduplicated.",
+)
+TABLE_WRITTEN: Final = _counter(
+    "table_written_bytes_total",
+    "bytes",
+    "Bytes of data files that commits added to a table, by what they were for.",
+    "table",
+    "purpose",
+    asks="How often is a byte written again?",
+    note="Taken from the tables' logs by upkeep, so a counter moves after the first batch of a start and every hundred "
+    "batches. `append` to `panes`, `dead_letters` and `event_ids` is what the fold gives; `publication` are results, "
+    "`compaction` merges, `removal` erasures and what went by age. Bytes per event: "
+    "`sum(rate(tidemark_table_written_bytes_total[1h])) / sum(rate(tidemark_records_total[1h]))`; write amplification: "
+    "all of it over what the fold gives.",
 )
 UNACCOUNTED: Final = _gauge(
     "unaccounted_records",

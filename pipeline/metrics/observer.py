@@ -18,7 +18,7 @@ from pipeline.metrics.page import Page
 from pipeline.metrics.processes import JAVA
 from pipeline.metrics.readings import Heard, Readings, read
 from pipeline.metrics.totals import Totals
-from pipeline.runtime.disk import Size
+from pipeline.runtime.disk import Size, Traffic
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import MetricsSettings
 
@@ -128,10 +128,11 @@ class Observer:
         with self._lock:
             self._totals.upkeep_failures += 1
 
-    def measured(self, tables: Mapping[str, Size]) -> None:
-        """How large the tables are, by their names."""
+    def measured(self, tables: Mapping[str, Size], traffic: Traffic) -> None:
+        """How large the tables are, by their names, and the bytes that came and went since the last time."""
         with self._lock:
             self._totals.tables = tables
+            self._totals.traffic += traffic
 
     def stepped(self, step: str, seconds: float) -> None:
         """A step of a batch ended. Raises ValueError for one that the catalogue does not have."""

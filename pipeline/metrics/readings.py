@@ -81,7 +81,9 @@ def _sizes(totals: Totals, space: Space | None) -> Values:
     return {
         m.TABLE_BYTES: {(name,): size.bytes for name, size in totals.tables.items()},
         m.TABLE_FILES: {(name,): size.files for name, size in totals.tables.items()},
+        m.TABLE_REPLACED: {(name, purpose.value): size for (name, purpose), size in totals.traffic.replaced.items()},
         m.TABLE_ROWS: {(name,): size.rows for name, size in totals.tables.items()},
+        m.TABLE_WRITTEN: {(name, purpose.value): size for (name, purpose), size in totals.traffic.written.items()},
         m.WAREHOUSE_FREE: _if_known(space.free if space else None),
         m.WAREHOUSE_SIZE: _if_known(space.total if space else None),
     }

@@ -10,7 +10,7 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.histogram import Histogram
-from pipeline.runtime.disk import Size
+from pipeline.runtime.disk import Size, Traffic
 
 
 def _per_step() -> dict[Step, Histogram]:
@@ -38,6 +38,7 @@ class Totals:
     last_publication_at: int | None = None
     open_windows: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, Size] = field(default_factory=dict)
+    traffic: Traffic = field(default_factory=Traffic)
     publication_failures: int = 0
     upkeep_failures: int = 0
     unpublished: int = 0

@@ -10,6 +10,7 @@ from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.retention import remove_by_age
 from pipeline.tables.schemas import EVENT_IDS, results_of
 from pipeline.tables.sizes import sizes
+from pipeline.tables.traffic import Meter
 
 _EVERY_BATCHES: Final = 100
 """So often the tables are looked at, and after the first batch of a service."""
@@ -24,6 +25,7 @@ class Maintenance:
         self._resources = resources
         self._compaction = compaction
         self._aged_at: int | None = None
+        self._meter = Meter(resources.warehouse, results_of(resources.policy))
 
     def wanted_after(self, batch: Batch) -> bool:
         """Whether it is time to look, by the number of batches in this epoch."""
@@ -44,4 +46,4 @@ class Maintenance:
             event_ids.tend(warehouse, too_late, batch.number)
         housekeeping.merge_small_files(warehouse, results)
         housekeeping.remove_dead_files(warehouse, [*ids, *results])
-        self._resources.observer.measured(sizes(warehouse, results))
+        self._resources.observer.measured(sizes(warehouse, results), self._meter.read())

@@ -22,10 +22,9 @@ from pipeline.tables.results.kind import WindowKind
 from pipeline.tables.results.measures import shown_anew
 from pipeline.tables.results.result_table import utc
 from pipeline.tables.retention import removed
-from pipeline.tables.schemas import CORRECTIONS, open_table
+from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, open_table
 from pipeline.tables.swap import attempt, swap
 
-APP: Final = "tidemark-corrections"
 _ATTEMPTS: Final = 10
 
 
@@ -44,9 +43,12 @@ class Corrections:
 
     def decide(self, rows: Sequence[Row]) -> bool:
         """Writes the next correction; False if another came first: then what is `known` has changed."""
-        number = (self._ask("SELECT max(correction) AS last FROM corrections")[0]["last"] or 0) + 1
+        newest = self._ask("SELECT max(correction) AS last FROM corrections")[0]["last"] or 0
+        # The newest may have been erased: its number means what tables have, and is not given again.
+        number = max(newest, self._table.transaction_version(CORRECTED_APP) or 0) + 1
         fixed = {"correction": number, "corrected_at": time.time_ns() // 1_000_000}
-        return swap(self._table, pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=CORRECTIONS.schema))
+        data = pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=CORRECTIONS.schema)
+        return swap(self._table, data, None, [Transaction(CORRECTED_APP, number)])
 
     def apply(self, kind: WindowKind) -> None:
         """Adds to a report's table every correction that it does not have yet."""
@@ -55,7 +57,7 @@ class Corrections:
         told = "".join(f", {part.corrected} AS {part.name}" for part in alone)
         for _ in range(_ATTEMPTS):
             self._table.update_incremental()  # a person may have been erased
-            last = table.transaction_version(APP) or 0
+            last = table.transaction_version(CORRECTED_APP) or 0
             rows = self._ask(
                 f"SELECT *{told} FROM corrections WHERE report = '{kind.name}' AND correction > {last} "  # noqa: S608 - ours
                 # What was removed by age would come back with these events alone.
@@ -81,5 +83,5 @@ def _apply(table: DeltaTable, kind: WindowKind, rows: Sequence[Row]) -> bool:
     data = shown_anew(pa.Table.from_pylist(kind.corrected(shown, rows), schema=schema), kind.report)
     write = partial(write_deltalake, table, data, mode="overwrite", predicate=closed)
     # What the service publishes meanwhile are other windows.
-    done = Transaction(APP, max(row["correction"] for row in rows))
+    done = Transaction(CORRECTED_APP, max(row["correction"] for row in rows))
     return attempt(table, write, [done], retries=_ATTEMPTS)

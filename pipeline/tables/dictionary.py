@@ -189,7 +189,7 @@ ERASED_USERS: Final = About(
 USER_TOTALS: Final = About(
     row="A user, over all time.",
     key=(c.USER_ID,),
-    changes="The table is written anew as event time goes on (`totals.every`); a row changes with its user's events.",
+    changes="What changed is written as event time goes on (`totals.every`); a row changes with its user's events.",
     final="Nothing in it is final: an event may always come.",
     columns={
         c.USER_ID: _KEYS[c.USER_ID],
@@ -199,6 +199,7 @@ USER_TOTALS: Final = About(
         c.PAGE_VIEWS: "Visits.",
         c.CLICKS: "Clicks.",
         c.PUBLISHED_BATCH: "Last batch that brought an event of the user; `tidemark correct` does not change it.",
+        c.BUCKET: "The part of the table that the row is in, by a hash of the user: parts are rewritten by themselves.",
     },
 )
 EVENT_SCHEMAS: Final = About(

@@ -45,6 +45,8 @@ def remove_panes(warehouse: str, reports: Collection[str]) -> None:
 def merge_small_files(warehouse: str, results: Sequence[TableSpec]) -> None:
     """Keeps the number of files in proportion to the rows."""
     for spec in (DEAD_LETTERS, *results):
+        if spec.partition_by:  # a file for each part, by its own rule
+            continue
         table = _table(spec, warehouse)
         small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
         if len(small) >= _MANY_FILES:

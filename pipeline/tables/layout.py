@@ -17,6 +17,7 @@ from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
 from pipeline.tables.policies import report_from_json, report_to_json
+from pipeline.tables.results.buckets import migrate
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
@@ -27,6 +28,7 @@ from pipeline.tables.schemas import (
     LEDGER,
     PANES,
     STATISTICS,
+    USER_TOTALS,
     VERSIONS_KEPT,
     TableSpec,
     find_table,
@@ -54,6 +56,8 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
         wanted = _versions_kept(spec, kept.get(spec.name)) | definitions.get(spec.name, {}) | _statistics(spec)
         table = open_table(spec, warehouse, wanted)
         _have(table, wanted)
+        if spec is USER_TOTALS:
+            migrate(table)
         if spec is PANES:
             _add_columns(table)
         _describe(table, spec)

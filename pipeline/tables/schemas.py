@@ -27,6 +27,10 @@ CLOSED_APP: Final = "tidemark-closed"
 COMPACTION_APP: Final = "tidemark-compaction"
 """On `panes`, beside the appends of the batches, which it may overtake."""
 
+CORRECTED_APP: Final = "tidemark-corrections"
+"""On a result table: the last correction that it has. On `corrections`: the last that was ever decided."""
+FILLED_APP: Final = "tidemark-filled"
+"""On `user_totals`: the batch up to which panes are in its rows. An empty publication does not move it."""
 ERASED_APP: Final = "tidemark-erased"
 """On a table of results, counted up by each erasure: what was made of panes before it must not be written after it."""
 
@@ -74,7 +78,7 @@ def _statistics(fields: Sequence[pa.Field]) -> dict[str, str]:
     """None of a column that names persons: a log keeps them longer than the rows."""
     if c.USER_ID not in (names := [one.name for one in fields]):
         return {}
-    told = [name for name in names if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH)]
+    told = [name for name in names if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET)]
     return {STATISTICS: ",".join(told)}
 
 
@@ -221,14 +225,18 @@ def result_of(report: Report) -> TableSpec:
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
-USER_TOTALS: Final = _commented(
-    UserTotals.name,
-    dictionary.USER_TOTALS,
-    [
-        pa.field(c.USER_ID, pa.string()),
-        *(pa.field(name, _MOMENT) for name in (c.FIRST_SEEN, c.LAST_SEEN)),
-        *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH),
-    ],
+USER_TOTALS: Final = replace(
+    _commented(
+        UserTotals.name,
+        dictionary.USER_TOTALS,
+        [
+            pa.field(c.USER_ID, pa.string()),
+            *(pa.field(name, _MOMENT) for name in (c.FIRST_SEEN, c.LAST_SEEN)),
+            *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH, c.BUCKET),
+        ],
+    ),
+    # A bucket is rewritten by itself.
+    partition_by=(c.BUCKET,),
 )
 """One row for each user."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchmarks import micro
+from benchmarks import micro, totals
 from benchmarks.rows import rows_of
 
 
@@ -36,3 +36,11 @@ def test_sessions_are_published_after_ten_batches_and_after_all_since_a_compacti
 
 def test_the_table_of_growth_has_a_column_for_each_tenth() -> None:
     assert len(micro.growth_table([0.5] * 10, 600).columns) == 10
+
+
+@pytest.mark.slow
+def test_a_publication_of_totals_is_held_against_what_changed(tmp_path: Path) -> None:
+    found = totals.publications((500,), (5,), tmp_path)
+    assert [row["files"] for row in found.values()] == [1, 1]
+    assert all(80 < row["amplification"] < 120 for row in found.values()), "all 500 rows for 5"
+    assert totals.publications_table(found).row_count == 2

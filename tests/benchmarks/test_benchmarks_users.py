@@ -8,7 +8,7 @@ BYTES = {"panes": 10_000, "dead_letters": 2_000, "ledger": 1_000, "page_views": 
 
 def drains(seconds: float, python: int) -> list[Drain]:
     """A cold one, and one of so many seconds and bytes."""
-    notes = {"table_bytes": BYTES, "peak_bytes": {"python": python, "java": 7}}
+    notes = {"table_bytes": BYTES, "peak_bytes": {"python": python, "java": 7}, "amplification": 2.5}
     return [Drain(99.0, 1.0, 5, notes), Drain(seconds, 2.0, 5, notes)]
 
 
@@ -19,4 +19,4 @@ def test_the_median_of_the_rounds_counts_and_the_most_memory() -> None:
     assert found[10]["cpu_us_per_event"] == 2_000
     table = render(found, 1_000)
     assert table.row_count == 2
-    assert [next(iter(column.cells)) for column in table.columns][-4:] == ["10.0", "2.0", "1.0", "7.0"]
+    assert [next(iter(column.cells)) for column in table.columns][-5:] == ["10.0", "2.0", "1.0", "7.0", "2.50"]

@@ -4,16 +4,20 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from urllib.request import urlopen
 
 import pytest
+from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.service import maintenance
-from pipeline.tables.results import levels
+from pipeline.service.runner import RunningService
+from pipeline.tables.results import buckets, levels
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.support.topic_writer import event
+from tests.support.services import ANY_TIMESTAMP, Clock, running, settings_of, take
+from tests.support.topic_writer import event, send
+from tests.support.waiting import wait_for
 from tests.support.warehouse import milliseconds, rows, user_totals
 
 TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
@@ -89,3 +93,51 @@ def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_g
     (row,) = rows(tmp_path, "user_totals")
     assert (milliseconds(row["last_seen"]), row["page_views"]) == (25_000, 3)
     assert_conserved(tmp_path)
+
+
+def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
+    monkeypatch.setattr(buckets.split, "__defaults__", (3,))
+    topic, many = make_topic(1, **ANY_TIMESTAMP), [f"user-{number}" for number in range(30)]
+    settings = settings_of(
+        broker, topic, tmp_path, time={**TIME, "bound": "0s"}, window={"size": "10s"}, totals={"every": "10s"}
+    )
+    send(broker.bootstrap_servers, topic, [event(user, 5_000) for user in many])
+    send(broker.bootstrap_servers, topic, [event("ann", 15_000)])
+    with open_service(settings, now=Clock()) as service, running(service) as is_running:
+        wait_for(lambda: len(seen(tmp_path)) == 31 or not is_running(), 60, "the totals")
+        before = files(tmp_path)
+        send(broker.bootstrap_servers, topic, [event("user-7", 25_000)])
+        wait_for(lambda: seen(tmp_path).get("user-7") == 25_000 or not is_running(), 60, "the totals")
+        after = files(tmp_path)
+        wait_for(lambda: replaced(service) or not is_running(), 60, "a reading of the logs")
+    assert len(before) > 8
+    assert len(before - after) == 1, "the bucket of the one who came again"
+    with open_service(settings, now=Clock()) as service, running(service) as is_running:
+        send(broker.bootstrap_servers, topic, [event("user-8", 35_000)])
+        wait_for(lambda: seen(tmp_path).get("user-8") == 35_000 or not is_running(), 60, "the totals")
+    assert len(after - files(tmp_path)) == 1, "a start writes no more than that"
+    assert seen(tmp_path) == {**dict.fromkeys(many, 5_000), "ann": 15_000, "user-7": 25_000, "user-8": 35_000}
+    assert_conserved(tmp_path)
+
+
+def replaced(service: RunningService) -> bool:
+    """Whether the page of the metrics tells that publications replaced files of the totals."""
+    with urlopen(f"http://localhost:{service.metrics_port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    name = 'tidemark_table_replaced_bytes_total{purpose="publication",table="user_totals"} '
+    return any(float(line.removeprefix(name)) > 0 for line in lines if line.startswith(name))
+
+
+def seen(warehouse: Path) -> dict[str, int]:
+    """When each user was last seen; of no user before there is a table."""
+    if not DeltaTable.is_deltatable(f"{warehouse}/user_totals"):
+        return {}
+    return {user: told[1] for user, told in user_totals(warehouse).items()}
+
+
+def files(warehouse: Path) -> set[str]:
+    """Those of the newest version."""
+    return {*DeltaTable(f"{warehouse}/user_totals").file_uris()}

@@ -15,7 +15,7 @@ from pipeline.metrics.catalogue import CATALOGUE, FailureKind
 from pipeline.metrics.metric import Kind, Metric
 from pipeline.metrics.observer import Observer
 from pipeline.metrics.processes import PROCESSES
-from pipeline.runtime.disk import Size
+from pipeline.runtime.disk import Purpose, Size, Traffic
 from tests.metrics.fakes import START, World, batch, frontier
 
 
@@ -27,7 +27,8 @@ def observer() -> Observer:
     observer.opened(1, frontier({0: 0}))
     observer.unpublished(1, START)
     observer.published({})
-    observer.measured({"ledger": Size(rows=3, bytes=4096, files=2)})
+    moved = Counter({("panes", Purpose.COMPACTION): 4096})
+    observer.measured({"ledger": Size(rows=3, bytes=4096, files=2)}, Traffic(moved, moved))
     after = frontier({0: 10}, watermark=START - 10_000, newest=START)
     observer.committed(batch(frontier({0: 0}), after, {0: Counter({Verdict.COUNTED: 10})}), START)
     return observer

@@ -17,7 +17,7 @@ from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.metrics.catalogue import FailureKind
 from pipeline.metrics.observer import Observer
-from pipeline.runtime.disk import Size
+from pipeline.runtime.disk import Purpose, Size, Traffic
 from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
 
@@ -105,11 +105,21 @@ def test_open_windows_are_those_of_the_start_and_then_those_of_the_last_batch() 
 
 def test_tables_and_the_disk_have_the_sizes_that_were_told() -> None:
     observer = World().observer()
-    observer.measured({"panes": Size(rows=7, bytes=4096, files=2)})
+    observer.measured({"panes": Size(rows=7, bytes=4096, files=2)}, Traffic())
     page = samples(observer)
     sizes = [page[f'tidemark_table_{what}{{table="panes"}}'] for what in ("rows", "bytes", "files")]
     assert sizes == [7, 4096, 2]
     assert (page["tidemark_warehouse_free_bytes"], page["tidemark_warehouse_size_bytes"]) == (400, 1000)
+
+
+def test_bytes_that_were_written_add_up_from_one_upkeep_to_the_next() -> None:
+    observer = World().observer()
+    moved = Traffic(Counter({("panes", Purpose.APPEND): 10}), Counter({("panes", Purpose.COMPACTION): 7}))
+    observer.measured({}, moved)
+    observer.measured({}, moved)
+    page = samples(observer)
+    assert page['tidemark_table_written_bytes_total{purpose="append",table="panes"}'] == 20
+    assert page['tidemark_table_replaced_bytes_total{purpose="compaction",table="panes"}'] == 14
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prometheus_client reads /proc, which only Linux has")

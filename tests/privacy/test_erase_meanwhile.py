@@ -44,6 +44,7 @@ class Meanwhile(ResultKind):
         for portion in self._kind.portions(firing, batch, panes, published):
             while self._acts:
                 self._acts.pop()()
+            self.marks = self._kind.marks
             yield portion
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:

@@ -120,6 +120,12 @@ BREAKS: dict[str, Break] = {
         add({"user_id": "bob"}),
         "user_totals: user 'bob' is there 2 times, but must be once",
     ),
+    "a user is in a bucket of others": (
+        "user_totals",
+        "user_totals",
+        change({"user_id": "bob"}, bucket=4),
+        "user_totals: user 'bob' is in bucket 4, but belongs in 0",
+    ),
     "a user has more sessions than events": (
         "user_totals",
         "user_totals",

@@ -14,10 +14,9 @@ from pipeline import columns as c
 from pipeline.commands.erase.person import Person, nobody
 from pipeline.commands.erase.site import Site
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.tables.corrections import APP as CORRECTED_APP
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.results.result_table import published, utc
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, ERASED_APP, TableSpec
+from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, DEAD_LETTERS, ERASED_APP, TableSpec
 from pipeline.tables.swap import attempt, insist
 
 _AT_ONCE: Final = 1000

@@ -16,10 +16,18 @@ from pipeline.commands.erase.others import beside
 from pipeline.commands.erase.person import Person, nobody
 from pipeline.commands.erase.site import Site
 from pipeline.errors import SetUpError
-from pipeline.tables.corrections import APP as CORRECTED_APP
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.retention import removed
-from pipeline.tables.schemas import CORRECTIONS, ERASED_EVENTS_APP, ERASING_APP, LEDGER, PANES, USER_TOTALS, WRITER_APP
+from pipeline.tables.schemas import (
+    CORRECTED_APP,
+    CORRECTIONS,
+    ERASED_EVENTS_APP,
+    ERASING_APP,
+    LEDGER,
+    PANES,
+    USER_TOTALS,
+    WRITER_APP,
+)
 from pipeline.tables.swap import attempt, swap
 
 _RETRIES: Final = 5

@@ -1,7 +1,10 @@
 """Totals of users: what all their panes add up to, with the number of their sessions."""
 
+import zlib
+from collections.abc import Collection
 from typing import Final
 
+from pipeline import columns as c
 from pipeline.commands.verify import sql
 from pipeline.commands.verify.shown import ShownTotals
 from pipeline.commands.verify.tables import Tables
@@ -69,9 +72,30 @@ def check(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
     )
     rows = tables.ask(sql.examples(cells, _BROKEN, "user_id"))
     finding.among("users", rows, lambda row: _difference(shown.name, row))
+    _check_buckets(tables, shown, finding)
     waiting = tables.number(f"{cells} SELECT count(*) FROM cells WHERE waits")
     if waiting:
         finding.tell(f"{shown.name}: {waiting:,} users have events that are not published yet")
+
+
+def _check_buckets(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
+    """A user in another bucket than the hash says would be there twice after its next event."""
+    if c.BUCKET not in {field.name for field in tables.handles[shown.name].schema().fields}:
+        return  # no service of this version has opened the warehouse
+    rows = tables.ask(f"SELECT user_id, bucket FROM {shown.table} ORDER BY user_id").to_pylist()
+    there = {row[c.BUCKET] for row in rows}
+    for row in rows:
+        wanted = _bucket(zlib.crc32(row[c.USER_ID].encode()), there)
+        if row[c.BUCKET] != wanted:
+            finding.breach(
+                f"{shown.name}: user {row[c.USER_ID]!r} is in bucket {row[c.BUCKET]}, but belongs in {wanted}"
+            )
+
+
+def _bucket(hashed: int, there: Collection[int]) -> int:
+    """Of the buckets that there are the one that has most of the last bits of a hash; else the first."""
+    bits = max(there).bit_length()
+    return next((one for taken in range(bits, 0, -1) if (one := hashed % 2**taken) in there), 0)
 
 
 def _difference(name: str, row: Row) -> str:

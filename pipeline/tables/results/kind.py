@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar
 
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Transaction
 
 from pipeline.event_time import lateness
 from pipeline.event_time.firing import Firing
@@ -23,6 +23,9 @@ Merge = tuple[Sequence[Run], pa.Table | None]
 
 class ResultKind(ABC):
     """A consumer of panes: what its panes add up to, and what compaction keeps of them."""
+
+    marks: Sequence[Transaction] = ()
+    """What the last of the portions that were asked for has on record, beside what every publication has."""
 
     def __init__(self, spec: TableSpec) -> None:
         self.name = spec.name

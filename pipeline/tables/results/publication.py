@@ -53,7 +53,7 @@ class Publication:
         for portion in portions:
             results.put(*last, batch)
             last = portion
-        results.finish(*last, batch, firing.closed_until)
+        results.finish(*last, batch, firing.closed_until, self._kinds[name].marks)
 
     def fence(self, names: Iterable[str], batch: int) -> None:
         """An empty publication of these, after which older processes can publish them no more."""

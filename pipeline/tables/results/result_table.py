@@ -1,6 +1,6 @@
 """A result table: one writer, whose commits are refused once a newer service has published."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -40,12 +40,14 @@ class Results:
         """
         self._swap(rows, where, batch, [])
 
-    def finish(self, rows: pa.Table, where: str | None, batch: int, closed_until: int) -> None:
+    def finish(
+        self, rows: pa.Table, where: str | None, batch: int, closed_until: int, marks: Sequence[Transaction] = ()
+    ) -> None:
         """The same, and on record with it: the report is published up to `batch`, and what ends by a time is final."""
         final = max(closed_until, self.published.closed_until)
         # A transaction's version is no less than 0, and no window ends before 1970.
         closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
-        self._swap(rows, where, batch, [Transaction(WRITER_APP, batch), *closed])
+        self._swap(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *marks])
 
     def fence(self, batch: int) -> None:
         """An empty publication, after which older processes can publish no more. Raises Replaced as `put` does."""

@@ -1,26 +1,32 @@
 """Totals per user: what its final sessions add up to, and the sessions that an event may still join.
 
+A publication rewrites the buckets in which a user changed: what it has of others are their rows. Rows that an older
+process writes meanwhile are of users who are among the changed ones, too, so they go with their buckets.
+
 A session is final when no event that is not too late can join it; compaction then keeps only how many there were. So
 a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.query import query
+from pipeline.tables.results import buckets
 from pipeline.tables.results.islands import Islands, panes_of
 from pipeline.tables.results.kind import Merge, ResultKind, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import Portion, committed, moments
-from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
+from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, FILLED_APP, PANES, USER_TOTALS, find_table
 
 # What a pane has of a user is one session, or final ones, which no event meets any more.
 _SQL: Final = """
@@ -29,8 +35,17 @@ FROM ({parts}) AS parts GROUP BY user_id, pane_start ORDER BY user_id, first_tim
 """
 _CORRECTED: Final = """
 SELECT user_id, {added}0 AS batch, 0 AS sessions
-FROM corrections WHERE report = '{report}'
+FROM corrections WHERE report = '{report}' AND {among}
 """
+_CHANGED: Final = """user_id IN (
+  SELECT user_id FROM panes WHERE report = '{report}' AND batch > {filled} AND batch <= {batch} {since}
+)"""
+_CORRECTED_SINCE: Final = (
+    "UNION ALL SELECT user_id FROM corrections WHERE report = '{report}' AND correction > {corrected}"
+)
+_ALL: Final = "true"
+_MANY_ROWS: Final = 1_000_000
+"""Of which a commit is made before more are rewritten."""
 _ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
 
 
@@ -42,43 +57,87 @@ class UserTotalsKind(ResultKind):
         self._totals = totals
         self._warehouse = warehouse
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - all of it is due
-        """The totals of every user, with what was corrected, in the place of the whole table."""
-        found = _of_users(pa.concat_tables([*self._sessions(batch, panes, final_before=0), self._corrected()]))
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - the table says how far it is filled
+        """The buckets of users who have changed, with what was corrected; more of them where one grew too large."""
+        table = DeltaTable(self.spec.uri(self._warehouse))
+        changed = self._changed(batch, panes, table)
+        rows = buckets.rows_by_bucket(table)
+        touched = buckets.bucket_of(buckets.hashes(changed[c.USER_ID]), rows)
+        for some in buckets.portions(set(touched.tolist()), rows, _MANY_ROWS):
+            yield self._rewritten(some, changed.filter(pa.array(np.isin(touched, some))), table, rows)
+        if not len(changed):
+            yield self.spec.schema.empty_table(), None
+
+    def _rewritten(self, some: Sequence[int], changed: pa.Table, table: DeltaTable, there: Collection[int]) -> Portion:
+        """Some buckets, with the users who have changed in the place of their rows."""
+        before = query(f"SELECT * FROM user_totals WHERE {buckets.among(some)}", user_totals=table)  # noqa: S608 - ours
+        kept = before.select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
+        kept = kept.filter(pc.invert(pc.is_in(kept[c.USER_ID], value_set=changed[c.USER_ID].combine_chunks())))
+        data = buckets.in_buckets(pa.concat_tables([kept, changed]), there)
+        return data, buckets.among({*some, *data[c.BUCKET].unique().to_pylist()})
+
+    def _changed(self, batch: int, panes: DeltaTable, table: DeltaTable) -> pa.Table:
+        """The rows of users of whom panes or corrections tell more than the table has; of all where it has none."""
+        corrections = find_table(CORRECTIONS.name, self._warehouse)
+        corrected, among = table.transaction_version(CORRECTED_APP) or 0, _ALL
+        if (filled := table.transaction_version(FILLED_APP)) is not None:
+            since = _CORRECTED_SINCE.format(report=self.name, corrected=corrected) if corrections else ""
+            among = _CHANGED.format(report=self.name, filled=filled, batch=batch, since=since)
+        read = _Read(panes, corrections, among)
+        self.marks = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected, read.last_correction))]
+        found = _of_users(pa.concat_tables([*self._sessions(batch, read, final_before=0), self._corrected(read)]))
         seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}
-        same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
         # A user who is known from corrections alone was there once.
-        sessions = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1)}
-        rows = pa.table({**same, **seen, **sessions, c.PUBLISHED_BATCH: found[c.BATCH]})
-        yield rows, f"{c.USER_ID} IS NOT NULL"
+        counted = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1), c.PUBLISHED_BATCH: found[c.BATCH]}
+        same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
+        return pa.table({**same, **seen, **counted}).select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - nothing is published for the last time
         """One row per user for the sessions that ended before `cutoff`; one per other session."""
         yield from rewrites(self.name, runs, panes, lambda batch: self._compacted(batch, panes, cutoff))
 
     def _compacted(self, batch: int, panes: DeltaTable, cutoff: int) -> pa.Table:
-        done, others = self._sessions(batch, panes, cutoff)
+        done, others = self._sessions(batch, _Read(panes), cutoff)
         tables = [panes_of(_of_users(done), self.name), panes_of(others.drop_columns(c.SESSIONS), self.name)]
         return pa.concat_tables(tables)
 
-    def _sessions(self, batch: int, panes: DeltaTable, final_before: int) -> tuple[pa.Table, pa.Table]:
+    def _sessions(self, batch: int, read: "_Read", final_before: int) -> tuple[pa.Table, pa.Table]:
         """The sessions that ended before a time, of which some are counted already, and the others."""
-        sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch))
-        rows = _typed(query(sql, panes=panes))
+        sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch, read.among))
+        rows = _typed(read.ask(sql))
         counted, parts = rows.filter(pc.is_valid(rows[c.SESSIONS])), rows.filter(pc.is_null(rows[c.SESSIONS]))
         found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
         found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
         done = pc.less(pc.add(found[c.LAST_TIME], self._totals.gap_ms), final_before)
         return pa.concat_tables([counted, found.filter(done)]), found.filter(pc.invert(done))
 
-    def _corrected(self) -> pa.Table:
+    def _corrected(self, read: "_Read") -> pa.Table:
         """The corrected events, as parts of sessions that are counted."""
-        corrections = find_table(CORRECTIONS.name, self._warehouse)
-        if corrections is None:
+        if read.corrections is None:
             return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
         added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)
-        sql = _CORRECTED.format(added=added, report=self.name)
-        return _typed(query(sql, corrections=corrections))
+        return _typed(read.ask(_CORRECTED.format(added=added, report=self.name, among=read.among)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What totals are made of, and the condition for a user to be among those that are asked for, in SQL."""
+
+    panes: DeltaTable
+    corrections: DeltaTable | None = None
+    among: str = _ALL
+
+    def ask(self, sql: str) -> pa.Table:
+        """The rows of a statement."""
+        tables = {"panes": self.panes} | ({"corrections": self.corrections} if self.corrections else {})
+        return query(sql, **tables)
+
+    @property
+    def last_correction(self) -> int:
+        """0 where there is none."""
+        if self.corrections is None:
+            return 0
+        return self.ask("SELECT max(correction) AS last FROM corrections")["last"][0].as_py() or 0
 
 
 def _typed(rows: pa.Table) -> pa.Table:

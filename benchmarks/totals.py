@@ -1,0 +1,117 @@
+"""What a publication of `user_totals` costs, by the users there are and how many of them came since the last."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import DeltaTable
+from numpy.typing import NDArray
+from rich.table import Table
+
+from benchmarks.report import figures_table
+from benchmarks.rows import rows_of
+from pipeline import columns as c
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.firing import Firing
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.tables.layout import create_tables
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kinds_of
+from pipeline.tables.schemas import PANES, USER_TOTALS
+from pipeline.tables.traffic import traffic
+from pipeline.tables.write import Appender
+
+Users = NDArray[np.int64]
+Figures = dict[str, dict[str, Any]]
+
+_GAP_MS: Final = 1_800_000
+_MONTH_MS: Final = 30 * 86_400_000
+_DUE: Final = {USER_TOTALS.name: Firing(span=(0, 1))}
+_TIMES: Final = 3
+"""So many publications are made; their median counts."""
+_MULTIPLIER: Final = 2_654_435_761
+"""Spreads numbers over names, as Knuth does, so that the order of users tells nothing."""
+
+
+def publications(ever: Sequence[int], came: Sequence[int], work: Path) -> Figures:
+    """For each number of users, and each number of those who came, evenly and with many who come often."""
+    found: Figures = {}
+    for users in ever:
+        for some in came:
+            for how in ("evenly", "by Zipf"):
+                name = f"{users:,} users, {some:,} came {how}"
+                found[name] = _measured(users, some, how == "evenly", work / f"totals-{users}-{some}-{how[:2]}")
+    return found
+
+
+def publications_table(found: Figures) -> Table:
+    """A row for each; amplification is bytes written over the bytes of the rows that changed."""
+    heads = ["user_totals", "files", "MB", "MB written", "amplification", "seconds", "CPU s"]
+    rows = [
+        [
+            name,
+            f"{row['files']}",
+            f"{row['bytes'] / 1e6:.1f}",
+            f"{row['written'] / 1e6:.1f}",
+            f"{row['amplification']:.1f}",
+            f"{row['seconds']:.2f}",
+            f"{row['cpu_seconds']:.2f}",
+        ]
+        for name, row in found.items()
+    ]
+    return figures_table(f"A publication of totals, the median of {_TIMES}", heads, rows, words=1)
+
+
+def _measured(users: int, came: int, evenly: bool, work: Path) -> dict[str, Any]:  # noqa: FBT001 - the one way or the other
+    warehouse, chance = str(work), np.random.default_rng(7)
+    policy = Policy(Bounded(0), 1, 0, (), totals=UserTotals(_GAP_MS, 60_000))
+    create_tables(warehouse, policy)
+    panes, publication = Appender(PANES, warehouse), Publication(warehouse, kinds_of(warehouse, policy))
+    panes.append(_panes(np.arange(users), EPOCH, chance), EPOCH)
+    publication.publish(_DUE, EPOCH)
+    before, took = DeltaTable(USER_TOTALS.uri(warehouse)).version(), list[tuple[float, float]]()
+    for batch in range(EPOCH + 1, EPOCH + 1 + _TIMES):
+        panes.append(_panes(_who_came(users, came, chance, evenly=evenly), batch, chance), batch)
+        began, cpu = time.perf_counter(), time.process_time()
+        publication.publish(_DUE, batch)
+        took.append((time.perf_counter() - began, time.process_time() - cpu))
+    table = DeltaTable(USER_TOTALS.uri(warehouse))
+    files = pa.table(table.get_add_actions())
+    size = pc.sum(files["size_bytes"]).as_py()
+    written = traffic(table, USER_TOTALS.name, before).written.total() / _TIMES
+    return {
+        "files": len(files),
+        "bytes": size,
+        "written": written,
+        "amplification": written / (size / users * came),
+        "seconds": median(seconds for seconds, _ in took),
+        "cpu_seconds": median(cpu for _, cpu in took),
+    }
+
+
+def _who_came(users: int, came: int, chance: np.random.Generator, *, evenly: bool) -> Users:
+    """Different ones; by Zipf the n-th of them comes n times less often than the first."""
+    if evenly:
+        return chance.choice(users, came, replace=False)
+    found = np.array([], dtype=np.int64)
+    while len(found) < came:
+        ranks = np.exp(chance.random(came) * np.log(users)).astype(np.int64) - 1
+        found = np.unique(np.concatenate([found, ranks]))
+    return chance.permutation(found)[:came]
+
+
+def _panes(users: Users, batch: int, chance: np.random.Generator) -> pa.Table:
+    """A session of each; those of the first batch were within a month."""
+    begin = 0 if batch == EPOCH else _MONTH_MS + (batch - EPOCH) * _GAP_MS
+    times = begin + chance.integers(0, _GAP_MS if begin else _MONTH_MS, len(users))
+    names = pa.array(np.char.mod("user-%012x", (users * _MULTIPLIER) % (1 << 44)).tolist())
+    counts = {c.PAGE_VIEWS: 3, c.CLICKS: 1, c.FIRST_TIME: pa.array(times), c.LAST_TIME: pa.array(times)}
+    where = {c.REPORT: USER_TOTALS.name, c.PANE_START: pa.array(times // _GAP_MS * _GAP_MS), c.BATCH: batch}
+    return rows_of(PANES.schema, len(users), {**where, **counts, c.USER_ID: names})

@@ -1,0 +1,95 @@
+"""The bytes that commits wrote to the tables and took out of them, as the tables' own logs tell.
+
+The logs are asked and no writer, so that what any process wrote is counted, by whatever engine, once it is committed.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Final
+
+import pyarrow.fs as pafs
+from deltalake import DeltaTable
+from deltalake.fs import DeltaStorageHandler
+
+from pipeline.runtime.disk import Purpose, Traffic
+from pipeline.tables.schemas import (
+    COMPACTION_APP,
+    DEAD_LETTERS,
+    ERASED_APP,
+    ERASING_APP,
+    EVENT_IDS,
+    OWN,
+    PANES,
+    TableSpec,
+    find_table,
+)
+
+_AT_ONCE: Final = 16
+_APPENDED: Final = {spec.name for spec in OWN}
+_OF_FOLD: Final = (PANES.name, DEAD_LETTERS.name, EVENT_IDS.name)
+_BY_OPERATION: Final = {"OPTIMIZE": Purpose.COMPACTION, "DELETE": Purpose.REMOVAL, "UPDATE": Purpose.REMOVAL}
+
+
+class Meter:
+    """What is committed to the tables of a warehouse from one reading to the next."""
+
+    def __init__(self, warehouse: str, results: Iterable[TableSpec]) -> None:
+        """Counts what comes after this."""
+        self._warehouse = warehouse
+        self._names = [spec.name for spec in (*OWN, *results)]
+        self._seen = {name: table.version() for name, table in self._tables().items()}
+
+    def read(self) -> Traffic:
+        """Bytes since the last reading. Raises DeltaError or OSError where the store refuses."""
+        found = Traffic()
+        for name, table in self._tables().items():
+            found += traffic(table, name, after=self._seen.get(name, -1))
+            self._seen[name] = table.version()
+        return found
+
+    def _tables(self) -> Mapping[str, DeltaTable]:
+        return {name: table for name in self._names if (table := find_table(name, self._warehouse))}
+
+
+def traffic(table: DeltaTable, name: str, after: int = -1) -> Traffic:
+    """Of the versions of a table after one, as far as their log entries are kept."""
+    store = pafs.PyFileSystem(DeltaStorageHandler(table.table_uri))
+    found = Traffic()
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for actions in pool.map(partial(_entry, store), range(after + 1, table.version() + 1)):
+            purpose = _purpose(name, actions)
+            found.written[name, purpose] += sum(action["add"]["size"] for action in actions if "add" in action)
+            found.replaced[name, purpose] += sum(_removed(actions))
+    return found
+
+
+def amplification(written: Counter[tuple[str, Purpose]]) -> float:
+    """How many times the bytes of the fold's own rows were written in all."""
+    own = sum(written[name, Purpose.APPEND] for name in _OF_FOLD)
+    return sum(written.values()) / own if own else 0.0
+
+
+def _entry(store: pafs.FileSystem, version: int) -> list[dict[str, Any]]:
+    try:
+        with store.open_input_file(f"_delta_log/{version:020}.json") as file:
+            return [json.loads(line) for line in file.read().splitlines()]
+    except FileNotFoundError:
+        return []
+
+
+def _purpose(name: str, actions: Iterable[Mapping[str, Any]]) -> Purpose:
+    operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
+    apps = {action["txn"]["appId"] for action in actions if "txn" in action}
+    if apps & {ERASED_APP, ERASING_APP}:
+        return Purpose.REMOVAL
+    if COMPACTION_APP in apps:
+        return Purpose.COMPACTION
+    written = Purpose.APPEND if name in _APPENDED else Purpose.PUBLICATION
+    return _BY_OPERATION.get(operations[0], written) if operations else written
+
+
+def _removed(actions: Iterable[Mapping[str, Any]]) -> Iterator[int]:
+    return (action["remove"].get("size") or 0 for action in actions if "remove" in action)

@@ -1,0 +1,206 @@
+"""Users in buckets: a publication rewrites those with a change in them, and each user is in the table once."""
+
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.commands.erase.erase import erase_person
+from pipeline.commands.verify.laws import verify
+from pipeline.settings.model import Settings
+from pipeline.tables.corrections import Corrections
+from pipeline.tables.results import buckets
+from pipeline.tables.results import user_totals as kind
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kinds_of
+from pipeline.tables.schemas import USER_TOTALS, WRITER_APP
+from tests.crash.store_faults import Refusal, refusing
+from tests.privacy.test_erase_meanwhile import Meanwhile
+from tests.support.warehouse import rows, user_totals
+from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
+
+SMALL = replace(POLICY, reports=REPORTS[:1])
+GAP = 5
+HASHES = st.lists(st.integers(0, 2**20 - 1), unique=True, max_size=90)
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buckets of three users, and commits of few of them."""
+    monkeypatch.setattr(buckets.split, "__defaults__", (3,))
+    monkeypatch.setattr(kind, "_MANY_ROWS", 6)
+
+
+@given(HASHES, st.integers(0, 90), st.integers(1, 9))
+def test_a_split_moves_nobody_but_out_of_its_bucket(hashes: list[int], first: int, most: int) -> None:
+    known, more = np.array(hashes[:first], dtype=np.int64), np.array(hashes[first:], dtype=np.int64)
+    before = buckets.split(known, (), most)
+    there = {*before.tolist()}
+    found = buckets.bucket_of(more, there)
+    for bucket in {*found.tolist()}:
+        here = np.concatenate([known[before == bucket], more[found == bucket]])
+        after = buckets.split(here, there, most)
+        grown = there | {*after.tolist()}
+        assert max(np.unique(after, return_counts=True)[1]) <= most
+        assert (buckets.bucket_of(here, grown) == after).all()
+        others = known[before != bucket]
+        assert (buckets.bucket_of(others, grown) == before[before != bucket]).all()
+
+
+class Truth:
+    """The events of each user, by minute."""
+
+    def __init__(self) -> None:
+        self.minutes = defaultdict[str, list[float]](list)
+
+    def add(self, events: list[Event]) -> list[Event]:
+        for event in events:
+            self.minutes[event.user].append(event.minute)
+        return events
+
+    def totals(self) -> dict[str, tuple[int, int, int, int, int]]:
+        """As `user_totals` has them."""
+        return {user: self._of(sorted(minutes)) for user, minutes in self.minutes.items()}
+
+    def _of(self, minutes: list[float]) -> tuple[int, int, int, int, int]:
+        first, last = (NOON + round(minutes[place] * MINUTE) for place in (0, -1))
+        return first, last, 1 + sum(later - one > GAP for one, later in pairwise(minutes)), len(minutes), 0
+
+
+def steps(chance: Random, number: int) -> Iterator[list[Event]]:
+    """Batches of ten minutes each, so that totals fall due with every one."""
+    for place in range(number):
+        names = [f"user-{chance.randrange(60)}" for _ in range(chance.choice([1, 4, 12]))]
+        yield [Event(place * 10 + chance.randrange(40) / 4, user) for user in [*names, f"new-{place}"]]
+
+
+def files(warehouse: Path) -> dict[str, int]:
+    """The bucket of each file."""
+    actions = DeltaTable(USER_TOTALS.uri(str(warehouse))).get_add_actions(flatten=True)
+    return dict(zip(actions["path"].to_pylist(), actions["partition.bucket"].to_pylist(), strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("seed", range(2))
+def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_written(seed: int, tmp_path: Path) -> None:
+    chance, truth, site = Random(seed), Truth(), Site(tmp_path, SMALL).open()
+    spared = 0
+    for place, events in enumerate(steps(chance, 12)):
+        before = files(tmp_path) if place else {}
+        act = chance.choice(["publish", "publish", "kill", "compact", "start"])
+        site.batch(*truth.add(events), publish=act != "kill")
+        if act == "kill":
+            refusal = Refusal("user_totals", f"user_id <> 'new-{place}'")
+            with refusing(tmp_path, [refusal]), pytest.raises(DeltaError):
+                site.publish_again()
+            user_totals(tmp_path)  # nobody is there twice
+        if act in ("kill", "start"):
+            site.open()
+        if act == "compact":
+            site.compact()
+        assert user_totals(tmp_path) == truth.totals()
+        hashed = buckets.hashes(pa.chunked_array([[event.user for event in events]]))
+        touched = {*buckets.bucket_of(hashed, {*before.values()}).tolist()}
+        same = {path for path, bucket in before.items() if bucket not in touched}
+        assert same <= files(tmp_path).keys()
+        spared += len(same)
+    assert spared
+    assert max(files(tmp_path).values()) > 8
+    assert not verify(str(tmp_path)).breaches
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_start_with_nothing_new_writes_no_file(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    before = files(tmp_path)
+    site.open()
+    assert files(tmp_path) == before
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_table_that_was_removed_is_made_anew(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    before = user_totals(tmp_path)
+    shutil.rmtree(tmp_path / "user_totals")
+    site.open()
+    assert user_totals(tmp_path) == before
+    assert not verify(str(tmp_path)).breaches
+
+
+@pytest.mark.usefixtures("_small")
+def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(3))).batch(Event(11))
+    older = site.publication
+    site.batch(*(Event(21, f"user-{number}") for number in range(20)), publish=False)
+    due, last = {"user_totals": site.dues["user_totals"]}, site.number
+    site.batch(Event(31, "user-1"), publish=False)
+    newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], lambda: older.publish(due, last))
+    Publication(str(tmp_path), [newer]).publish(due, site.number)
+    assert len(user_totals(tmp_path)) == 21
+    assert not verify(str(tmp_path)).breaches
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_correction_is_taken_once_also_where_an_earlier_one_was_erased(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    fixed = {"report": "user_totals", "topic": "t", "partition": 0, "page_views": 1, "clicks": 0, "late_events": 0}
+
+    def decide(user: str) -> None:
+        offset = len(rows(tmp_path, "corrections"))
+        assert corrections.decide([{**fixed, "offset": offset, "event_time": NOON, "user_id": user}])
+
+    corrections = Corrections(str(tmp_path))
+    decide("eve")
+    before = files(tmp_path)
+    site.batch(Event(21))
+    site.batch(Event(31))
+    found = user_totals(tmp_path)
+    assert (found["eve"], found["ann"]) == ((NOON, NOON, 1, 1, 0), (NOON + 11 * MINUTE, NOON + 31 * MINUTE, 3, 3, 0))
+    assert len(before.keys() - files(tmp_path).keys()) <= 2, "the buckets of the two"
+    erase_person(Settings(warehouse=str(tmp_path)), "eve", timedelta(0))
+    corrections = Corrections(str(tmp_path))
+    decide("fay")
+    site.batch(Event(41))
+    assert user_totals(tmp_path).keys() == found.keys() - {"eve"} | {"fay"}
+
+
+def older_table(warehouse: Path) -> None:
+    """Has the table as it was made before there were buckets."""
+    uri = USER_TOTALS.uri(str(warehouse))
+    table = DeltaTable(uri)
+    told, published = table.metadata().configuration, table.transaction_version(WRITER_APP) or 0
+    data = table.to_pyarrow_table().drop_columns("bucket")
+    shutil.rmtree(uri)
+    made = DeltaTable.create(uri, data.schema, configuration=told, raise_if_key_not_exists=False)
+    done = CommitProperties(app_transactions=[Transaction(WRITER_APP, published)])
+    write_deltalake(made, data, mode="append", commit_properties=done)
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_table_without_buckets_gets_them_at_a_start_and_goes_on(tmp_path: Path) -> None:
+    truth = Truth()
+    site = Site(tmp_path, SMALL).open().batch(*truth.add([Event(1, f"user-{number}") for number in range(20)]))
+    site.batch(*truth.add([Event(11)]))
+    older_table(tmp_path)
+    assert not verify(str(tmp_path)).breaches
+    assert "bucket" not in rows(tmp_path, "user_totals")[0]
+    assert user_totals(tmp_path) == truth.totals()
+    site.open()
+    assert len({*files(tmp_path).values()}) > 4
+    assert user_totals(tmp_path) == truth.totals()
+    site.batch(*truth.add([Event(21, "user-3"), Event(21, "dan")]))
+    assert user_totals(tmp_path) == truth.totals()
+    assert not verify(str(tmp_path)).breaches
