@@ -13,7 +13,7 @@ from rich.console import Console
 from benchmarks import age, bad, drain, drain_report, duplicates, micro, results, users, versions, views, workers
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
-from benchmarks.data import backlog
+from benchmarks.data import Crowd, backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness.figures import Load
@@ -83,7 +83,7 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
     }  # fmt: skip
     if of_one.keys() & set(options.only):
         console.print(f"a backlog of {options.events:,} events ...")
-        with backlog(options.events, options.keep or work / "broker") as data:
+        with backlog(options.events, options.keep or work / "broker", Crowd(options.backlog_users)) as data:
             for part in [part for part in of_one if part in options.only]:
                 of_one[part](options, data, work, console, parts)
     if "bad" in options.only:
@@ -152,8 +152,9 @@ def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
 
 def _users(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     plan = drain.Plan(options.events, options.drains, options.repeat)
-    found = users.drains_by_users(plan, options.user_counts, options.keep or work / "broker", work)
-    rounds = _rounds(found, console, "{:,} users")
+    among = users.crowds(options.user_counts, options.unequal_users)
+    found = users.drains_by_crowd(plan, among, options.keep or work / "broker", work)
+    rounds = _rounds(found, console, "{} users")
     parts["users"] = users.figures(rounds, plan.events)
     console.print(users.render(parts["users"], plan.events))
 

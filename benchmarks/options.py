@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from benchmarks.contestants import TEXTBOOK_BATCHES, Job
+from benchmarks.data import USERS
 from producers.units import length_ms, whole
 
 _T = TypeVar("_T")
@@ -28,7 +29,8 @@ _JOBS: Final = {job.option: job for job in Job}
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
-    "--events 600000 --user-counts 1000,10000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
+    "--events 600000 --user-counts 1000,10000 --unequal-users 5000 "
+    "--textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 "
     "--collect-for 2s --collect-rounds 1"
@@ -63,7 +65,15 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         metavar="N,...",
         help="of the tuned textbook",
     )
-    add("--user-counts", type=typed(_sizes), default=(10_000, 100_000, 1_000_000), metavar="N,...", help="for users")
+    add(
+        "--user-counts",
+        type=typed(_sizes),
+        default=(50_000, 1_000_000, 5_000_000, 20_000_000),
+        metavar="N,...",
+        help="for users",
+    )
+    add("--unequal-users", type=typed(whole), default=1_000_000, help="for users: of whom few do most")
+    add("--backlog-users", type=typed(whole), default=USERS, help="whose events the topic has, for all but users")
     add(
         "--remembered",
         type=typed(_sizes),
