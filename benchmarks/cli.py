@@ -10,7 +10,20 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from benchmarks import age, bad, drain, drain_report, duplicates, micro, results, users, versions, views, workers
+from benchmarks import (
+    age,
+    bad,
+    drain,
+    drain_report,
+    duplicates,
+    micro,
+    partitions,
+    results,
+    users,
+    versions,
+    views,
+    workers,
+)
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
 from benchmarks.data import Crowd, backlog
@@ -88,6 +101,8 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
                 of_one[part](options, data, work, console, parts)
     if "bad" in options.only:
         _bad(options, work, console, parts)
+    if "partitions" in options.only:
+        _partitions(options, work, console, parts)
     if "users" in options.only:
         _users(options, work, console, parts)
 
@@ -148,6 +163,15 @@ def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
         rounds = _rounds(bad.drains_by_kind(plan, broker, topic, work), console)
     parts["bad"] = bad.figures(rounds, plan.events)
     console.print(bad.render(parts["bad"], plan.events))
+
+
+def _partitions(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = drain.Plan(options.partition_events, 1, options.repeat)
+    data_dir, counts = options.keep or work / "broker", options.partition_counts
+    found = partitions.drains_by_partitions(plan, counts, options.partition_batches, data_dir, work)
+    rounds = _rounds(found, console, "{:,} partitions")
+    parts["partitions"] = partitions.figures(rounds, plan.events)
+    console.print(partitions.render(parts["partitions"], plan.events))
 
 
 def _users(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

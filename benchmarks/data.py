@@ -50,16 +50,18 @@ class Crowd:
 
 
 @contextmanager
-def backlog(events: int, data_dir: Path, crowd: Crowd = Crowd()) -> Iterator[tuple[Broker, str]]:
+def backlog(
+    events: int, data_dir: Path, crowd: Crowd = Crowd(), partitions: int = PARTITIONS
+) -> Iterator[tuple[Broker, str]]:
     """A broker, and the topic with so many events of a crowd; not produced again if `data_dir` still holds them.
 
     Raises BenchmarkError if it holds something else, or production fails.
     """
-    topic = f"backlog-{events}-{crowd.of_topic}"
+    topic = "-".join(["backlog", str(events), crowd.of_topic, *([f"on-{partitions}"] * (partitions != PARTITIONS))])
     with Broker(data_dir) as broker:
         held = count(broker.bootstrap_servers, topic)
         if held is None:
-            broker.create_topic(topic, PARTITIONS)
+            broker.create_topic(topic, partitions)
             truth = ["--truth", str(truth_of(data_dir, topic).absolute())]
             run([*_simulate(broker, topic, events, crowd), *truth], data_dir / "producer.log")
             held = count(broker.bootstrap_servers, topic)
