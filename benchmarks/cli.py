@@ -17,6 +17,7 @@ from benchmarks import (
     drain_report,
     duplicates,
     micro,
+    partitions,
     results,
     totals,
     users,
@@ -26,7 +27,7 @@ from benchmarks import (
 )
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
-from benchmarks.data import backlog
+from benchmarks.data import Crowd, backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness.figures import Load
@@ -103,11 +104,13 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
     }  # fmt: skip
     if of_one.keys() & set(options.only):
         console.print(f"a backlog of {options.events:,} events ...")
-        with backlog(options.events, options.keep or work / "broker") as data:
+        with backlog(options.events, options.keep or work / "broker", Crowd(options.backlog_users)) as data:
             for part in [part for part in of_one if part in options.only]:
                 of_one[part](options, data, work, console, parts)
     if "bad" in options.only:
         _bad(options, work, console, parts)
+    if "partitions" in options.only:
+        _partitions(options, work, console, parts)
     if "users" in options.only:
         _users(options, work, console, parts)
 
@@ -170,10 +173,20 @@ def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
     console.print(bad.render(parts["bad"], plan.events))
 
 
+def _partitions(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = drain.Plan(options.partition_events, 1, options.repeat)
+    data_dir, counts = options.keep or work / "broker", options.partition_counts
+    found = partitions.drains_by_partitions(plan, counts, options.partition_batches, data_dir, work)
+    rounds = _rounds(found, console, "{:,} partitions")
+    parts["partitions"] = partitions.figures(rounds, plan.events)
+    console.print(partitions.render(parts["partitions"], plan.events))
+
+
 def _users(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     plan = drain.Plan(options.events, options.drains, options.repeat)
-    found = users.drains_by_users(plan, options.user_counts, options.keep or work / "broker", work)
-    rounds = _rounds(found, console, "{:,} users")
+    among = users.crowds(options.user_counts, options.unequal_users)
+    found = users.drains_by_crowd(plan, among, options.keep or work / "broker", work)
+    rounds = _rounds(found, console, "{} users")
     parts["users"] = users.figures(rounds, plan.events)
     console.print(users.render(parts["users"], plan.events))
 

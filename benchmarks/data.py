@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -25,19 +26,44 @@ _REQUEST_S = 30.0
 _PAUSE_S = 0.2
 
 
+@dataclass(frozen=True)
+class Crowd:
+    """Whose events they are; by default all users are equally busy. See `producers simulate` for the rest."""
+
+    users: int = USERS
+    zipf: float = 0.0
+    hot_share: float = 0.0
+
+    def __str__(self) -> str:
+        busy = [f"Zipf {self.zipf:g}"] * (self.zipf > 0) + [f"one with {self.hot_share:.0%}"] * (self.hot_share > 0)
+        return ", ".join([f"{self.users:,}", *busy])
+
+    @property
+    def of_topic(self) -> str:
+        """In the name of its topic."""
+        return "-".join([str(self.users), *(f"{value:g}" for value in (self.zipf, self.hot_share) if value)])
+
+    @property
+    def options(self) -> list[str]:
+        """Of the simulator."""
+        return ["--users", str(self.users), "--zipf", str(self.zipf), "--hot-share", str(self.hot_share)]
+
+
 @contextmanager
-def backlog(events: int, data_dir: Path, users: int = USERS) -> Iterator[tuple[Broker, str]]:
-    """A broker, and the topic with so many events of so many users; not produced again if `data_dir` still holds them.
+def backlog(
+    events: int, data_dir: Path, crowd: Crowd = Crowd(), partitions: int = PARTITIONS
+) -> Iterator[tuple[Broker, str]]:
+    """A broker, and the topic with so many events of a crowd; not produced again if `data_dir` still holds them.
 
     Raises BenchmarkError if it holds something else, or production fails.
     """
-    topic = f"backlog-{events}-{users}"
+    topic = "-".join(["backlog", str(events), crowd.of_topic, *([f"on-{partitions}"] * (partitions != PARTITIONS))])
     with Broker(data_dir) as broker:
         held = count(broker.bootstrap_servers, topic)
         if held is None:
-            broker.create_topic(topic, PARTITIONS)
+            broker.create_topic(topic, partitions)
             truth = ["--truth", str(truth_of(data_dir, topic).absolute())]
-            run([*_simulate(broker, topic, events, users), *truth], data_dir / "producer.log")
+            run([*_simulate(broker, topic, events, crowd), *truth], data_dir / "producer.log")
             held = count(broker.bootstrap_servers, topic)
         if held != events:
             raise BenchmarkError(f"topic {topic} in {data_dir} holds {held} events; remove that folder and start again")
@@ -70,7 +96,7 @@ def _count(client: AdminClient, topic: str) -> int | None:
     return sum(int(answer.result(_REQUEST_S).offset) for answer in client.list_offsets(asked).values())
 
 
-def _simulate(broker: Broker, topic: str, events: int, users: int) -> list[str]:
+def _simulate(broker: Broker, topic: str, events: int, crowd: Crowd) -> list[str]:
     target = ["producers", "simulate", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic]
     pace = ["--rate", "0", "--events", str(events), "--event-rate", str(events / SPAN_S), "--start-time", _START]
-    return [*target, *pace, "--users", str(users), *DISORDER, *_LATE_AFTER]
+    return [*target, *pace, *crowd.options, *DISORDER, *_LATE_AFTER]

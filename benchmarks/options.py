@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from benchmarks.contestants import TEXTBOOK_BATCHES, Job
+from benchmarks.data import USERS
 from producers.units import length_ms, whole
 
 _T = TypeVar("_T")
@@ -15,6 +16,7 @@ PARTS: Final = (
     "growth",
     "bad",
     "users",
+    "partitions",
     "workers",
     "duplicates",
     "versions",
@@ -29,7 +31,9 @@ _JOBS: Final = {job.option: job for job in Job}
 _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
-    "--events 600000 --user-counts 1000,10000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
+    "--events 600000 --partition-counts 4,16 --partition-batches 6 --partition-events 120000 "
+    "--user-counts 1000,10000 --unequal-users 5000 "
+    "--textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
     "--collect-for 2s --collect-rounds 1"
@@ -47,7 +51,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", type=typed(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
     parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
-    for add in (_drain, _freshness, _bad, _age, _views, _micro, _collect):
+    for add in (_drain, _partitions, _freshness, _bad, _age, _views, _micro, _collect):
         add(parser)
     quick = _QUICK.split() if "--quick" in arguments else []
     return parser.parse_args([*quick, *arguments])
@@ -64,7 +68,15 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         metavar="N,...",
         help="of the tuned textbook",
     )
-    add("--user-counts", type=typed(_sizes), default=(10_000, 100_000, 1_000_000), metavar="N,...", help="for users")
+    add(
+        "--user-counts",
+        type=typed(_sizes),
+        default=(50_000, 1_000_000, 5_000_000, 20_000_000),
+        metavar="N,...",
+        help="for users",
+    )
+    add("--unequal-users", type=typed(whole), default=1_000_000, help="for users: of whom few do most")
+    add("--backlog-users", type=typed(whole), default=USERS, help="whose events the topic has, for all but users")
     add(
         "--remembered",
         type=typed(_sizes),
@@ -77,6 +89,13 @@ def _drain(parser: argparse.ArgumentParser) -> None:
     add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")
     add("--pairs", type=typed(whole), default=8, help="for versions: of warm drains")
     add("--repeat", type=typed(whole), default=1, help="rounds over all contestants; the median counts")
+
+
+def _partitions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("partitions").add_argument
+    add("--partition-counts", type=typed(_sizes), default=(4, 64, 512), metavar="N,...", help="of a topic each")
+    add("--partition-events", type=typed(whole), default=1_200_000, help="on each of them")
+    add("--partition-batches", type=typed(whole), default=60, help="into how many they are cut")
 
 
 def _freshness(parser: argparse.ArgumentParser) -> None:

@@ -26,9 +26,13 @@ def drain(task: Task, folder: Path) -> Drain:
         with Stopwatch() as watch:
             service.drain()
     totals = verify(str(folder), task.events)
+    began = time.perf_counter()
+    with open_service(settings):
+        reopening_seconds = time.perf_counter() - began
     per_batch = seconds_per_batch(str(folder))
     notes = {
         "opening_seconds": opening_seconds,
+        "reopening_seconds": reopening_seconds,
         "totals": totals,
         "seconds_per_batch": per_batch,
         "peak_bytes": {"python": peak_bytes(os.getpid()), "java": max(map(peak_bytes, descendants()))},

@@ -43,7 +43,7 @@ def plan(options: Namespace, now_ms: int) -> Plan:
     with user_errors():
         return Plan(
             target=Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options)),
-            site=Site(users=options.users, seed=options.seed),
+            site=Site(users=options.users, zipf=options.zipf, hot_share=options.hot_share, seed=options.seed),
             disorder=_disorder(options),
             pace=Pace(options.rate, options.events, options.duration, event_rate),
             start_ms=_start_ms(options, event_rate, now_ms),

@@ -95,6 +95,14 @@ def _site() -> list[click.Option]:
     option = partial(SectionOption, section="The site")
     return [
         option(["--users"], type=_WHOLE, default="50000", help="How many different users there are."),
+        option(
+            ["--zipf"],
+            type=click.FloatRange(min=0),
+            default=0,
+            metavar="EXPONENT",
+            help="How much busier some users are.",
+        ),
+        option(["--hot-share"], type=_SHARE, default="0", help="Share of events that are one user's."),
         option(["--seed"], type=int, default=0, help="The same seed sends the same users to the same pages."),
     ]
 

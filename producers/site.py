@@ -11,18 +11,23 @@ from producers.arrays import Bools, Ints, Octets
 class Site:
     """The pages and the crowd that visits them; the shares are per event.
 
-    Raises ValueError for a site without users or pages.
+    With a `zipf` exponent above 0 an event is that of the user of rank r with a probability in proportion to r^-zipf,
+    and `hot_share` of all events are those of the first user. Raises ValueError for a site without users or pages.
     """
 
     users: int = 50_000
     pages: int = 2_000
     click_share: float = 0.4
     leave_share: float = 0.1
+    zipf: float = 0.0
+    hot_share: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.users < 1 or self.pages < 1:
             raise ValueError(f"a site of {self.users} users and {self.pages} pages; both must be above 0")
+        if self.zipf < 0:
+            raise ValueError(f"a Zipf exponent of {self.zipf:g}; it must not be below 0")
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,14 @@ class Crowd:
         self._users = rng.permutation(site.users)
         self._page = np.full(self.present, -1)
         self._session = self._session_ids(self.present)
+        # Of each rank the share of all acts that are of users up to it.
+        self._up_to = np.cumsum(np.arange(1.0, site.users + 1) ** -site.zipf) if site.zipf else np.ones(0)
 
     def act(self, count: int) -> Acts:
-        """One act each of `count` users on the site, `count <= present`, in random order."""
+        """One act each of `count` users on the site, `count <= present`, in random order.
+
+        Where some users do more than others, one may act more than once.
+        """
         rng, site = self._rng, self._site
         seats = rng.choice(self.present, count, replace=False)
         before = self._page[seats]
@@ -56,7 +66,7 @@ class Crowd:
         visits = (before < 0) | (rng.random(count) >= site.click_share)
         pages = np.where(visits, self._popular_pages(count), before)
         acts = Acts(
-            users=self._users[seats],
+            users=self._who(seats),
             visits=visits,
             pages=pages,
             referrers=np.where(visits, before, -1),
@@ -65,6 +75,15 @@ class Crowd:
         self._page[seats] = pages
         self._leave(seats[rng.random(count) < site.leave_share])
         return acts
+
+    def _who(self, seats: Ints) -> Ints:
+        """The users who act in these seats, where they are not equally busy: those of a rank, and the first one."""
+        users = self._users[seats]
+        if self._site.zipf:
+            users = np.searchsorted(self._up_to, self._rng.random(len(seats)) * self._up_to[-1])
+        if self._site.hot_share:
+            users = np.where(self._rng.random(len(seats)) < self._site.hot_share, 0, users)
+        return users
 
     def _leave(self, seats: Ints) -> None:
         self._page[seats] = -1

@@ -55,6 +55,24 @@ def test_nobody_is_on_the_site_twice_at_a_time() -> None:
         assert len(np.unique(batch.users)) == len(batch)
 
 
+@pytest.mark.parametrize("exponent", [0.5, 1, 1.2])
+def test_users_act_by_their_rank(exponent: float) -> None:
+    users = np.concatenate([batch.users for batch in batches(Site(users=1_000, zipf=exponent), Disorder(), 40_000)])
+    expected = np.arange(1.0, 1_001) ** -exponent
+    acts = np.bincount(users, minlength=1_000)
+    assert len(acts) == 1_000
+    # Of the first ten, the first hundred and half of all: what the ranks' shares add up to.
+    for first in (10, 100, 500):
+        assert acts[:first].sum() / 40_000 == pytest.approx(expected[:first].sum() / expected.sum(), rel=0.1)
+
+
+def test_one_user_has_a_share_of_all_events() -> None:
+    users = np.concatenate([batch.users for batch in batches(Site(users=1_000, hot_share=0.1), Disorder(), 40_000)])
+    acts = np.bincount(users, minlength=1_000)
+    assert acts[0] / 40_000 == pytest.approx(0.1, rel=0.1)
+    assert acts[1:].max() < 200
+
+
 def test_every_event_has_an_id_of_its_own() -> None:
     ids = [row["event_id"] for row in rows(batches(Site(users=400)))]
     assert len(set(ids)) == len(ids) == 4_000
