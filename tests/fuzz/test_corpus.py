@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import open_service
-from pipeline.fold import outputs
+from pipeline.fold import pieces
 from producers.encode import encode_one, header
 from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
@@ -34,7 +34,7 @@ def cut() -> list[bytes]:
     return [whole[:end] for end in range(len(whole))]
 
 
-@pytest.mark.parametrize("chunk_bytes", [outputs.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
+@pytest.mark.parametrize("chunk_bytes", [pieces.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
 def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_however_the_driver_takes_them(
     chunk_bytes: int,
     broker: Cluster,
@@ -42,7 +42,7 @@ def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_however_the_drive
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(outputs, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", chunk_bytes)
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
