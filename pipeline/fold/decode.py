@@ -19,6 +19,8 @@ from schemas.fields import EventSchemas
 
 FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
+_GROUP: Final = 128
+"""Values of seven bits; a byte from there on says that another one follows."""
 EVENT: Final = "event"
 """The column of what is decoded, by which `Reader.columns` name it."""
 
@@ -82,8 +84,8 @@ def _claims_too_much(prefix: bytes) -> Column:
     length is a zigzag number in groups of seven bits; of one of more than three groups nothing is said.
     """
     first, second, third = (_byte(FRAME_BYTES + place) for place in (1, 2, 3))
-    low = first % 128 + second % 128 * 128
-    length = F.when(second < 128, low).when(third < 128, low + third * 128 * 128)
+    low = first % _GROUP + second % _GROUP * _GROUP
+    length = F.when(second < _GROUP, low).when(third < _GROUP, low + third * _GROUP * _GROUP)
     is_long = F.col(c.VALUE) >= F.lit(prefix + b"\x80")
     return is_long & F.coalesce((length % 2 == 1) | (length / 2 > F.length(c.VALUE)), F.lit(False))  # noqa: FBT003
 
