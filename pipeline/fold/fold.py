@@ -3,8 +3,8 @@
 Counted records fold into one row per partition, pane and key, once for each set of keys. A rejected record keeps a row
 of its own, because its offset and bytes are part of the first grouping key too; they are null for counted ones. So one
 hash aggregation serves all outputs, and the Kafka range is read and decoded once. Where events are deduplicated, the
-records are kept between the two halves of a fold, in which the driver tells which of them are duplicates; and where many
-are likely to be rejected, those that are come from what is kept there.
+records are kept between the two halves of a fold, in which the driver tells which of them are duplicates; and where
+many are likely to be rejected, those that are come from what is kept there.
 """
 
 from dataclasses import dataclass
