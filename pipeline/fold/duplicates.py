@@ -19,6 +19,8 @@ from schemas.fields import EventSchemas
 
 REPEATED: Final = "repeated"
 _OTHER_SEED: Final = 1
+PARTITION_STEP: Final = 2**48
+"""From a record position to that of the same offset in the next partition."""
 
 
 def require_event_id(schemas: EventSchemas) -> None:
@@ -33,7 +35,7 @@ def require_event_id(schemas: EventSchemas) -> None:
 
 def record_position() -> Column:
     """Partition and offset in one number, by which single events are told apart and put in order."""
-    return (F.col(c.PARTITION).cast("long") * 2**48 + F.col(c.OFFSET)).alias(c.RECORD_POSITION)
+    return (F.col(c.PARTITION).cast("long") * PARTITION_STEP + F.col(c.OFFSET)).alias(c.RECORD_POSITION)
 
 
 def id_columns() -> list[Column]:

@@ -3,7 +3,8 @@
 Counted records fold into one row per partition, pane and key, once for each set of keys. A rejected record keeps a row
 of its own, because its offset and bytes are part of the first grouping key too; they are null for counted ones. So one
 hash aggregation serves all outputs, and the Kafka range is read and decoded once. Where events are deduplicated, the
-records are kept between the two halves of a fold, in which the driver tells which of them are duplicates.
+records are kept between the two halves of a fold, in which the driver tells which of them are duplicates; and where
+many are likely to be rejected, those that are come from what is kept there.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
+from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, of_rejected, position, without_records
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.erased import Erased
@@ -29,10 +31,8 @@ from pipeline.fold.statistics import NOW, statistics
 from pipeline.measures import Join
 from schemas.fields import EventSchemas
 
-_OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
 _OF_PERSON: Final = (c.KEY, c.VALUE, c.EVENT_TIME)
 _PARTLY_LATE: Final = "partly_late_before"
-_REJECTED: Final = "rejected"
 _SET: Final = "set"
 _TOO_LATE: Final = "too_late_before"
 
@@ -91,17 +91,25 @@ class Fold:
         self._keyed = [*self._key(), *_summed(policy), *ids]
         sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
         self._sums = [value.alias(name) for name, value in sums.items()]
-        of_rejected = [F.col(f"{_REJECTED}.{name}").alias(name) for name in (*_OF_REJECTED, "user")]
         others = [F.col(name) for name in (*self._keys, *sums)]
-        self._folded = [self._grouping(), *unpacked(self.groupings, partitions), *of_rejected, *others]
+        self._folded = [self._grouping(), *unpacked(self.groupings, partitions), *of_rejected(), *others]
+        self._apart = [
+            F.col(POSITION),
+            F.lit(0).alias(c.GROUPING),
+            *unpacked(self.groupings, partitions),
+            *of_rejected(),
+        ]
         self._ages, self._of_age = statistics(self._keys)
 
     def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
         """Both halves of a fold, where none is a duplicate."""
         return self.folded(self.keyed(records, known))
 
-    def keyed(self, records: DataFrame, known: BatchContext) -> DataFrame:
-        """The first half: a row for each record, with its verdict and what the second half needs of it."""
+    def keyed(self, records: DataFrame, known: BatchContext, *, are_kept: bool = False) -> DataFrame:
+        """The first half: a row for each record, with its verdict and what the second half needs of it.
+
+        Those that `are_kept` have what `apart` needs, too.
+        """
         too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
         told = {
             c.WATERMARK: rules.as_number(known.watermark),
@@ -113,7 +121,7 @@ class Fold:
         events = records.select(*self._decoded, *per_batch).select(*self._flat)
         if self.erased:
             events = self.erased.told(events, self._users)
-        return events.select(*self._judged).select(*self._keyed)
+        return events.select(*self._judged).select(*self._keyed, *([position()] if are_kept else []))
 
     def without(self, keyed: DataFrame, repeated: Longs) -> DataFrame:
         """The same rows, of which those at some record positions are duplicates; they still move the watermark."""
@@ -122,7 +130,7 @@ class Fold:
         is_first = F.col(REPEATED).isNull()
         changed = {GROUP: F.when(is_first, F.col(GROUP)).otherwise(repacked(self.groupings, self.partitions))}
         # Without keys they are a row for each partition.
-        changed |= {name: F.when(is_first, F.col(name)) for name in (*self._keys, _REJECTED)}
+        changed |= {name: F.when(is_first, F.col(name)) for name in (*self._keys, REJECTED)}
         return told_repeated(keyed, repeated).withColumns(changed)
 
     def folded(self, keyed: DataFrame) -> DataFrame:
@@ -134,6 +142,10 @@ class Fold:
         folded: DataFrame = self._grouped(keyed).agg(*self._sums).select(*self._folded)
         return folded
 
+    def apart(self, keyed: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """Rows that are kept, without what there is of each rejected record; and that, as `folded` would have it."""
+        return without_records(keyed), keyed.where(F.col(REJECTED).isNotNull()).select(*self._apart)
+
     def statistics(self, folded: DataFrame, now: int) -> DataFrame:
         """Per grouping, partition, check, pane and age: `records`, `max_event_time` and `bytes` of the folded rows.
 
@@ -142,9 +154,9 @@ class Fold:
         return folded.withColumn(NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
 
     def _grouped(self, keyed: DataFrame) -> GroupedData:
-        columns = [GROUP, *self._keys, _REJECTED]
+        columns = [GROUP, *self._keys, REJECTED]
         first, *others = [[GROUP, *keys] for keys in self.groupings.sets]
-        sets = [[*first, _REJECTED], *others]
+        sets = [[*first, REJECTED], *others]
         return keyed.groupingSets(sets, *columns) if others else keyed.groupBy(*columns)
 
     def _grouping(self) -> Column:
@@ -152,12 +164,12 @@ class Fold:
         if len(self.groupings.sets) == 1:
             return F.lit(0).alias(c.GROUPING)
         # Spark's id of a set: one bit for each column, set where the set does not have it.
-        columns = [GROUP, *self._keys, _REJECTED]
+        columns = [GROUP, *self._keys, REJECTED]
         ids = [
             sum(
                 1 << place
                 for place, name in enumerate(reversed(columns))
-                if name not in (GROUP, *keys, *([] if number else [_REJECTED]))
+                if name not in (GROUP, *keys, *([] if number else [REJECTED]))
             )
             for number, keys in enumerate(self.groupings.sets)
         ]
@@ -168,14 +180,14 @@ class Fold:
         pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
         pane = F.when(check <= int(Check.PARTLY_LATE), pane).otherwise(0)
         rejected = check != int(Check.PASSED)
-        kept = {name: self._bytes.get(name, F.col(name)) for name in _OF_REJECTED}
+        kept = {name: self._bytes.get(name, F.col(name)) for name in OF_REJECTED[:-1]}
         kept["user"] = self._users(readable(c.USER_ID))
         if self.erased:
             kept |= {name: self.erased.kept(kept[name]) for name in (*_OF_PERSON, "user")}
         return [
             packed(pane, self.partitions, grid.flags).alias(GROUP),
             *(self._of_event(key) for key in self._keys),
-            F.when(rejected, F.struct(*(value.alias(name) for name, value in kept.items()))).alias(_REJECTED),
+            F.when(rejected, F.struct(*(value.alias(name) for name, value in kept.items()))).alias(REJECTED),
         ]
 
     def _of_event(self, key: str) -> Column:

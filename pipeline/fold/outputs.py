@@ -1,12 +1,10 @@
 """Panes and dead letters, made on the driver of the small result of a fold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
@@ -26,19 +24,6 @@ _KEPT_BY_SOME: Final = {
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
 }
 """Columns of `panes` that are null where a consumer does not need them."""
-CHUNK_BYTES: Final = 256 * 1024 * 1024
-"""Roughly the most that the driver takes at once."""
-
-
-def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
-    """The rows of a fold, about `size` bytes of them: at once, or in as many pieces as the driver has room for."""
-    number = size // CHUNK_BYTES + 1
-    if number == 1:
-        yield folded.toArrow()
-        return
-    piece = F.pmod(F.xxhash64(*folded.columns), F.lit(number))
-    for turn in range(number):
-        yield folded.where(piece == turn).toArrow()
 
 
 def panes(

@@ -20,6 +20,7 @@ from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
+from pipeline.fold.apart import share_rejected
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.pseudonym import hiding
 from pipeline.fold.unknown import unknown_schemas
@@ -28,6 +29,7 @@ from pipeline.service.erased_users import Notice
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
+from pipeline.service.rejections import Rejections
 from pipeline.service.resources import Resources
 from pipeline.service.write_ahead import Folded, WriteAhead
 
@@ -52,6 +54,7 @@ class Service:
         self._failure: BaseException | None = None
         self._write_ahead = WriteAhead(resources.warehouse, deduplicates=opened.remembered is not None)
         self._deduplication = Deduplication(opened.remembered)
+        self._rejections = Rejections()
         self._erased = Notice(resources.warehouse, resources.spark)
         self._plan: Fold | None = None
 
@@ -70,7 +73,7 @@ class Service:
         with self._turn() as is_open:
             if is_open:  # what is not taken is read again by the next start
                 before = self._known(ends)
-                with self._fold(records, before) as folded:
+                with self._fold(records, before, ends) as folded:
                     batch, after = before.after(folded.statistics, ends, self._log_ends(), folded.now)
                     _refuse_flood(batch, after)
                     with self._resources.timed("write_ahead"):
@@ -125,30 +128,34 @@ class Service:
         return self._progress.with_partitions(self._resources.topic.earliest(), self._resources.now())
 
     @contextmanager
-    def _fold(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
+    def _fold(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[Folded]:
         """Step 1: the one pass over the records; another one where it met a schema that the registry tells then."""
         learned = True
         while learned:
-            with self._pass(records, before) as folded:
+            with self._pass(records, before, ends) as folded:
                 learned = any(one.check == Check.SCHEMA_ID for one in folded.statistics) and (
-                    self._resources.schemas.learn(partial(unknown_schemas, folded.rows), folded.now)
+                    self._resources.schemas.learn(partial(unknown_schemas, folded.rejected), folded.now)
                 )
                 if not learned:
                     yield folded
             self._plan = None if learned else self._plan
 
     @contextmanager
-    def _pass(self, records: DataFrame, before: Progress) -> Iterator[Folded]:
+    def _pass(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[Folded]:
         plan, known = self._plan_for(before), BatchContext(before.frontier.watermark, self._resources.now())
         with ExitStack() as kept:
-            with (
-                self._resources.timed("fold"),
-                self._deduplication(plan.keyed(records, known), plan, before) as (keyed, ids),
-            ):
-                rows = plan.folded(keyed).persist()
+            with self._resources.timed("fold"), ExitStack() as meanwhile:
+                number = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
+                are_kept = self._rejections.are_many(number, lambda: share_rejected(plan.keyed(records, known)))
+                keyed = plan.keyed(records, known, are_kept=are_kept)
+                if are_kept:
+                    kept.callback(keyed.persist().unpersist)
+                told, ids = meanwhile.enter_context(self._deduplication(keyed, plan, before))
+                folding, apart = plan.apart(told) if are_kept else (told, None)
+                rows = plan.folded(folding).persist()
                 kept.callback(rows.unpersist)
                 statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
-            yield Folded(rows, plan.groupings, statistics, known.now, ids)
+            yield Folded(rows, plan.groupings, statistics, known.now, ids, apart)
 
     def _plan_for(self, before: Progress) -> Fold:
         """The plan of the last batch, as long as what it depends on is the same."""
@@ -167,6 +174,7 @@ class Service:
             self._resources.ledger.commit(batch.ledger_rows(committed_at))
         self._progress = after
         self._deduplication.committed(ids, after)
+        self._rejections.committed(batch.tallies)
         self.committed += 1
         return committed_at
 

@@ -25,13 +25,16 @@ class Deduplication:
         if self._remembered is None:
             yield keyed, None
             return
-        keyed.persist()
+        is_mine = not keyed.is_cached
+        if is_mine:
+            keyed.persist()
         try:
             ids, positions = events_with_id(keyed)
             repeated = self._remembered.repeated(ids, positions, _since(before))
             yield plan.without(keyed, positions[repeated]), ids[~repeated]
         finally:
-            keyed.unpersist()
+            if is_mine:
+                keyed.unpersist()
 
     def committed(self, ids: Ids | None, after: Progress) -> None:
         """The ledger has a batch that counted events with these ids."""

@@ -1,15 +1,19 @@
 """Step 2 of a batch: its dead letters, partial counts and event ids are written, void until the commit."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.tallies import Statistic
+from pipeline.fold import pieces
 from pipeline.fold.grouping_sets import Groupings
-from pipeline.fold.outputs import chunks, dead_letters, event_ids, panes
+from pipeline.fold.outputs import dead_letters, event_ids, panes
+from pipeline.service.rejections import letters
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.write import Appender
 
@@ -24,6 +28,13 @@ class Folded:
     now: int
     ids: Ids | None = None
     """Of the events that are counted, where they are deduplicated."""
+    apart: DataFrame | None = None
+    """Rejected records, where they are not among the rows."""
+
+    @property
+    def rejected(self) -> DataFrame:
+        """Rows of which some are rejected records."""
+        return self.rows if self.apart is None else self.apart
 
 
 class WriteAhead:
@@ -39,6 +50,25 @@ class WriteAhead:
         watermark, number = batch.before.watermark, batch.number
         if self._event_ids and folded.ids is not None:
             self._event_ids.append(event_ids(folded.ids, number), number)
-        for piece in chunks(folded.rows, batch.tallies.bytes):
-            self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
+        if folded.apart is not None and letters(batch.tallies):
+            self._write_apart(folded.apart, batch)
+        for piece in pieces.chunks(folded.rows, batch.tallies.bytes):
+            if folded.apart is None:
+                self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
             self._panes.append(panes(piece, batch.policy.consumers, folded.groupings, number, watermark), number)
+
+    def _write_apart(self, apart: DataFrame, batch: Batch) -> None:
+        """Spark makes the next piece while the last one is written."""
+
+        def write(piece: pa.Table) -> None:
+            rows = dead_letters(piece, batch.topic, batch.number, batch.before.watermark)
+            self._dead_letters.append(rows, batch.number)
+
+        with ThreadPoolExecutor(1) as writer:
+            last: Future[None] | None = None
+            for piece in pieces.apart(apart):
+                if last is not None:
+                    last.result()
+                last = writer.submit(write, piece)
+            if last is not None:
+                last.result()

@@ -11,7 +11,7 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
 from pipeline.errors import TransientError
-from pipeline.fold import outputs
+from pipeline.fold import pieces
 from pipeline.service.runner import RunningService
 from tests.crash.store_faults import Refusal, refusing, undeletable
 from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
@@ -135,7 +135,7 @@ def test_a_publication_that_fails_half_way_is_made_up_for_without_a_restart_and_
 def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
     broker: Cluster, tmp_path: Path, undisturbed: dict[str, list[Row]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outputs, "CHUNK_BYTES", 400)
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", 400)
     life = Life.new(broker, tmp_path)
     life.play(range(1, len(STEPS) + 1))
     assert outcome(life.warehouse) == undisturbed

@@ -17,6 +17,7 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.runtime.session import spark_session
 from pipeline.service.deduplication import Deduplication
@@ -78,3 +79,27 @@ def test_off_the_fold_has_no_column_more(spark: SparkSession) -> None:
         for policy in (replace(POLICY, deduplicate=False), POLICY)
     )
     assert {*on.columns} - {*off.columns} == {c.RECORD_POSITION, c.ID_HIGH, c.ID_LOW}
+
+
+def test_rejected_records_that_are_kept_apart_are_none_that_repeat_one_and_nothing_is_read_again(
+    spark: SparkSession,
+) -> None:
+    read = spark.sparkContext.accumulator(0)
+    noise = spark.createDataFrame([(b"ann", b"noise", "t", 0, offset, STAMP) for offset in (10, 11)], SCHEMA)
+    records = events(spark, "a", "b", "a", "", read=read.add).union(noise)
+    plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
+    keyed = plan.keyed(records, KNOWN, are_kept=True).persist()
+    with Deduplication(Remembered())(keyed, plan, progress(POLICY)) as (told, _):
+        counted, apart = plan.apart(told)
+        rows = plan.folded(counted).persist()
+        statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
+    letters = [row for piece in pieces.apart(apart) for row in piece.to_pylist()]
+    keyed.unpersist()
+    rows.unpersist()
+    found = {Check(one.check): one.records for one in statistics if not one.grouping}
+    assert found == {Check.PASSED: 3, Check.DUPLICATE: 1, Check.MAGIC_BYTE: 2}
+    assert {(row["check"], row["offset"], row["value"]) for row in letters} == {
+        (Check.MAGIC_BYTE, 10, b"noise"),
+        (Check.MAGIC_BYTE, 11, b"noise"),
+    }
+    assert read.value == 4

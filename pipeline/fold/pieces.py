@@ -1,0 +1,66 @@
+"""What the driver takes of a fold: at once, or in as many pieces as it has room for."""
+
+import operator
+from collections.abc import Iterator
+from functools import reduce
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipeline import columns as c
+from pipeline.event_time.event_ids import Longs
+from pipeline.fold.apart import POSITION
+from pipeline.fold.duplicates import PARTITION_STEP
+
+CHUNK_BYTES: Final = 256 * 1024 * 1024
+"""Roughly the most that the driver takes at once."""
+_ROW_BYTES: Final = 100
+_TOGETHER: Final = 16
+"""So many offsets are in a piece together: a record may have a megabyte."""
+
+
+def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
+    """The rows of a fold, about `size` bytes of them."""
+    number = size // CHUNK_BYTES + 1
+    if number == 1:
+        yield folded.toArrow()
+        return
+    piece = F.pmod(F.xxhash64(*folded.columns), F.lit(number))
+    for turn in range(number):
+        yield folded.where(piece == turn).toArrow()
+
+
+def apart(rejected: DataFrame) -> Iterator[pa.Table]:
+    """The rejected records that were kept apart.
+
+    Of every few thousand rows that it keeps Spark knows the lowest and the highest position, so that of all that is
+    not in a piece it reads nothing.
+    """
+    size = sum((F.coalesce(F.length(name), F.lit(0)) for name in (c.KEY, c.VALUE)), F.lit(_ROW_BYTES))
+    places = F.expr(f"{POSITION} div {_TOGETHER}").alias("place")
+    found = rejected.groupBy(places).agg(F.sum(size).alias("size")).toArrow().sort_by("place")
+    at = F.col(POSITION)
+    for ranges in cut(found["place"].to_numpy(), found["size"].to_numpy()):
+        inside = [(at >= start * _TOGETHER) & (at < end * _TOGETHER) for start, end in ranges]
+        yield rejected.where(reduce(operator.or_, inside)).toArrow()
+
+
+def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
+    """Pieces of about half of CHUNK_BYTES, for there are two of them at a time, as ranges [start, end) of places.
+
+    `places` are in order. Each piece has a part of every partition, so that all tasks work for it.
+    """
+    number = int(sizes.sum()) * 2 // CHUNK_BYTES + 1
+    _, starts = np.unique(places // (PARTITION_STEP // _TOGETHER), return_index=True)
+    pieces = np.concatenate(
+        [(np.cumsum(part) - part) * number // part.sum() for part in np.split(sizes, starts[1:])]
+        if len(sizes)
+        else [sizes]
+    )
+    for turn in np.unique(pieces):
+        mine = places[pieces == turn]
+        _, firsts = np.unique(mine // (PARTITION_STEP // _TOGETHER), return_index=True)
+        yield [(int(part[0]), int(part[-1]) + 1) for part in np.split(mine, firsts[1:])]

@@ -1,0 +1,115 @@
+"""Rejected records that are kept apart are the ones of the fold, piece by piece, and what is counted is the same."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import columns as c
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import Policy
+from pipeline.fold import pieces
+from pipeline.fold.apart import share_rejected
+from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.outputs import dead_letters, panes
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import Settings, SparkSettings
+from producers.encode import encode_one, header
+from schemas import load_schemas
+from schemas.fields import EventSchemas
+from tests.fuzz.oracle import Oracle
+from tests.support.class_archive import BRIEF_DRIVER
+
+pytestmark = pytest.mark.jvm
+SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+STAMP = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = int(STAMP.timestamp() * 1000)
+KNOWN = BatchContext(NOW - 60_000, NOW)
+PARTITIONS = 3
+POLICY = Settings().policy()
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session(SparkSettings(conf=BRIEF_DRIVER))
+
+
+def event(event_id: str = "e", time: int = NOW) -> bytes:
+    return encode_one(
+        {"event_id": event_id, "event_type": "visit", "user_id": "ann", "event_time": time, "page_url": "/"}
+    )
+
+
+def read(spark: SparkSession, values: list[bytes]) -> DataFrame:
+    """The values as rows of Kafka, spread over partitions, in several tasks."""
+    rows = [(b"k", value, "t", n % PARTITIONS, n // PARTITIONS, STAMP) for n, value in enumerate(values)]
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, PARTITIONS), SCHEMA)
+
+
+def plan(policy: Policy = POLICY) -> Fold:
+    return Fold(EventSchemas(load_schemas()), policy, PARTITIONS)
+
+
+def told(table: pa.Table) -> Counter[tuple[object, ...]]:
+    names = sorted(table.column_names)
+    return Counter(tuple(row[name] for name in names) for row in table.to_pylist())
+
+
+def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", 2_000)
+    values = [(event(time=NOW - n * 60_000), b"", b"noise %d" % n, header(1) + bytes(n))[n % 4] for n in range(200)]
+    fold, records, watermark = plan(), read(spark, values), KNOWN.watermark
+    together = fold(records, KNOWN).toArrow()
+    kept = fold.keyed(records, KNOWN, are_kept=True).persist()
+    counted, apart = fold.apart(kept)
+    rows, found = fold.folded(counted).toArrow(), list(pieces.apart(apart))
+    kept.unpersist()
+    assert len(found) > 5
+    letters = pa.concat_tables([dead_letters(piece, "t", 1, watermark) for piece in found])
+    assert told(letters) == told(dead_letters(together, "t", 1, watermark))
+    assert len({(row["partition"], row["offset"]) for row in letters.to_pylist()}) == len(letters) > 150
+    assert len(rows) < len(together) / 2
+    ours, theirs = (panes(one, POLICY.consumers, fold.groupings, 1, watermark) for one in (rows, together))
+    assert sum(ours[c.PAGE_VIEWS].to_pylist()) == sum(theirs[c.PAGE_VIEWS].to_pylist()) > 0
+    assert share_rejected(fold.keyed(records, KNOWN)) == len(letters) / len(values)
+
+
+def test_a_batch_of_nothing_has_no_pieces_and_no_share(spark: SparkSession) -> None:
+    fold, records = plan(), spark.createDataFrame([], SCHEMA)
+    assert list(pieces.apart(fold.apart(fold.keyed(records, KNOWN, are_kept=True))[1])) == []
+    assert share_rejected(fold.keyed(records, KNOWN)) == 0.0
+
+
+def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", 2_000)
+    step = 2**48 // 16
+    places = np.concatenate([np.arange(100), step + np.arange(0, 300, 3), 5 * step + np.arange(2)]).astype(np.int64)
+    sizes = np.full(len(places), 100, np.int64)
+    found = list(pieces.cut(places, sizes))
+    ranges = [one for some in found for one in some]
+    assert sorted(place for place in places for start, end in ranges if start <= place < end) == places.tolist()
+    most = max(sum(start <= place < end for place in places for start, end in one) for one in found)
+    assert most * 100 <= 1_000 + 3 * 100
+    assert len(found[0]) == 3
+
+
+def test_what_a_text_claims_to_be_is_believed_just_as_far_as_avro_does(spark: SparkSession) -> None:
+    whole, length = event("x" * 10), b"\x14"
+    assert whole[5:6] == length
+    values = [event("x" * number) for number in (0, 1, 63, 64, 65, 100, 8_191, 8_192, 20_000)]
+    values += [whole[:5] + wide + whole[6:] for wide in (b"\x94\x00", b"\x94\x80\x00", b"\x94\x80\x80\x00")]
+    edges = (0x00, 0x01, 0x14, 0x7F, 0x80, 0x81, 0xFE, 0xFF)
+    starts = [bytes(start) for number in (1, 2, 3) for start in product(edges, repeat=number)]
+    values += [header(1) + start + rest for start in starts for rest in (b"", whole[6:], bytes(200), bytes(9_000))]
+    fold, oracle = plan(), Oracle(load_schemas(), POLICY, ())
+    _, rejected = fold.apart(fold.keyed(read(spark, values), BatchContext(None, NOW), are_kept=True))
+    found = {row.offset * PARTITIONS + row.partition: Check(row.check) for row in rejected.collect()}
+    expected = {number: oracle(value, NOW, None).check for number, value in enumerate(values)}
+    assert {**dict.fromkeys(expected, Check.PASSED), **found} == expected
+    assert Counter(expected.values())[Check.PASSED] >= 12

@@ -1,0 +1,46 @@
+"""Where rejected records are kept apart: in large batches, by what the last one brought or a sample of the first."""
+
+from collections import Counter
+
+import pytest
+
+from pipeline.event_time.policy import Verdict
+from pipeline.event_time.tallies import Tallies, Tally
+from pipeline.service.rejections import LARGE, Rejections, letters
+
+
+def batch(counted: int, malformed: int, partly_late: int = 0) -> Tallies:
+    verdicts = Counter({Verdict.COUNTED: counted, Verdict.MALFORMED: malformed})
+    return Tallies(partitions={0: Tally(verdicts, partly_late)})
+
+
+def never() -> float:
+    pytest.fail("a sample was taken")
+
+
+def test_a_small_batch_is_not_asked_for_a_sample_whatever_came_before() -> None:
+    rejections = Rejections()
+    assert not rejections.are_many(LARGE - 1, never)
+    rejections.committed(batch(0, 100))
+    assert not rejections.are_many(LARGE - 1, never)
+
+
+@pytest.mark.parametrize(("share", "are_many"), [(0.0, False), (0.12, False), (0.125, True), (1.0, True)])
+def test_a_large_first_batch_goes_by_its_sample(share: float, are_many: bool) -> None:
+    assert Rejections().are_many(LARGE, lambda: share) is are_many
+
+
+def test_later_ones_go_by_the_batch_before_and_one_without_records_tells_nothing() -> None:
+    rejections = Rejections()
+    rejections.committed(batch(100, 0))
+    assert not rejections.are_many(LARGE, never)
+    rejections.committed(batch(80, 20))
+    assert rejections.are_many(LARGE, never)
+    rejections.committed(Tallies())
+    assert rejections.are_many(LARGE, never)
+    rejections.committed(batch(99, 1))
+    assert not rejections.are_many(LARGE, never)
+
+
+def test_records_that_are_late_for_some_windows_are_dead_letters_as_well() -> None:
+    assert letters(batch(10, 3, partly_late=2)) == 5
