@@ -10,7 +10,20 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
-from benchmarks import age, bad, drain, drain_report, duplicates, micro, results, users, versions, views, workers
+from benchmarks import (
+    age,
+    bad,
+    drain,
+    drain_report,
+    duplicates,
+    engines,
+    micro,
+    results,
+    users,
+    versions,
+    views,
+    workers,
+)
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
 from benchmarks.data import backlog
@@ -51,6 +64,22 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
 
 def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     _run_backlogs(options, work, console, parts)
+    _run_tables(options, work, console, parts)
+    if "freshness" in options.only:
+        load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
+        console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
+        measured = freshness.measure(load, work / "freshness")
+        parts["freshness"] = asdict(measured)
+        for table in freshness.render(measured):
+            console.print(table)
+    if "collect" in options.only:
+        plan = collect.Plan(options.collect_for / 1000, options.browsers, options.collect_rounds)
+        parts["collect"] = collect.measure(plan, work / "collect")
+        console.print(collect.render(parts["collect"], plan))
+
+
+def _run_tables(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    """Runs the parts that need tables alone."""
     if "day" in options.only:
         parts["day"] = micro.day(options.day_batches, options.day_users, work)
         console.print(micro.day_table(parts["day"]))
@@ -63,17 +92,9 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
     if "sessions" in options.only:
         parts["sessions"] = micro.sessions(options.session_batches, options.session_rows, work)
         console.print(micro.sessions_table(parts["sessions"]))
-    if "freshness" in options.only:
-        load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
-        console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
-        measured = freshness.measure(load, work / "freshness")
-        parts["freshness"] = asdict(measured)
-        for table in freshness.render(measured):
-            console.print(table)
-    if "collect" in options.only:
-        plan = collect.Plan(options.collect_for / 1000, options.browsers, options.collect_rounds)
-        parts["collect"] = collect.measure(plan, work / "collect")
-        console.print(collect.render(parts["collect"], plan))
+    if "engines" in options.only:
+        parts["engines"] = engines.by_rows(options.engine_rows, work)
+        console.print(engines.render(parts["engines"]))
 
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ PARTS: Final = (
     "views",
     "day",
     "sessions",
+    "engines",
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
@@ -29,7 +30,7 @@ _BY_DEFAULT: Final = ("drain", "freshness")
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
     "--events 600000 --user-counts 1000,10000 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
-    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --remembered 100000,1000000 "
+    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 "
     "--collect-for 2s --collect-rounds 1"
 )
@@ -110,8 +111,9 @@ def _views(parser: argparse.ArgumentParser) -> None:
 
 
 def _micro(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("growth, day and sessions").add_argument
+    add = parser.add_argument_group("growth, day, sessions and engines").add_argument
     add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
+    add("--engine-rows", type=typed(_sizes), default=(1_000_000, 16_000_000), metavar="N,...", help="panes of a window")
     add("--day-batches", type=typed(whole), default=10_000, help="before the day's window is published")
     add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")
     add("--session-batches", type=typed(whole), default=100, help="since a compaction, more than 10; as many before it")

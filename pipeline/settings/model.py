@@ -188,6 +188,10 @@ class SparkSettings(Section):
     """Spark master; by default what spark-submit gives, else this machine."""
     conf: dict[str, str] = Field(default_factory=dict)
     """Further Spark properties; they win over Tidemark's own."""
+    large: Literal["auto", "driver", "executors"] = "auto"
+    """Who does large work on the tables: `driver` all of it, `executors`, or `auto`, which is them on this machine."""
+    large_from: PositiveInt = 20_000_000
+    """From how many rows on that are read for it a piece of work is large."""
 
 
 class Settings(BaseSettings):

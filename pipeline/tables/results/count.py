@@ -9,6 +9,7 @@ from deltalake import DeltaTable
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.count import Counts
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
@@ -45,8 +46,8 @@ _WINDOWED: Final = """numbered AS (
 class CountKind(WindowKind):
     """Count windows."""
 
-    def __init__(self, report: Report, windows: Counts) -> None:
-        super().__init__(report)
+    def __init__(self, report: Report, windows: Counts, large: Large = NOTHING) -> None:
+        super().__init__(report, large)
         self._size = windows.size
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:

@@ -11,9 +11,11 @@ from pipeline.event_time import lateness
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
+from pipeline.tables.engines import Engine
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
-from pipeline.tables.results.measures import shown
+from pipeline.tables.results.measures import shown, shown_in_sql
 from pipeline.tables.results.result_table import Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
@@ -51,9 +53,10 @@ class WindowKind(ResultKind):
     corrected_to: ClassVar[str] = "="
     """How its end lies to that of an event's own."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, large: Large = NOTHING) -> None:
         super().__init__(result_of(report))
         self.report = report
+        self._large = large
 
     @property
     def is_open(self) -> str:
@@ -83,6 +86,12 @@ class WindowKind(ResultKind):
         """Rows of the table, from rows in which the parts of windows have joined."""
         measures, names = shown(windows, self.report), self.spec.schema.names
         return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
+
+    def told_in_sql(self, windows: str, engine: Engine) -> str:
+        """The same as a statement of an engine, over another one."""
+        measures, names = shown_in_sql(self.report, engine), self.spec.schema.names
+        told = ", ".join(f"{measures.get(name, name)} AS {name}" for name in names)
+        return f"SELECT {told} FROM ({windows}) AS windows"  # noqa: S608 - our own names
 
 
 def rewrites(name: str, runs: Sequence[Run], panes: DeltaTable, kept: Callable[[int], pa.Table]) -> Iterator[Merge]:

@@ -17,12 +17,15 @@ from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
+from pipeline.tables.engines import Engine
+from pipeline.tables.files import files_of
+from pipeline.tables.large import NOTHING, By, Job, Large, View, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of
 from pipeline.tables.results.levels import Run, worth_merging
-from pipeline.tables.results.measures import joined_parts, of_window, sketches_joined
-from pipeline.tables.results.result_table import Portion, committed, utc, values
+from pipeline.tables.results.measures import has_sketches, joined_parts, of_window, sketches_joined
+from pipeline.tables.results.result_table import Portion, committed, moment, utc, values
 from pipeline.tables.schemas import PANES
 
 _RESULT: Final = """
@@ -33,8 +36,8 @@ WITH placed AS (
     ON pane_start = pane AND NOT ({was_closed})
 )
 SELECT
-  to_timestamp_micros(window_start * 1000) AS window_start,
-  to_timestamp_micros(window_end * 1000) AS window_end,
+  {start} AS window_start,
+  {end} AS window_end,
   {keys}
   {measures}
   sum(CASE WHEN {had_fired} THEN page_views + clicks ELSE 0 END) AS late_events,
@@ -50,7 +53,7 @@ _MANY_ROWS: Final = 1_000_000
 # Also from panes before the window, for a session may have begun in them.
 _REACHED: Final = """(
   SELECT placed.*, coalesce(max(last_time) OVER (
-    PARTITION BY window_end, user_id ORDER BY first_time, {keys} last_time
+    PARTITION BY window_end, user_id ORDER BY first_time, {in_order}last_time
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
   ) + {gap_ms}, {never}) AS reach FROM placed
 )"""
@@ -76,20 +79,25 @@ _CALENDAR: Final = """windowed AS (
 class PeriodicKind(WindowKind):
     """Grids, calendars and all other windows whose ends the clock tells."""
 
-    def __init__(self, report: Report, windows: Periodic) -> None:
-        super().__init__(report)
+    def __init__(self, report: Report, windows: Periodic, large: Large = NOTHING) -> None:
+        super().__init__(report, large)
         self._windows = windows
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
-        found, ends = [self.spec.schema.empty_table()], list[int]()
+        found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
         for some in self._chunks(sorted(firing.fired | firing.refired)):
+            if written := self._written(some, firing, batch, panes):
+                yield written, _where(some, firing)
+                is_done = True
+                continue
             if sum(map(len, found)) > _MANY_ROWS:
                 yield pa.concat_tables(found), _where(ends, firing)
                 found, ends = [], []
             ends += some
             found.append(self._rows(some, firing, batch, panes))
-        yield pa.concat_tables(found), _where(ends, firing)
+        if ends or not is_done:
+            yield pa.concat_tables(found), _where(ends, firing)
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
         """Runs of final windows go, and the newest others become one row for each pane and key."""
@@ -115,7 +123,21 @@ class PeriodicKind(WindowKind):
         return list(cells.values())
 
     def _rows(self, ends: Sequence[int], firing: Firing, batch: int, panes: DeltaTable) -> pa.Table:
-        return self.told(query(self._sql(ends, firing, batch), panes=panes)).cast(self.spec.schema)
+        sql = self._sql(ends, firing, batch, Engine.DELTA_RS)
+        return self.told(query(sql, panes=panes)).cast(self.spec.schema)
+
+    def _written(self, ends: Sequence[int], firing: Firing, batch: int, panes: DeltaTable) -> Written | None:
+        """The same by executors, where what is read for it is large."""
+        executors, report = self._large.executors, {c.REPORT: self.name}
+        if executors is None or has_sketches(self.report):
+            self._large.tell(Job.PUBLICATION, By.DRIVER)
+            return None
+        files = files_of(panes, {c.BATCH: (0, batch), c.PANE_START: self._reach(ends)}, report)
+        if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
+            return None
+        sql = self.told_in_sql(self._sql(ends, firing, batch, Engine.SPARK), Engine.SPARK)
+        shown = {c.WINDOW_END: (moment(min(ends)), moment(max(ends)))}
+        return Written(executors, sql, {PANES.name: View(files, PANES.schema, report)}, self.spec.schema, shown)
 
     def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
         """Ends of windows, as many at a time as one statement may name with all their panes."""
@@ -126,15 +148,25 @@ class PeriodicKind(WindowKind):
     def _panes_of(self, end: int) -> range:
         return range(self._windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
 
-    def _sql(self, ends: Sequence[int], firing: Firing, batch: int) -> str:
+    def _reach(self, ends: Sequence[int]) -> tuple[int, int]:
+        """The first and the last pane that windows are made of."""
+        panes = [self._panes_of(end) for end in ends]
+        return min(some[0] for some in panes), max(some[-1] for some in panes)
+
+    def _sql(self, ends: Sequence[int], firing: Firing, batch: int, engine: Engine) -> str:
         report, keys = self.report, keys_of(self.report)
         panes = [
             (pane, self._windows.begin(end), end, firing.fired_by[end]) for end in ends for pane in self._panes_of(end)
         ]
-        reached = _REACHED.format(keys=keys, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
+        # Engines differ in where nulls are sorted.
+        in_order = "".join(f"{key} NULLS LAST, " for key in report.keys)
+        reached = _REACHED.format(in_order=in_order, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
+        first, last = self._reach(ends)
         return _RESULT.format(
+            start=engine.time(c.WINDOW_START),
+            end=engine.time(c.WINDOW_END),
             due=values(panes),
-            parts=committed(self.name, batch, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
+            parts=committed(self.name, batch, f"{c.PANE_START} BETWEEN {first} AND {last}"),
             was_closed=lateness.is_closed(_END, Sql(c.CLOSED_UNTIL)),
             had_fired=lateness.has_fired(_END, Sql(c.WATERMARK)),
             keys=keys,
@@ -162,8 +194,8 @@ class PeriodicKind(WindowKind):
 class AlignedKind(PeriodicKind):
     """Windows that lie alike in every period."""
 
-    def __init__(self, report: Report, windows: Aligned) -> None:
-        super().__init__(report, windows)
+    def __init__(self, report: Report, windows: Aligned, large: Large = NOTHING) -> None:
+        super().__init__(report, windows, large)
         self._aligned = windows
 
     @property

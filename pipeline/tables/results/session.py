@@ -18,6 +18,7 @@ from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
 from pipeline.tables.results.islands import Islands, Numbers, panes_of
@@ -62,8 +63,8 @@ class SessionKind(WindowKind):
     corrected_from: ClassVar[str] = "<="
     corrected_to: ClassVar[str] = ">="
 
-    def __init__(self, report: Report, windows: Sessions) -> None:
-        super().__init__(report)
+    def __init__(self, report: Report, windows: Sessions, large: Large = NOTHING) -> None:
+        super().__init__(report, large)
         self._gap_ms = windows.gap_ms
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
