@@ -28,6 +28,7 @@ class Job(StrEnum):
     """A job on tables that is done by the driver where it is small, and by Spark's executors where it is large."""
 
     PUBLICATION = "publication"
+    WRITE_AHEAD = "write_ahead"
 
 
 class By(StrEnum):

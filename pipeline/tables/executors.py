@@ -42,7 +42,12 @@ class SparkExecutors:
         with _as_store():
             for name, view in views.items():
                 self._rows(view).createOrReplaceTempView(name)
-            self._session.sql(sql).to(from_arrow_schema(schema)).write.parquet(to)
+            self.write_rows(self._session.sql(sql), schema, to)
+
+    def write_rows(self, rows: DataFrame, schema: pa.Schema, to: str) -> None:
+        """The same of rows that they have; of columns that these lack there is nothing."""
+        with _as_store():
+            rows.to(from_arrow_schema(schema)).write.parquet(to)
 
     def _rows(self, view: View) -> DataFrame:
         own = pa.schema([one for one in view.schema if one.name not in view.same])

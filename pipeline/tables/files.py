@@ -1,6 +1,7 @@
 """The data files of a table: which of them a question needs, and those that were written beside its log."""
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,8 +36,9 @@ class Files:
         """Where they are."""
         return [f"{self.table_uri.rstrip('/')}/{path}" for path in self.paths]
 
-    def removed(self, now_ms: int, partition: Mapping[str, str] = _NO_PARTITION) -> list[RemoveAction]:
+    def removed(self, partition: Mapping[str, str] = _NO_PARTITION) -> list[RemoveAction]:
         """The actions of a commit that takes them out of the table."""
+        now_ms = _now_ms()
         sized = zip(self.paths, self.sizes, strict=True)
         return [
             RemoveAction(path, data_change=True, deletion_timestamp=now_ms, size=size, partition_values={**partition})
@@ -66,13 +68,13 @@ def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa
         yield pc.fill_null(pc.greater_equal(files[f"max.{column}"], low), fill_value=True)
 
 
-def added(table: DeltaTable, folder: str, now_ms: int, partition: Mapping[str, str] = _NO_PARTITION) -> list[AddAction]:
+def added(table: DeltaTable, folder: str, partition: Mapping[str, str] = _NO_PARTITION) -> list[AddAction]:
     """The actions of a commit that takes in the Parquet files with rows in a folder below the table.
 
     Statistics are those of their footers, of the columns of which the table's other files have them.
     """
     store, wanted = store_of(table), _with_statistics(table)
-    found = []
+    found, now_ms = [], _now_ms()
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:
@@ -94,6 +96,10 @@ def remove(table: DeltaTable, folder: str) -> None:
 def store_of(table: DeltaTable) -> pafs.FileSystem:
     """The store below a table, by paths from its folder on."""
     return pafs.PyFileSystem(DeltaStorageHandler(table.table_uri))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _with_statistics(table: DeltaTable) -> set[str]:

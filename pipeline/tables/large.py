@@ -4,7 +4,6 @@ They are told which files to read and where to write, and know nothing of Delta:
 So what they wrote is committed as all else is, with a token and at the next version, and a fenced table refuses it.
 """
 
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ class Job(StrEnum):
     """What is done by the driver or by executors."""
 
     PUBLICATION = "publication"
+    WRITE_AHEAD = "write_ahead"
 
 
 class By(StrEnum):
@@ -52,6 +52,9 @@ class Executors(Protocol):
 
     def write(self, sql: str, views: Mapping[str, View], schema: pa.Schema, to: str) -> None:
         """Writes the rows of a statement as Parquet files with these columns into a folder, which it makes."""
+
+    def write_rows(self, rows: Any, schema: pa.Schema, to: str) -> None:
+        """The same of rows that they have; of columns that these lack there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +99,30 @@ class Written:
             names = ", ".join(self.schema.names)
             sql = f"SELECT {names} FROM ({sql}) UNION ALL SELECT {names} FROM before WHERE NOT ({where})"  # noqa: S608 - our own
             views = {**views, "before": View(stays, self.schema)}
-        folder, now_ms = f"{FOLDER}/{uuid.uuid4().hex}", time.time_ns() // 1_000_000
-        self.executors.write(sql, views, self.schema, f"{table.table_uri.rstrip('/')}/{folder}")
-        actions: list[AddAction | RemoveAction] = [*added(table, folder, now_ms)]
-        actions += stays.removed(now_ms) if stays else []
+        folder = new_folder()
+        self.executors.write(sql, views, self.schema, place(table, folder))
+        actions: list[AddAction | RemoveAction] = [*added(table, folder), *(stays.removed() if stays else [])]
         if not actions:
             return swap(table, self.schema.empty_table(), None, transactions)
-        if attempt(table, partial(_commit, table, actions), transactions):
+        if attempt(table, partial(commit, table, actions), transactions):
             return True
         # Another's commit was first, so no version will ever name them.
         remove(table, folder)
         return False
 
 
-def _commit(table: DeltaTable, actions: list[AddAction | RemoveAction], **how: Any) -> None:
+def new_folder() -> str:
+    """A folder below a table for what executors write, which nobody else writes into."""
+    return f"{FOLDER}/{uuid.uuid4().hex}"
+
+
+def place(table: DeltaTable, folder: str) -> str:
+    """Where a folder below a table is."""
+    return f"{table.table_uri.rstrip('/')}/{folder}"
+
+
+def commit(table: DeltaTable, actions: list[AddAction | RemoveAction], **how: Any) -> None:
     """Takes files in and out, and moves the handle on to this commit and no further: later ones were not seen."""
     seen = table.version()
-    table.create_write_transaction(actions, "append", table.schema(), **how)
+    table.create_write_transaction(actions, "append", table.schema(), table.metadata().partition_columns, **how)
     table.load_as_version(seen + 1)

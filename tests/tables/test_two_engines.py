@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import columns as c
 from pipeline.errors import Replaced
@@ -105,6 +105,13 @@ class Watched:
 
     def write(self, sql: str, views: Mapping[str, View], schema: pa.Schema, to: str) -> None:
         self._executors.write(sql, views, schema, to)
+        self._next()
+
+    def write_rows(self, rows: DataFrame, schema: pa.Schema, to: str) -> None:
+        self._executors.write_rows(rows, schema, to)
+        self._next()
+
+    def _next(self) -> None:
         if self._happens:
             self._happens.pop(0)()
 

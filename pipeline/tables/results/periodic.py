@@ -22,41 +22,15 @@ from pipeline.tables.files import files_of
 from pipeline.tables.large import NOTHING, By, Job, Large, View, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
-from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of
+from pipeline.tables.results.due import Due
+from pipeline.tables.results.kind import Merge, WindowKind, as_panes
 from pipeline.tables.results.levels import Run, worth_merging
-from pipeline.tables.results.measures import has_sketches, joined_parts, of_window, sketches_joined
+from pipeline.tables.results.measures import has_sketches, joined_parts, sketches_joined
 from pipeline.tables.results.result_table import Portion, committed, moment, utc, values
 from pipeline.tables.schemas import PANES
 
-_RESULT: Final = """
-WITH placed AS (
-  SELECT parts.*, window_start, window_end, fired_by
-  FROM ({parts}) AS parts
-  JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
-    ON pane_start = pane AND NOT ({was_closed})
-)
-SELECT
-  {start} AS window_start,
-  {end} AS window_end,
-  {keys}
-  {measures}
-  sum(CASE WHEN {had_fired} THEN page_views + clicks ELSE 0 END) AS late_events,
-  max(greatest(batch, fired_by)) AS published_batch
-FROM {placed} WHERE pane_start >= window_start
-GROUP BY {keys} window_start, window_end
-"""
-_END: Final = Sql(c.WINDOW_END)
-_MANY_PANES: Final = 4096
-"""A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
 _MANY_ROWS: Final = 1_000_000
 """Of which a commit is made before more are added up."""
-# Also from panes before the window, for a session may have begun in them.
-_REACHED: Final = """(
-  SELECT placed.*, coalesce(max(last_time) OVER (
-    PARTITION BY window_end, user_id ORDER BY first_time, {in_order}last_time
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-  ) + {gap_ms}, {never}) AS reach FROM placed
-)"""
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
 _MERGED: Final = """
 SELECT report, pane_start, user_id, page_url, event_type, {joined} max(batch) AS batch,
@@ -86,16 +60,17 @@ class PeriodicKind(WindowKind):
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
         found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
-        for some in self._chunks(sorted(firing.fired | firing.refired)):
-            if written := self._written(some, firing, batch, panes):
-                yield written, _where(some, firing)
+        due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
+        for some in due.pieces():
+            if written := self._written(some, panes):
+                yield written, _where(some.ends, firing)
                 is_done = True
                 continue
             if sum(map(len, found)) > _MANY_ROWS:
                 yield pa.concat_tables(found), _where(ends, firing)
                 found, ends = [], []
-            ends += some
-            found.append(self._rows(some, firing, batch, panes))
+            ends += some.ends
+            found.append(self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema))
         if ends or not is_done:
             yield pa.concat_tables(found), _where(ends, firing)
 
@@ -122,57 +97,18 @@ class PeriodicKind(WindowKind):
             cells[key] = joined(cells[key], new, self.report) if key in cells else new
         return list(cells.values())
 
-    def _rows(self, ends: Sequence[int], firing: Firing, batch: int, panes: DeltaTable) -> pa.Table:
-        sql = self._sql(ends, firing, batch, Engine.DELTA_RS)
-        return self.told(query(sql, panes=panes)).cast(self.spec.schema)
-
-    def _written(self, ends: Sequence[int], firing: Firing, batch: int, panes: DeltaTable) -> Written | None:
-        """The same by executors, where what is read for it is large."""
+    def _written(self, due: Due, panes: DeltaTable) -> Written | None:
+        """The rows of these windows, still to be made by executors; None where what is read for them is small."""
         executors, report = self._large.executors, {c.REPORT: self.name}
         if executors is None or has_sketches(self.report):
             self._large.tell(Job.PUBLICATION, By.DRIVER)
             return None
-        files = files_of(panes, {c.BATCH: (0, batch), c.PANE_START: self._reach(ends)}, report)
+        files = files_of(panes, {c.BATCH: (0, due.batch), c.PANE_START: due.reach()}, report)
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
-        sql = self.told_in_sql(self._sql(ends, firing, batch, Engine.SPARK), Engine.SPARK)
-        shown = {c.WINDOW_END: (moment(min(ends)), moment(max(ends)))}
+        sql = self.told_in_sql(due.sql(Engine.SPARK), Engine.SPARK)
+        shown = {c.WINDOW_END: (moment(due.ends[0]), moment(due.ends[-1]))}
         return Written(executors, sql, {PANES.name: View(files, PANES.schema, report)}, self.spec.schema, shown)
-
-    def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
-        """Ends of windows, as many at a time as one statement may name with all their panes."""
-        longest = max((len(self._panes_of(end)) for end in ends), default=1)
-        size = max(1, _MANY_PANES // longest)
-        return (ends[place : place + size] for place in range(0, len(ends), size))
-
-    def _panes_of(self, end: int) -> range:
-        return range(self._windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
-
-    def _reach(self, ends: Sequence[int]) -> tuple[int, int]:
-        """The first and the last pane that windows are made of."""
-        panes = [self._panes_of(end) for end in ends]
-        return min(some[0] for some in panes), max(some[-1] for some in panes)
-
-    def _sql(self, ends: Sequence[int], firing: Firing, batch: int, engine: Engine) -> str:
-        report, keys = self.report, keys_of(self.report)
-        panes = [
-            (pane, self._windows.begin(end), end, firing.fired_by[end]) for end in ends for pane in self._panes_of(end)
-        ]
-        # Engines differ in where nulls are sorted.
-        in_order = "".join(f"{key} NULLS LAST, " for key in report.keys)
-        reached = _REACHED.format(in_order=in_order, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
-        first, last = self._reach(ends)
-        return _RESULT.format(
-            start=engine.time(c.WINDOW_START),
-            end=engine.time(c.WINDOW_END),
-            due=values(panes),
-            parts=committed(self.name, batch, f"{c.PANE_START} BETWEEN {first} AND {last}"),
-            was_closed=lateness.is_closed(_END, Sql(c.CLOSED_UNTIL)),
-            had_fired=lateness.has_fired(_END, Sql(c.WATERMARK)),
-            keys=keys,
-            measures=of_window(report),
-            placed=reached if report.session_gap_ms else "placed",
-        )
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
