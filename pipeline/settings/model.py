@@ -189,9 +189,9 @@ class SparkSettings(Section):
     conf: dict[str, str] = Field(default_factory=dict)
     """Further Spark properties; they win over Tidemark's own."""
     large: Literal["auto", "driver", "executors"] = "auto"
-    """Who does large work on the tables: `driver` all of it, `executors`, or `auto`, which is them on this machine."""
+    """Who does large jobs on tables: the `driver`, `executors`, or these only where they are on this machine (`auto`)."""
     large_from: PositiveInt = 20_000_000
-    """From how many rows on that are read for it a piece of work is large."""
+    """From how many rows on that are read for it a job is large."""
 
 
 class Settings(BaseSettings):

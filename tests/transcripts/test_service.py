@@ -36,16 +36,12 @@ BY_EXECUTORS = {
     "tutorial_allowed_lateness_refires",
     "an_event_may_be_too_late_for_one_window_and_in_time_for_the_next",
     "hours_of_a_zone_half_an_hour_off_fire_again_and_close",
-    "a_late_event_fires_again_all_that_a_window_has_grown_to",
-    "a_session_over_midnight_belongs_to_the_day_on_which_it_began",
+    "the_page_on_which_a_session_begins_is_its_landing_page",
     "windows_that_overlap_each_have_the_last_page_within_them_across_a_restart",
-    "a_late_event_fires_every_report_again",
-    "windows_outlive_the_service",
 }
 WRITTEN_AHEAD = {
     "windows_fill_by_partition_and_then_offset_whatever_came_first",
     "two_sessions_that_a_late_event_joins_become_one",
-    "different_users_are_counted_once_each",
 }
 ALL_IS_LARGE = {"conf": BRIEF_DRIVER, "large": "executors", "large_from": 1}
 
