@@ -189,7 +189,7 @@ class SparkSettings(Section):
     conf: dict[str, str] = Field(default_factory=dict)
     """Further Spark properties; they win over Tidemark's own."""
     large: Literal["auto", "driver", "executors"] = "auto"
-    """Who does large jobs on tables: the `driver`, `executors`, or these only where they are on this machine (`auto`)."""
+    """Who does large jobs on tables: `driver`, `executors`, or `auto`: these only where they are on this machine."""
     large_from: PositiveInt = 20_000_000
     """From how many rows on that are read for it a job is large."""
 

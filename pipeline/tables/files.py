@@ -18,6 +18,8 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from pipeline.tables.schemas import STATISTICS
 
+Bounds = Mapping[str, tuple[Any, Any]]
+"""The lowest and the highest value of some columns, both included."""
 _NO_PARTITION: Final[Mapping[str, str]] = {}
 
 
@@ -46,10 +48,8 @@ class Files:
         ]
 
 
-def files_of(
-    table: DeltaTable, between: Mapping[str, tuple[Any, Any]], partition: Mapping[str, str] = _NO_PARTITION
-) -> Files:
-    """The files that may have a row whose values are between these, both included, in a partition."""
+def files_of(table: DeltaTable, between: Bounds, partition: Mapping[str, str] = _NO_PARTITION) -> Files:
+    """The files that may have a row within these bounds, in a partition."""
     files = pa.table(table.get_add_actions(flatten=True))
     for column, value in partition.items():
         if len(files):
@@ -69,7 +69,7 @@ def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa
 
 
 def added(table: DeltaTable, folder: str, partition: Mapping[str, str] = _NO_PARTITION) -> list[AddAction]:
-    """The actions of a commit that takes in the Parquet files with rows in a folder below the table.
+    """The actions of a commit that takes in the Parquet files in a folder below the table; one without rows is removed.
 
     Statistics are those of their footers, of the columns of which the table's other files have them.
     """
@@ -79,9 +79,11 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str] = _NO_PAR
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:
                 footer = pq.read_metadata(file)
-            if footer.num_rows:
-                told = json.dumps(_statistics(footer, wanted))
-                found.append(AddAction(info.path, info.size, dict(partition), now_ms, data_change=True, stats=told))
+            if not footer.num_rows:  # Spark writes one at least
+                store.delete_file(info.path)
+                continue
+            told = json.dumps(_statistics(footer, wanted))
+            found.append(AddAction(info.path, info.size, dict(partition), now_ms, data_change=True, stats=told))
     return found
 
 

@@ -16,7 +16,7 @@ import structlog
 from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.tables.files import Files, added, files_of, remove
+from pipeline.tables.files import Bounds, Files, added, files_of, remove
 from pipeline.tables.swap import attempt, swap
 
 FOLDER: Final = "spark"
@@ -87,13 +87,13 @@ class Written:
     sql: str
     views: Mapping[str, View]
     schema: pa.Schema
-    between: Mapping[str, tuple[Any, Any]]
-    """Of some columns, which are never null, the bounds of all rows that it can replace."""
+    replaced: Bounds
+    """Of columns that are never null: the bounds of all rows that it can replace."""
 
     def swap(self, table: DeltaTable, where: str | None, transactions: Sequence[Transaction]) -> bool:
         """As `swap` does it with rows. Of the files that it touches, rows that stay are written again."""
         # Its log may have moved on since an earlier attempt, so all of it is done again.
-        stays = files_of(table, self.between) if where is not None else None
+        stays = files_of(table, self.replaced) if where is not None else None
         sql, views = self.sql, self.views
         if stays is not None and stays.paths:
             names = ", ".join(self.schema.names)

@@ -34,8 +34,9 @@ BEGUN = Report(
     measures=("page_views", "sessions_begun"),
     session_gap_ms=5 * MINUTE,
 )
-PERIODIC = (REPORTS[1], REPORTS[2], TIMED[0], GROWING, BEGUN)
-SOME = replace(POLICY, reports=PERIODIC, totals=None)
+LARGE = (REPORTS[1], REPORTS[2], REPORTS[4], *TIMED, GROWING, BEGUN)
+"""Sliding windows, days, counts of events, windows and sessions with times and texts, growing windows, begins."""
+SOME = replace(POLICY, reports=LARGE, totals=None)
 ONE = replace(POLICY, reports=REPORTS[:1], totals=None)
 TWO_LATER = (Event(1), Event(2, "bob", "/a")), (Event(12),), (Event(3, "cid"), Event(13))
 
@@ -82,7 +83,7 @@ def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list
         of = [*of, [Event(90)]]
         played(Site(work / "driver", SOME).open(), of)
         played(Site(work / "spark", SOME, large=Large(SparkExecutors(spark), 1)).open(), of)
-        for report in PERIODIC:
+        for report in LARGE:
             spec = result_of(report)
             one, other = (DeltaTable(spec.uri(str(work / name))) for name in ("driver", "spark"))
             assert told(other) == told(one), report.name

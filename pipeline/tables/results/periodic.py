@@ -18,14 +18,13 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
-from pipeline.tables.files import files_of
-from pipeline.tables.large import NOTHING, By, Job, Large, View, Written
+from pipeline.tables.large import NOTHING, Large, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
 from pipeline.tables.results.due import Due
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes
 from pipeline.tables.results.levels import Run, worth_merging
-from pipeline.tables.results.measures import has_sketches, joined_parts, sketches_joined
+from pipeline.tables.results.measures import joined_parts, sketches_joined
 from pipeline.tables.results.result_table import Portion, committed, moment, utc, values
 from pipeline.tables.schemas import PANES
 
@@ -98,17 +97,8 @@ class PeriodicKind(WindowKind):
         return list(cells.values())
 
     def _written(self, due: Due, panes: DeltaTable) -> Written | None:
-        """The rows of these windows, still to be made by executors; None where what is read for them is small."""
-        executors, report = self._large.executors, {c.REPORT: self.name}
-        if executors is None or has_sketches(self.report):
-            self._large.tell(Job.PUBLICATION, By.DRIVER)
-            return None
-        files = files_of(panes, {c.BATCH: (0, due.batch), c.PANE_START: due.reach()}, report)
-        if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
-            return None
-        sql = self.told_in_sql(due.sql(Engine.SPARK), Engine.SPARK)
         shown = {c.WINDOW_END: (moment(due.ends[0]), moment(due.ends[-1]))}
-        return Written(executors, sql, {PANES.name: View(files, PANES.schema, report)}, self.spec.schema, shown)
+        return self.by_executors(panes, due.batch, due.sql, {c.PANE_START: due.reach()}, shown)
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
