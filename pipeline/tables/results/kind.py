@@ -111,11 +111,13 @@ class WindowKind(ResultKind):
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
         views = {PANES.name: View(files, PANES.schema, report)}
-        return Written(executors, self._told_in_sql(windows(Engine.SPARK)), views, self.spec.schema, replaced)
+        return Written(
+            executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
+        )
 
-    def _told_in_sql(self, windows: str) -> str:
-        """What `told` tells, as a statement of executors over another one."""
-        measures, names = shown_in_sql(self.report, Engine.SPARK), self.spec.schema.names
+    def told_in_sql(self, windows: str, engine: Engine) -> str:
+        """What `told` tells, as a statement over another one."""
+        measures, names = shown_in_sql(self.report, engine), self.spec.schema.names
         told = ", ".join(f"{measures.get(name, name)} AS {name}" for name in names)
         return f"SELECT {told} FROM ({windows}) AS windows"  # noqa: S608 - our own names
 

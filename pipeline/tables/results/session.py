@@ -87,7 +87,7 @@ class SessionKind(WindowKind):
         after, until = firing.span
         where = f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
         shown = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
-        if written := self.by_executors(panes, batch, partial(self._sql, firing, batch), replaced=shown):
+        if written := self.by_executors(panes, batch, partial(self.statement, firing, batch), replaced=shown):
             yield written, where
             return
         found = self.sessions(batch, panes, after, until)
@@ -149,8 +149,8 @@ class SessionKind(WindowKind):
         ends = found[c.LAST_TIME].to_numpy() + self._gap_ms
         return found.filter((after < ends) & (ends <= until))
 
-    def _sql(self, firing: Firing, batch: int, engine: Engine) -> str:
-        """The same sessions as a statement of an engine."""
+    def statement(self, firing: Firing, batch: int, engine: Engine) -> str:
+        """The sessions that are due, in the SQL of an engine."""
         assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
         after, until = firing.span
         steps = sorted(firing.fired_by.items())
