@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction, RemoveAction
 
+from pipeline.tables.durable import local
 from pipeline.tables.schemas import STATISTICS
 
 Bounds = Mapping[str, tuple[Any, Any]]
@@ -27,7 +28,8 @@ _NO_PARTITION: Final[Mapping[str, str]] = {}
 class Files:
     """Some data files of one version of a table, by their paths below it."""
 
-    table_uri: str
+    folder: str
+    """The table's, as Hadoop writes it."""
     paths: Sequence[str]
     sizes: Sequence[int]
     rows: int
@@ -36,7 +38,7 @@ class Files:
     @property
     def uris(self) -> list[str]:
         """Where they are."""
-        return [f"{self.table_uri.rstrip('/')}/{path}" for path in self.paths]
+        return [f"{self.folder}/{path}" for path in self.paths]
 
     def removed(self, partition: Mapping[str, str] = _NO_PARTITION) -> list[RemoveAction]:
         """The actions of a commit that takes them out of the table."""
@@ -58,7 +60,7 @@ def files_of(table: DeltaTable, between: Bounds, partition: Mapping[str, str] = 
     if mays:
         files = files.filter(reduce(pc.and_, mays))
     rows = pc.sum(files["num_records"]).as_py() or 0
-    return Files(table.table_uri, files["path"].to_pylist(), files["size_bytes"].to_pylist(), rows)
+    return Files(folder_of(table), files["path"].to_pylist(), files["size_bytes"].to_pylist(), rows)
 
 
 def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa.ChunkedArray]:
@@ -95,6 +97,12 @@ def remove(table: DeltaTable, folder: str) -> None:
             store.delete_file(info.path)
 
 
+def folder_of(table: DeltaTable) -> str:
+    """Where a table is, as Hadoop writes it: with every character of a local path as it is."""
+    path = local(table.table_uri)
+    return f"file:{path}" if path else table.table_uri.rstrip("/")
+
+
 def store_of(table: DeltaTable) -> pafs.FileSystem:
     """The store below a table, by paths from its folder on."""
     return pafs.PyFileSystem(DeltaStorageHandler(table.table_uri))
@@ -128,6 +136,6 @@ def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
 
 
 def _in_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if isinstance(value, datetime):  # of whole milliseconds, as all times of ours are and the log has them
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return value

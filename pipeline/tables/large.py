@@ -16,7 +16,7 @@ import structlog
 from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.tables.files import Bounds, Files, added, files_of, remove
+from pipeline.tables.files import Bounds, Files, added, files_of, folder_of, remove
 from pipeline.tables.swap import attempt, swap
 
 FOLDER: Final = "spark"
@@ -117,8 +117,8 @@ def new_folder() -> str:
 
 
 def place(table: DeltaTable, folder: str) -> str:
-    """Where a folder below a table is."""
-    return f"{table.table_uri.rstrip('/')}/{folder}"
+    """Where a folder below a table is, as Hadoop writes it."""
+    return f"{folder_of(table)}/{folder}"
 
 
 def commit(table: DeltaTable, actions: list[AddAction | RemoveAction], **how: Any) -> None:

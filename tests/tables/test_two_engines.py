@@ -77,7 +77,7 @@ def bounds(table: DeltaTable) -> dict[str, object]:
 @settings(max_examples=2, deadline=None, phases=[Phase.generate])
 @given(batches)
 def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list[Event]]) -> None:
-    work = Path(tempfile.mkdtemp())
+    work = Path(tempfile.mkdtemp(prefix="two engines "))
     try:
         # The watermark follows the events, so the last one fires all windows.
         of = [*of, [Event(90)]]
