@@ -16,6 +16,7 @@ from benchmarks import (
     drain,
     drain_report,
     duplicates,
+    engines,
     micro,
     partitions,
     results,
@@ -86,6 +87,7 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
 
 
 def _run_publications(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    """Runs the parts that write tables alone."""
     if "day" in options.only:
         parts["day"] = micro.day(options.day_batches, options.day_users, work)
         console.print(micro.day_table(parts["day"]))
@@ -95,6 +97,9 @@ def _run_publications(options: Namespace, work: Path, console: Console, parts: d
     if "totals" in options.only:
         parts["totals"] = totals.publications(options.totals_users, options.totals_came, work)
         console.print(totals.publications_table(parts["totals"]))
+    if "engines" in options.only:
+        parts["engines"] = engines.by_rows(options.engine_rows, work)
+        console.print(engines.render(parts["engines"]))
 
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

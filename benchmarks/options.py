@@ -25,6 +25,7 @@ PARTS: Final = (
     "day",
     "sessions",
     "totals",
+    "engines",
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
@@ -34,7 +35,7 @@ _QUICK: Final = (
     "--events 600000 --partition-counts 4,16 --partition-batches 6 --partition-events 120000 "
     "--user-counts 1000,10000 --unequal-users 5000 "
     "--textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
-    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --remembered 100000,1000000 "
+    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
     "--collect-for 2s --collect-rounds 1"
 )
@@ -130,8 +131,9 @@ def _views(parser: argparse.ArgumentParser) -> None:
 
 
 def _micro(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("growth, day, sessions and totals").add_argument
+    add = parser.add_argument_group("growth, day, sessions, totals and engines").add_argument
     add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
+    add("--engine-rows", type=typed(_sizes), default=(1_000_000, 16_000_000), metavar="N,...", help="panes of a window")
     add("--day-batches", type=typed(whole), default=10_000, help="before the day's window is published")
     add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")
     add("--session-batches", type=typed(whole), default=100, help="since a compaction, more than 10; as many before it")

@@ -30,7 +30,10 @@ from pipeline.settings.durations import milliseconds
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
+from pipeline.tables.durable import local
 from pipeline.tables.event_schemas import schemas_of
+from pipeline.tables.executors import SparkExecutors
+from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_one_winner
 from pipeline.tables.schemas import LEDGER, is_table
@@ -126,8 +129,17 @@ def _resources(
         observer=observer,
         now=now,
         retention=settings.kept(),
+        large=_large(spark, settings, observer),
         pseudonyms=pseudonyms,
     )
+
+
+def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large:
+    """What is for the executors: nothing, where they cannot be told to reach the warehouse."""
+    how = settings.spark.large
+    here = local(settings.warehouse) is not None and (spark.sparkContext.master or "").startswith("local")
+    reached = how == "executors" or (how == "auto" and here)
+    return Large(SparkExecutors(spark) if reached else None, settings.spark.large_from, observer.given)
 
 
 def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:

@@ -13,7 +13,8 @@ from pipeline import columns as c
 NOW: Final = "now"
 """The column of the clock when the batch began, in milliseconds."""
 _YOUNG_MS: Final = 10_000
-_ROW_BYTES: Final = 100
+ROW_BYTES: Final = 100
+"""About as many of a folded row, beside its texts."""
 
 
 def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
@@ -24,7 +25,7 @@ def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
         F.sum(c.RECORDS).alias(c.RECORDS),
         F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
-        F.sum(size + _ROW_BYTES).alias("bytes"),
+        F.sum(size + ROW_BYTES).alias("bytes"),
     ]
 
 

@@ -24,6 +24,20 @@ class FailureKind(StrEnum):
     OTHER = "other"
 
 
+class Job(StrEnum):
+    """A job on tables that is done by the driver where it is small, and by Spark's executors where it is large."""
+
+    PUBLICATION = "publication"
+    WRITE_AHEAD = "write_ahead"
+
+
+class By(StrEnum):
+    """Who did a job."""
+
+    DRIVER = "driver"
+    EXECUTORS = "executors"
+
+
 class WindowEvent(StrEnum):
     """An event in the life of a window: its result was published, published again, or became final."""
 
@@ -210,6 +224,15 @@ TABLE_FILES: Final = _gauge(
     asks="Does upkeep keep the number of files small?",
     note="Rows, bytes and files are taken by upkeep: after the first batch of a start and every hundred batches. "
     "Files that only older versions need are not among them.",
+)
+TABLE_JOBS: Final = _counter(
+    "table_jobs_total",
+    "jobs",
+    "Jobs on tables, which the driver does where they are small, and executors where they are large.",
+    "job",
+    "by",
+    asks="Does large work go to the executors?",
+    note="`spark.large` and `spark.large_from` say what is large. A publication is a job for some windows at a time.",
 )
 TABLE_REPLACED: Final = _counter(
     "table_replaced_bytes_total",

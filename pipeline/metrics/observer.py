@@ -10,7 +10,7 @@ from pipeline.event_time.batch import Batch
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
-from pipeline.metrics.catalogue import FailureKind, Step
+from pipeline.metrics.catalogue import By, FailureKind, Job, Step
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
 from pipeline.metrics.host import Host
 from pipeline.metrics.log_ends import Ask, LogEnds
@@ -117,6 +117,11 @@ class Observer:
         """How many batches are committed and not published, and when the first of them was committed."""
         with self._lock:
             self._totals.unpublished, self._totals.unpublished_since = batches, since
+
+    def given(self, job: str, by: str) -> None:
+        """A job on tables went to the driver or to executors. Raises ValueError for one that the catalogue lacks."""
+        with self._lock:
+            self._totals.jobs[Job(job), By(by)] += 1
 
     def publication_failed(self) -> None:
         """The store refused a publication."""

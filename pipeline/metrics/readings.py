@@ -98,6 +98,7 @@ def _counts(totals: Totals) -> Values:
             **{(verdict.value,): totals.verdicts[verdict] for verdict in REJECTED},
         },
         m.FAILURES: {(kind.value,): totals.failures[kind] for kind in m.FailureKind},
+        m.TABLE_JOBS: {(job.value, by.value): totals.jobs[job, by] for job in m.Job for by in m.By},
         m.WINDOWS: {
             (report, event.value): totals.windows[report, event] for report in totals.reports for event in m.WindowEvent
         },

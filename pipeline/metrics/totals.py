@@ -8,7 +8,7 @@ from pipeline.event_time.batch import Batch, LedgerRow
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import Firings
-from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
+from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, By, FailureKind, Job, Step, WindowEvent
 from pipeline.metrics.histogram import Histogram
 from pipeline.runtime.disk import Size, Traffic
 
@@ -39,6 +39,7 @@ class Totals:
     open_windows: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, Size] = field(default_factory=dict)
     traffic: Traffic = field(default_factory=Traffic)
+    jobs: Counter[tuple[Job, By]] = field(default_factory=Counter)
     publication_failures: int = 0
     upkeep_failures: int = 0
     unpublished: int = 0

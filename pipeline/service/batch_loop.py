@@ -52,7 +52,9 @@ class Service:
         self._lock = Lock()
         self._closed = False
         self._failure: BaseException | None = None
-        self._write_ahead = WriteAhead(resources.warehouse, deduplicates=opened.remembered is not None)
+        self._write_ahead = WriteAhead(
+            resources.warehouse, deduplicates=opened.remembered is not None, large=resources.large
+        )
         self._deduplication = Deduplication(opened.remembered)
         self._rejections = Rejections()
         self._erased = Notice(resources.warehouse, resources.spark)

@@ -69,7 +69,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch
     states = window_states.begun(how.policy) if before is None else _states(resources, how.policy)
     share = MalformedShare(resources.malformed)
     firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
-    kinds = kinds_of(resources.warehouse, how.policy)
+    kinds = kinds_of(resources.warehouse, how.policy, resources.large)
     publication = Publication(resources.warehouse, kinds)
     if any(firings.values()):
         publish_due(resources, publication, firings, batch.number)
@@ -137,7 +137,7 @@ def _show_the_last_of(names: Collection[str], resources: Resources, batch: Batch
         return
     going = replace(before, reports=tuple(report for report in reports if report.name in made), totals=None)
     firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.number)
-    publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going))
+    publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going, resources.large))
     publication.publish({name: firing for name, firing in firings.items() if firing}, batch.number)
 
 

@@ -15,6 +15,7 @@ from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.service.schema_store import SchemaStore
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.ledger import Ledger
 
 Clock = Callable[[], int]
@@ -37,6 +38,8 @@ class Resources:
     now: Clock
     retention: Mapping[str, Keep]
     """By table; what is not named keeps its rows for ever."""
+    large: Large = NOTHING
+    """What the executors do, and not this process."""
     pseudonyms: Pseudonyms | None = None
     """None where the tables have users in clear."""
 

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from pipeline import columns as c
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.event_ids import Ids
+from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
+from pipeline.fold.frames import in_frames, panes_frame, rest_of
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.outputs import dead_letters, event_ids, panes
+from pipeline.fold.statistics import ROW_BYTES
 from pipeline.service.rejections import letters
+from pipeline.tables.large import NOTHING, Job, Large, new_folder, place
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.write import Appender
 
@@ -40,7 +45,8 @@ class Folded:
 class WriteAhead:
     """One writer's view of `panes`, `dead_letters` and, where events are deduplicated, `event_ids`."""
 
-    def __init__(self, warehouse: str, *, deduplicates: bool) -> None:
+    def __init__(self, warehouse: str, *, deduplicates: bool, large: Large = NOTHING) -> None:
+        self._large = large
         self._panes = Appender(PANES, warehouse)
         self._dead_letters = Appender(DEAD_LETTERS, warehouse)
         self._event_ids = Appender(EVENT_IDS, warehouse) if deduplicates else None
@@ -52,10 +58,15 @@ class WriteAhead:
             self._event_ids.append(event_ids(folded.ids, number), number)
         if folded.apart is not None and letters(batch.tallies):
             self._write_apart(folded.apart, batch)
-        for piece in pieces.chunks(folded.rows, batch.tallies.bytes):
+        rows, consumers = folded.rows, [*batch.policy.consumers]
+        if self._large.takes(Job.WRITE_AHEAD, PANES.name, batch.tallies.bytes // ROW_BYTES):
+            consumers = self._by_executors(folded, batch)
+            rows = rest_of(rows, consumers, folded.groupings)
+        for piece in pieces.chunks(rows, batch.tallies.bytes):
             if folded.apart is None:
                 self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
-            self._panes.append(panes(piece, batch.policy.consumers, folded.groupings, number, watermark), number)
+            if consumers:
+                self._panes.append(panes(piece, consumers, folded.groupings, number, watermark), number)
 
     def _write_apart(self, apart: DataFrame, batch: Batch) -> None:
         """Spark makes the next piece while the last one is written."""
@@ -72,3 +83,18 @@ class WriteAhead:
                 last = writer.submit(write, piece)
             if last is not None:
                 last.result()
+
+    def _by_executors(self, folded: Folded, batch: Batch) -> list[Consumer]:
+        """Has them write the panes of all consumers but those that are returned."""
+        executors, consumers = self._large.executors, batch.policy.consumers
+        assert executors is not None  # noqa: S101 - or nothing would be large
+        base, known = new_folder(), (batch.number, batch.before.watermark)
+        schema = pa.schema([one for one in PANES.schema if one.name != c.REPORT])
+        folders = dict[str, dict[str, str]]()
+        for one in in_frames(consumers):
+            folder = f"{base}/{one.name}"
+            frame = panes_frame(folded.rows, one, folded.groupings, known, batch.tallies.panes)
+            executors.write_rows(frame, schema, place(self._panes.table, folder))
+            folders[folder] = {c.REPORT: one.name}
+        self._panes.take_in(folders, batch.number)
+        return [one for one in consumers if f"{base}/{one.name}" not in folders]

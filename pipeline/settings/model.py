@@ -188,6 +188,10 @@ class SparkSettings(Section):
     """Spark master; by default what spark-submit gives, else this machine."""
     conf: dict[str, str] = Field(default_factory=dict)
     """Further Spark properties; they win over Tidemark's own."""
+    large: Literal["auto", "driver", "executors"] = "auto"
+    """Who does large jobs on tables: `driver`, `executors`, or `auto`: these only where they are on this machine."""
+    large_from: PositiveInt = 20_000_000
+    """From how many rows on that are read for it a job is large."""
 
 
 class Settings(BaseSettings):

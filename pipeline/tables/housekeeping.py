@@ -10,6 +10,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
 
 from pipeline import columns as c
+from pipeline.tables.files import store_of
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec, is_table
 from pipeline.tables.swap import attempt, insist
@@ -20,6 +21,8 @@ _MANY_FILES: Final = 64
 _VACUUM_APP: Final = "tidemark-vacuum"
 """Its version is when dead files were last removed, in seconds since the epoch."""
 _VACUUM_SECONDS: Final = 3600
+_LOOSE_HOURS: Final = 24
+"""Longer than any writer takes from a file to the commit that names it."""
 _PANE_STARTS: Final = "SELECT DISTINCT report, pane_start FROM panes"
 
 
@@ -60,7 +63,18 @@ def remove_dead_files(warehouse: str, results: Sequence[TableSpec]) -> None:
         table = _table(spec, warehouse)
         if now - (table.transaction_version(_VACUUM_APP) or 0) >= _VACUUM_SECONDS:
             done = CommitProperties(app_transactions=[Transaction(_VACUUM_APP, now)])
+            _remove_loose(table)
             table.vacuum(dry_run=False, commit_properties=done)
+
+
+def _remove_loose(table: DeltaTable) -> None:
+    """Removes files that no commit ever named: of a writer that was killed before it, a day ago."""
+    gone, gone_or_loose = (
+        {*table.vacuum(_LOOSE_HOURS, enforce_retention_duration=False, full=full)} for full in (False, True)
+    )
+    store = store_of(table)
+    for path in sorted(gone_or_loose - gone):
+        store.delete_file(path)
 
 
 def pane_starts(warehouse: str) -> dict[str, set[int]]:

@@ -1,12 +1,18 @@
 """Writing ahead: a batch's rows before its commit. They are void until the ledger has the batch."""
 
+from collections.abc import Mapping
+from functools import partial
+
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
+from deltalake.transaction import AddAction, RemoveAction
 
 from pipeline.event_time.batch import EPOCH
+from pipeline.tables.files import added
+from pipeline.tables.large import commit
 from pipeline.tables.ledger import replaced
 from pipeline.tables.schemas import COMPACTION_APP, WRITER_APP, TableSpec
-from pipeline.tables.swap import swap
+from pipeline.tables.swap import attempt, swap
 
 
 class Appender:
@@ -14,14 +20,22 @@ class Appender:
 
     def __init__(self, spec: TableSpec, warehouse: str) -> None:
         self._schema = spec.schema
-        self._table = DeltaTable(spec.uri(warehouse))
+        self.table = DeltaTable(spec.uri(warehouse))
 
     def append(self, rows: pa.Table, batch: int) -> None:
         """Adds a batch's rows in one commit; none at all if there are none. Raises Replaced."""
         data = rows.select(self._schema.names).cast(self._schema)
-        while len(data) and not swap(self._table, data):
+        while len(data) and not swap(self.table, data):
             # Maintenance took the version, or a newer service.
-            refuse_if_fenced(self._table, batch)
+            refuse_if_fenced(self.table, batch)
+
+    def take_in(self, folders: Mapping[str, Mapping[str, str]], batch: int) -> None:
+        """The same of files that executors have written into folders below the table, each of a partition."""
+        actions: list[AddAction | RemoveAction] = [
+            action for folder, partition in folders.items() for action in added(self.table, folder, partition)
+        ]
+        while actions and not attempt(self.table, partial(commit, self.table, actions)):
+            refuse_if_fenced(self.table, batch)
 
 
 def fence(table: DeltaTable, schema: pa.Schema, batch: int) -> None:

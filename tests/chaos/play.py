@@ -62,6 +62,8 @@ class Play:
     strikes: tuple[Strike, ...]
     minute: float
     seed: int
+    options: tuple[str, ...] = ()
+    """Of the service, beside `RULES`."""
 
 
 @dataclass
@@ -110,7 +112,7 @@ def _scene(play: Play, shared: Cluster, folder: Path, stack: ExitStack) -> Scene
     site = Site(kafka, f"chaos-{uuid.uuid4().hex[:8]}", folder, play.seed, () if broker else SILENCE, stack)
     # While a broker is away its partitions are silent, and the one that is back first would make the others late.
     idle = ("--time.idle-timeout", "1h" if broker else "5s")
-    options = (*site.where, *RULES, *idle, *(("--spark.master", spark.url) if spark else ()))
+    options = (*site.where, *RULES, *idle, *(("--spark.master", spark.url) if spark else ()), *play.options)
     environment = {"TIDEMARK_SPARK__CONF": json.dumps(ON_A_CLUSTER)} if spark else {}
     return Scene(site, Lives(folder, options, environment, stack), play.minute, broker, spark)
 

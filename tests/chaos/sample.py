@@ -30,7 +30,9 @@ _CELLS = {
         ("between-writes", "add-partition"),
     ),
     "executors": (("after-fold", "kill-executor"),),
+    "executors_that_publish": (("in-publication", "kill"), ("in-publication", "lie"), ("in-publication", "io-error")),
 }
+_OPTIONS = {"executors_that_publish": ("--spark.large", "executors", "--spark.large-from", "1")}
 _POINTS = {point.name: point for point in POINTS}
 _FAULTS = {fault.name: fault for fault in FAULTS}
 
@@ -38,10 +40,14 @@ _FAULTS = {fault.name: fault for fault in FAULTS}
 def sample(*names: str) -> dict[str, Play]:
     """Plays by their names; without names all of them."""
     return {
-        name: Play(tuple(Strike(_POINTS[point], _FAULTS[fault]) for point, fault in cells), SHORT_MINUTE_S, seed=1)
+        name: Play(_strikes(cells), SHORT_MINUTE_S, seed=1, options=_OPTIONS.get(name, ()))
         for name, cells in _CELLS.items()
         if not names or name in names
     }
+
+
+def _strikes(cells: tuple[tuple[str, str], ...]) -> tuple[Strike, ...]:
+    return tuple(Strike(_POINTS[point], _FAULTS[fault]) for point, fault in cells)
 
 
 def assert_played_well(play: Play, broker: Cluster, folder: Path) -> None:

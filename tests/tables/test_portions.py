@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipeline.commands.verify.laws import verify
-from pipeline.tables.results import periodic
+from pipeline.tables.results import due, periodic
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.warehouse import rows
 from tests.verify.site import Event, Site
@@ -30,7 +30,7 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
 
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(periodic, "_MANY_PANES", 1)
+    monkeypatch.setattr(due, "_MANY_PANES", 1)
     monkeypatch.setattr(periodic, "_MANY_ROWS", 3)
 
 

@@ -8,6 +8,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from pipeline.event_time import window_states
 from pipeline.event_time.firing import Firing
@@ -16,11 +17,14 @@ from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.session import Sessions, SessionState
+from pipeline.tables.engines import Engine
 from pipeline.tables.layout import create_tables
+from pipeline.tables.query import query
 from pipeline.tables.results import levels
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
+from pipeline.tables.results.session import SessionKind
 from pipeline.tables.schemas import PANES
 from pipeline.tables.write import Appender
 from tests.support.policies import policy_of
@@ -103,6 +107,24 @@ def test_sessions_are_those_of_the_model_after_every_batch(
         tables.take(events, before, model, {"visits": firing})
         assert shown(tmp_path) == sorted(model._published(model.transcript.reports[0]).items())
     assert len(shown(tmp_path)) > USERS
+
+
+def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> None:
+    windows = Sessions(GAP_MS)
+    report = Report("visits", windows, 4_000)
+    kind, tables, state = SessionKind(report, windows), Tables(tmp_path, policy_of(report), 2), SessionState(report)
+    found = []
+    for model, before, events in played(report.allowed_lateness_ms):
+        firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
+        tables.take(events, before, model, {"visits": firing})
+        panes = DeltaTable(PANES.uri(str(tmp_path)))
+        ((rows, _),) = kind.portions(firing, model.batch, panes, 0)
+        assert isinstance(rows, pa.Table), "nothing is large here"
+        sql = kind.told_in_sql(kind.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
+        both = [sorted(map(str, one.cast(kind.spec.schema).to_pylist())) for one in (query(sql, panes=panes), rows)]
+        assert both[0] == both[1]
+        found += both[0]
+    assert len(found) > USERS
 
 
 def shown(warehouse: Path) -> list[tuple[RowKey, Row]]:

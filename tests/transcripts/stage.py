@@ -23,8 +23,11 @@ _TIME = [
 class Stage:
     """Plays one transcript, step by step."""
 
-    def __init__(self, transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> None:
-        self._transcript, self._warehouse = transcript, warehouse
+    def __init__(
+        self, transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]
+    ) -> None:
+        """`more` is added to sections of the settings."""
+        self._transcript, self._warehouse, self._more = transcript, warehouse, more
         self._broker, self._topic = broker, topic
         self._clock = Clock(transcript.value("clock"))
         self._open = ExitStack()
@@ -56,7 +59,7 @@ class Stage:
         return self._seen(before)
 
     def _start(self) -> None:
-        settings = settings_for(self._transcript, self._broker, self._topic, self._warehouse)
+        settings = settings_for(self._transcript, self._broker, self._topic, self._warehouse, **self._more)
         self._service = self._open.enter_context(open_service(settings, now=self._clock))
 
     def _seen(self, before: int) -> Seen:

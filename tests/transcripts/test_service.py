@@ -1,12 +1,15 @@
 """The service satisfies every transcript on a real broker, one drain per step, and agrees with the model throughout."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.service import maintenance
+from pipeline.tables.large import FOLDER
 from pipeline.tables.results import levels
+from tests.support.class_archive import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP
@@ -29,6 +32,16 @@ REBATCHED = {
     "a_late_event_joins_two_sessions_and_takes_a_begin_from_the_next_window",
 }
 ALL_AT_ONCE = 1_000
+BY_EXECUTORS = {
+    "tutorial_allowed_lateness_refires",
+    "an_event_may_be_too_late_for_one_window_and_in_time_for_the_next",
+    "hours_of_a_zone_half_an_hour_off_fire_again_and_close",
+    "the_page_on_which_a_session_begins_is_its_landing_page",
+    "windows_that_overlap_each_have_the_last_page_within_them_across_a_restart",
+    "windows_fill_by_partition_and_then_offset_whatever_came_first",
+    "two_sessions_that_a_late_event_joins_become_one",
+}
+ALL_IS_LARGE = {"conf": BRIEF_DRIVER, "large": "executors", "large_from": 1}
 
 
 @pytest.mark.parametrize("transcript", ALL, ids=lambda transcript: transcript.name)
@@ -49,6 +62,21 @@ def test_the_service_agrees_with_the_model_in_larger_batches(
     play(rebatched(transcript, at_most), broker, topic, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "transcript",
+    [one for one in ALL if one.name in BY_EXECUTORS],
+    ids=lambda transcript: transcript.name,
+)
+def test_the_service_does_the_same_where_all_is_large(
+    transcript: Transcript, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic = make_topic(transcript.value("partitions"), **ANY_TIMESTAMP)
+    play(transcript, broker, topic, tmp_path, spark=ALL_IS_LARGE)
+    written = {path.relative_to(tmp_path).parts[0] for path in tmp_path.glob(f"*/{FOLDER}/**/*.parquet")}
+    assert "panes" in written
+    assert len(written) > 1, "no result was written by executors"
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_service_agrees_with_the_model_on_transcripts_that_nobody_wrote(
     seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -60,11 +88,11 @@ def test_the_service_agrees_with_the_model_on_transcripts_that_nobody_wrote(
     play(transcript, broker, make_topic(transcript.value("partitions"), **ANY_TIMESTAMP), tmp_path)
 
 
-def play(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path) -> None:
-    """A transcript from begin to end, held against what it tells and against the model."""
+def play(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]) -> None:
+    """A transcript from begin to end, held against what it tells and against the model; `more` is for the settings."""
     model = Model(transcript)
     before: Tables = {}
-    with Stage(transcript, broker, topic, warehouse) as stage:
+    with Stage(transcript, broker, topic, warehouse, **more) as stage:
         for step in transcript.steps:
             seen = stage.play(step)
             assert_equal(seen, model.play(step), transcript)

@@ -24,6 +24,7 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.sketches import sketch_of
 from pipeline.tables.corrections import Corrections
 from pipeline.tables.housekeeping import pane_starts, remove_void
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, with_closed
@@ -115,6 +116,8 @@ class Site:
     """When the next batch is committed, by the service's clock."""
     silent: Mapping[int, int | None] = field(default_factory=dict)
     """Further partitions that bring nothing, and the highest event time of each."""
+    large: Large = NOTHING
+    """What executors do."""
 
     def open(self) -> "Site":
         """The next epoch."""
@@ -128,7 +131,7 @@ class Site:
         self.ledger.latest()
         self._commit(self.watermark, 0, opening=Opening(self.policy, self.closed, None, None, self.last).to_text())
         create_tables(warehouse, self.policy)
-        kinds = kinds_of(warehouse, self.policy)
+        kinds = kinds_of(warehouse, self.policy, self.large)
         remove_void(warehouse, self.last, self.number)
         self.publication = Publication(warehouse, kinds)
         self.compaction = Compaction(warehouse, kinds)

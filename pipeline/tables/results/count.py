@@ -9,6 +9,8 @@ from deltalake import DeltaTable
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.count import Counts
+from pipeline.tables.engines import Engine
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
@@ -18,13 +20,12 @@ from pipeline.tables.schemas import PANES
 
 _NUMBERED: Final = """
 WITH numbered AS (
-  SELECT panes.*, (CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1) / {size} AS number
+  SELECT panes.*, {number} AS number
   FROM ({parts}) AS panes
 )
 """
 _FULL: Final = """
-SELECT to_timestamp_micros(min(first_time) * 1000) AS window_start,
-  to_timestamp_micros((max(last_time) + 1) * 1000) AS window_end, {keys}{measures}
+SELECT {start} AS window_start, {end} AS window_end, {keys}{measures}
   sum(0) AS late_events, max(batch) AS published_batch
 FROM numbered GROUP BY {keys}number
 HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
@@ -45,23 +46,33 @@ _WINDOWED: Final = """numbered AS (
 class CountKind(WindowKind):
     """Count windows."""
 
-    def __init__(self, report: Report, windows: Counts) -> None:
-        super().__init__(report)
+    def __init__(self, report: Report, windows: Counts, large: Large = NOTHING) -> None:
+        super().__init__(report, large)
         self._size = windows.size
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
         """The windows that became full since the last publication; a full window never changes."""
         assert firing.span is not None  # noqa: S101 - what is due of count windows has a span
         # What the table says: where a publication failed on the way, more may be there than was due.
-        after, keys, measures = max(firing.span[0], published), keys_of(self.report), of_window(self.report)
-        sql = _FULL.format(keys=keys, measures=measures, size=self._size, after=after, until=batch)
-        yield self.told(self._ask(sql, batch, panes)), None
+        after = max(firing.span[0], published)
+
+        def full(engine: Engine) -> str:
+            told = {"keys": keys_of(self.report), "measures": of_window(self.report), "size": self._size}
+            times = {"start": engine.time("min(first_time)"), "end": engine.time("max(last_time) + 1")}
+            return self._numbered(batch, engine) + _FULL.format(**told, **times, after=after, until=batch)
+
+        found = self.by_executors(panes, batch, full)
+        yield found or self.told(query(full(Engine.DELTA_RS), panes=panes)), None
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""
         window, columns = partition_by(*self.report.keys, "number"), ", ".join(PANES.schema.names)
         sql = _WAITING.format(columns=columns, window=window, size=self._size)
-        yield from rewrites(self.name, runs, panes, lambda batch: as_panes(self._ask(sql, batch, panes)))
+
+        def kept(batch: int) -> pa.Table:
+            return as_panes(query(self._numbered(batch, Engine.DELTA_RS) + sql, panes=panes))
+
+        yield from rewrites(self.name, runs, panes, kept)
 
     @property
     def is_open(self) -> str:
@@ -85,6 +96,9 @@ class CountKind(WindowKind):
         """As they are."""
         return list(shown)
 
-    def _ask(self, select: str, batch: int, panes: DeltaTable) -> pa.Table:
-        by, parts = partition_by(*self.report.keys), committed(self.name, batch)
-        return query(_NUMBERED.format(by=by, size=self._size, parts=parts) + select, panes=panes)
+    def _numbered(self, batch: int, engine: Engine) -> str:
+        """The panes up to a batch, each with the number of its window."""
+        by = partition_by(*self.report.keys)
+        position = f"CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1"
+        number = engine.divided(position, self._size)
+        return _NUMBERED.format(number=number, parts=committed(self.name, batch))

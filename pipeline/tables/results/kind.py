@@ -2,18 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import MappingProxyType
 from typing import ClassVar
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
+from pipeline import columns as c
 from pipeline.event_time import lateness
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
+from pipeline.tables.engines import Engine
+from pipeline.tables.files import Bounds, files_of
+from pipeline.tables.large import NOTHING, By, Job, Large, View, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
-from pipeline.tables.results.measures import shown
+from pipeline.tables.results.measures import has_sketches, shown, shown_in_sql
 from pipeline.tables.results.result_table import Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
@@ -54,9 +59,10 @@ class WindowKind(ResultKind):
     corrected_to: ClassVar[str] = "="
     """How its end lies to that of an event's own."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, large: Large = NOTHING) -> None:
         super().__init__(result_of(report))
         self.report = report
+        self._large = large
 
     @property
     def is_open(self) -> str:
@@ -86,6 +92,37 @@ class WindowKind(ResultKind):
         """Rows of the table, from rows in which the parts of windows have joined."""
         measures, names = shown(windows, self.report), self.spec.schema.names
         return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
+
+    def by_executors(
+        self,
+        panes: DeltaTable,
+        batch: int,
+        windows: Callable[[Engine], str],
+        among: Bounds = MappingProxyType({}),
+        replaced: Bounds = MappingProxyType({}),
+    ) -> Written | None:
+        """Rows of the table, still to be made by executors; None where what is read for them is small.
+
+        `windows` is a statement over panes up to a batch, `among` and `replaced` the bounds of what it reads of them,
+        and of what the rows can replace in the table.
+        """
+        executors, report = self._large.executors, {c.REPORT: self.name}
+        if executors is None or has_sketches(self.report):
+            self._large.tell(Job.PUBLICATION, By.DRIVER)
+            return None
+        files = files_of(panes, {c.BATCH: (0, batch), **among}, report)
+        if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
+            return None
+        views = {PANES.name: View(files, PANES.schema, report)}
+        return Written(
+            executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
+        )
+
+    def told_in_sql(self, windows: str, engine: Engine) -> str:
+        """What `told` tells, as a statement over another one."""
+        measures, names = shown_in_sql(self.report, engine), self.spec.schema.names
+        told = ", ".join(f"{measures.get(name, name)} AS {name}" for name in names)
+        return f"SELECT {told} FROM ({windows}) AS windows"  # noqa: S608 - our own names
 
 
 def rewrites(name: str, runs: Sequence[Run], panes: DeltaTable, kept: Callable[[int], pa.Table]) -> Iterator[Merge]:

@@ -72,7 +72,24 @@ def so_far(measure: Measure, report: Report, engine: Engine) -> str:
         if part not in report.parts:
             return f"count(DISTINCT {part.fold})"
         return f"hll_sketch_estimate(hll_union_agg({part.name}))" if engine == Engine.SPARK else "NULL"
-    joined = _joined(part)
+    return _shown_in_sql(measure, _joined(part), engine)
+
+
+def shown_in_sql(report: Report, engine: Engine) -> dict[str, str]:
+    """SQL of measures and the states beside them, of rows in which the parts of windows have joined."""
+    found = dict[str, str]()
+    for one in report.tells:
+        found |= {one.state: one.part.name} if one.state else {}
+        found[one.name] = one.name if one.sql else _shown_in_sql(one, one.part.name, engine)
+    return found
+
+
+def has_sketches(report: Report) -> bool:
+    """Whether it tells of different users, of which only the driver's library makes the sketch that panes have."""
+    return any(one.part.join is Join.SKETCH for one in report.tells)
+
+
+def _shown_in_sql(measure: Measure, joined: str, engine: Engine) -> str:
     if measure.shows is Shows.MOMENT:
         return engine.time(joined)
     if measure.shows is Shows.TEXT_BEHIND_TIME:

@@ -17,43 +17,19 @@ from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
+from pipeline.tables.engines import Engine
+from pipeline.tables.large import NOTHING, Large, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
-from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of
+from pipeline.tables.results.due import Due
+from pipeline.tables.results.kind import Merge, WindowKind, as_panes
 from pipeline.tables.results.levels import Run, worth_merging
-from pipeline.tables.results.measures import joined_parts, of_window, sketches_joined
-from pipeline.tables.results.result_table import Portion, committed, utc, values
+from pipeline.tables.results.measures import joined_parts, sketches_joined
+from pipeline.tables.results.result_table import Portion, committed, moment, utc, values
 from pipeline.tables.schemas import PANES
 
-_RESULT: Final = """
-WITH placed AS (
-  SELECT parts.*, window_start, window_end, fired_by
-  FROM ({parts}) AS parts
-  JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
-    ON pane_start = pane AND NOT ({was_closed})
-)
-SELECT
-  to_timestamp_micros(window_start * 1000) AS window_start,
-  to_timestamp_micros(window_end * 1000) AS window_end,
-  {keys}
-  {measures}
-  sum(CASE WHEN {had_fired} THEN page_views + clicks ELSE 0 END) AS late_events,
-  max(greatest(batch, fired_by)) AS published_batch
-FROM {placed} WHERE pane_start >= window_start
-GROUP BY {keys} window_start, window_end
-"""
-_END: Final = Sql(c.WINDOW_END)
-_MANY_PANES: Final = 4096
-"""A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
 _MANY_ROWS: Final = 1_000_000
 """Of which a commit is made before more are added up."""
-# Also from panes before the window, for a session may have begun in them.
-_REACHED: Final = """(
-  SELECT placed.*, coalesce(max(last_time) OVER (
-    PARTITION BY window_end, user_id ORDER BY first_time, {keys} last_time
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-  ) + {gap_ms}, {never}) AS reach FROM placed
-)"""
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
 _MERGED: Final = """
 SELECT report, pane_start, user_id, page_url, event_type, {joined} max(batch) AS batch,
@@ -76,20 +52,26 @@ _CALENDAR: Final = """windowed AS (
 class PeriodicKind(WindowKind):
     """Grids, calendars and all other windows whose ends the clock tells."""
 
-    def __init__(self, report: Report, windows: Periodic) -> None:
-        super().__init__(report)
+    def __init__(self, report: Report, windows: Periodic, large: Large = NOTHING) -> None:
+        super().__init__(report, large)
         self._windows = windows
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
-        found, ends = [self.spec.schema.empty_table()], list[int]()
-        for some in self._chunks(sorted(firing.fired | firing.refired)):
+        found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
+        due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
+        for some in due.pieces():
+            if written := self._written(some, panes):
+                yield written, _where(some.ends, firing)
+                is_done = True
+                continue
             if sum(map(len, found)) > _MANY_ROWS:
                 yield pa.concat_tables(found), _where(ends, firing)
                 found, ends = [], []
-            ends += some
-            found.append(self._rows(some, firing, batch, panes))
-        yield pa.concat_tables(found), _where(ends, firing)
+            ends += some.ends
+            found.append(self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema))
+        if ends or not is_done:
+            yield pa.concat_tables(found), _where(ends, firing)
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
         """Runs of final windows go, and the newest others become one row for each pane and key."""
@@ -114,33 +96,9 @@ class PeriodicKind(WindowKind):
             cells[key] = joined(cells[key], new, self.report) if key in cells else new
         return list(cells.values())
 
-    def _rows(self, ends: Sequence[int], firing: Firing, batch: int, panes: DeltaTable) -> pa.Table:
-        return self.told(query(self._sql(ends, firing, batch), panes=panes)).cast(self.spec.schema)
-
-    def _chunks(self, ends: Sequence[int]) -> Iterator[Sequence[int]]:
-        """Ends of windows, as many at a time as one statement may name with all their panes."""
-        longest = max((len(self._panes_of(end)) for end in ends), default=1)
-        size = max(1, _MANY_PANES // longest)
-        return (ends[place : place + size] for place in range(0, len(ends), size))
-
-    def _panes_of(self, end: int) -> range:
-        return range(self._windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
-
-    def _sql(self, ends: Sequence[int], firing: Firing, batch: int) -> str:
-        report, keys = self.report, keys_of(self.report)
-        panes = [
-            (pane, self._windows.begin(end), end, firing.fired_by[end]) for end in ends for pane in self._panes_of(end)
-        ]
-        reached = _REACHED.format(keys=keys, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
-        return _RESULT.format(
-            due=values(panes),
-            parts=committed(self.name, batch, f"{c.PANE_START} BETWEEN {min(panes)[0]} AND {max(panes)[0]}"),
-            was_closed=lateness.is_closed(_END, Sql(c.CLOSED_UNTIL)),
-            had_fired=lateness.has_fired(_END, Sql(c.WATERMARK)),
-            keys=keys,
-            measures=of_window(report),
-            placed=reached if report.session_gap_ms else "placed",
-        )
+    def _written(self, due: Due, panes: DeltaTable) -> Written | None:
+        shown = {c.WINDOW_END: (moment(due.ends[0]), moment(due.ends[-1]))}
+        return self.by_executors(panes, due.batch, due.sql, {c.PANE_START: due.reach()}, shown)
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
@@ -162,8 +120,8 @@ class PeriodicKind(WindowKind):
 class AlignedKind(PeriodicKind):
     """Windows that lie alike in every period."""
 
-    def __init__(self, report: Report, windows: Aligned) -> None:
-        super().__init__(report, windows)
+    def __init__(self, report: Report, windows: Aligned, large: Large = NOTHING) -> None:
+        super().__init__(report, windows, large)
         self._aligned = windows
 
     @property

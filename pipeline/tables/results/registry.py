@@ -11,13 +11,14 @@ from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.results.count import CountKind
 from pipeline.tables.results.kind import ResultKind, WindowKind
 from pipeline.tables.results.periodic import AlignedKind, CalendarKind
 from pipeline.tables.results.session import SessionKind
 from pipeline.tables.results.user_totals import UserTotalsKind
 
-_KINDS: Final[Mapping[type[Windows], Callable[[Report, Any], WindowKind]]] = {
+_KINDS: Final[Mapping[type[Windows], Callable[[Report, Any, Large], WindowKind]]] = {
     Calendar: CalendarKind,
     Counts: CountKind,
     Cumulate: AlignedKind,
@@ -26,12 +27,12 @@ _KINDS: Final[Mapping[type[Windows], Callable[[Report, Any], WindowKind]]] = {
 }
 
 
-def kind_of(report: Report) -> WindowKind:
+def kind_of(report: Report, large: Large = NOTHING) -> WindowKind:
     """The table part of a report's windows."""
-    return _KINDS[type(report.windows)](report, report.windows)
+    return _KINDS[type(report.windows)](report, report.windows, large)
 
 
-def kinds_of(warehouse: str, policy: Policy) -> list[ResultKind]:
+def kinds_of(warehouse: str, policy: Policy, large: Large = NOTHING) -> list[ResultKind]:
     """That of everything that panes are kept for."""
     totals = [UserTotalsKind(warehouse, policy.totals)] if policy.totals else []
-    return [*map(kind_of, policy.reports), *totals]
+    return [*(kind_of(report, large) for report in policy.reports), *totals]

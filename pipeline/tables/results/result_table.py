@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeAlias
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -9,11 +11,14 @@ from deltalake import DeltaTable, Transaction
 from pipeline.errors import TransientError
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Published
+from pipeline.tables.large import Written
 from pipeline.tables.schemas import CLOSED_APP, ERASED_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
 from pipeline.tables.write import refuse_if_fenced
 
-Portion = tuple[pa.Table, str | None]
+Rows: TypeAlias = "Written | pa.Table"
+"""Rows of a table: here, or still to be made and written by executors."""
+Portion = tuple[Rows, str | None]
 """Rows of a result, and which rows of the table they replace; None for none."""
 
 
@@ -33,7 +38,7 @@ class Results:
         """How far this writer has published."""
         return _published(self._table)
 
-    def put(self, rows: pa.Table, where: str | None, batch: int) -> None:
+    def put(self, rows: Rows, where: str | None, batch: int) -> None:
         """Adds the rows, in the place of those for which `where` holds. Raises Replaced if a newer service published.
 
         What is more than one commit holds is put first; `finish` says that all of it is there. Raises PersonErased.
@@ -41,7 +46,7 @@ class Results:
         self._swap(rows, where, batch, [])
 
     def finish(
-        self, rows: pa.Table, where: str | None, batch: int, closed_until: int, marks: Sequence[Transaction] = ()
+        self, rows: Rows, where: str | None, batch: int, closed_until: int, marks: Sequence[Transaction] = ()
     ) -> None:
         """The same, and on record with it: the report is published up to `batch`, and what ends by a time is final."""
         final = max(closed_until, self.published.closed_until)
@@ -62,13 +67,15 @@ class Results:
         closed = Transaction(CLOSED_APP, max(0, closed_until))
         self._swap(self._schema.empty_table(), None, batch, [Transaction(WRITER_APP, batch), closed])
 
-    def _swap(self, rows: pa.Table, where: str | None, batch: int, transactions: list[Transaction]) -> None:
-        data = rows.select(self._schema.names).cast(self._schema)
+    def _swap(self, rows: Rows, where: str | None, batch: int, transactions: list[Transaction]) -> None:
+        names = self._schema.names
+        tells_persons = isinstance(rows, Written) or len(rows) > 0
+        put = rows.swap if isinstance(rows, Written) else partial(swap, rows=rows.select(names).cast(self._schema))
         erased = self._table.transaction_version(ERASED_APP)
-        while not swap(self._table, data, where, transactions):
+        while not put(self._table, where=where, transactions=transactions):
             # Somebody took the version: a newer service, an erasure, or mere maintenance.
             refuse_if_fenced(self._table, batch)
-            if len(data) and self._table.transaction_version(ERASED_APP) != erased:
+            if tells_persons and self._table.transaction_version(ERASED_APP) != erased:
                 raise PersonErased(f"a person was erased from {self._table.table_uri}: its rows are made anew")
 
 

@@ -6,6 +6,8 @@ one row, and the rows that it supersedes go.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -18,13 +20,15 @@ from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.engines import Engine
+from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
 from pipeline.tables.results.islands import Islands, Numbers, panes_of
 from pipeline.tables.results.kind import Merge, WindowKind, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
-from pipeline.tables.results.result_table import Portion, committed, moments, utc
+from pipeline.tables.results.result_table import Portion, committed, moment, moments, utc, values
 from pipeline.tables.schemas import PANES
 
 # What begins after the time until which sessions were closed when it came meets none of them, and is one row of its
@@ -54,6 +58,17 @@ _WINDOWED: Final = """placed AS (
   FROM numbered
 )"""
 
+# For executors, which have no numpy; the driver's engine would take microseconds for every key.
+_RESULT: Final = """
+WITH parts AS ({parts}), {windowed}
+SELECT {start} AS window_start, {end} AS window_end, {keys}{joined}sum(late_events) AS late_events,
+  greatest(max(batch), fired_by) AS published_batch
+FROM windowed JOIN (VALUES {steps}) AS steps (above, reached, fired_by) ON end_ms > above AND end_ms <= reached
+WHERE end_ms > {after} AND end_ms <= {until}
+GROUP BY {keys}start_ms, end_ms, fired_by
+"""
+_END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
+
 
 class SessionKind(WindowKind):
     """Sessions."""
@@ -62,21 +77,26 @@ class SessionKind(WindowKind):
     corrected_from: ClassVar[str] = "<="
     corrected_to: ClassVar[str] = ">="
 
-    def __init__(self, report: Report, windows: Sessions) -> None:
-        super().__init__(report)
+    def __init__(self, report: Report, windows: Sessions, large: Large = NOTHING) -> None:
+        super().__init__(report, large)
         self._gap_ms = windows.gap_ms
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace."""
         assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
         after, until = firing.span
+        where = f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
+        shown = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
+        if written := self.by_executors(panes, batch, partial(self.statement, firing, batch), replaced=shown):
+            yield written, where
+            return
         found = self.sessions(batch, panes, after, until)
         ends = pc.add(found[c.LAST_TIME], self._gap_ms)
         fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
         windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
         windows = windows.append_column(c.WINDOW_END, moments(ends))
         windows = windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by))
-        yield self.told(windows), f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
+        yield self.told(windows), where
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""
@@ -128,6 +148,24 @@ class SessionKind(WindowKind):
         found = Islands(parts, self.report.keys, self._gap_ms, parts[c.CLOSED_UNTIL].to_numpy()).joined()
         ends = found[c.LAST_TIME].to_numpy() + self._gap_ms
         return found.filter((after < ends) & (ends <= until))
+
+    def statement(self, firing: Firing, batch: int, engine: Engine) -> str:
+        """The sessions that are due, in the SQL of an engine."""
+        assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
+        after, until = firing.span
+        steps = sorted(firing.fired_by.items())
+        reached = [rules.NO_WATERMARK, *(watermark for watermark, _ in steps)]
+        return _RESULT.format(
+            parts=committed(self.name, batch),
+            windowed=self.open_windows(),
+            start=engine.time("start_ms"),
+            end=engine.time("end_ms"),
+            keys=keys_of(self.report),
+            joined=joined_parts(self.report),
+            steps=values((above, *step) for above, step in zip(reached, steps, strict=False)),
+            after=after,
+            until=until,
+        )
 
     def _parts(self, batch: int, panes: DeltaTable) -> pa.Table:
         keys, parts = keys_of(self.report), committed(self.name, batch)

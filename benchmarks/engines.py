@@ -1,0 +1,126 @@
+"""From how many rows of panes on Spark publishes a window sooner than the driver, and what memory each needs for it.
+
+Each engine in a process of its own, on the same panes. The first publication starts what is started late; the second
+one is what counts.
+"""
+
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.table import Table
+
+from benchmarks.report import figures_table
+from benchmarks.rows import rows_of
+from pipeline import columns as c
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.firing import Firing
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.windows.grid import Grid
+from pipeline.runtime.java_process import java_pid
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import SparkSettings
+from pipeline.tables.engines import Engine
+from pipeline.tables.executors import SparkExecutors
+from pipeline.tables.large import NOTHING, Large
+from pipeline.tables.layout import create_tables
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kind_of
+from pipeline.tables.schemas import PANES
+from pipeline.tables.write import Appender
+
+_T = TypeVar("_T")
+Figures = dict[int, dict[str, dict[str, float]]]
+"""Seconds and bytes by rows of panes and engine."""
+
+_MINUTE: Final = 60_000
+_REPORT: Final = Report("page_views", Grid(_MINUTE, _MINUTE), 0)
+_ROUNDS: Final = 2
+_ROWS_PER_USER: Final = 4
+"""Of a window, each from a batch of its own."""
+_PIECE: Final = 2_500_000
+"""Rows of a commit, for the memory of who makes them."""
+_MIB: Final = 2**20
+
+
+def by_rows(numbers: Sequence[int], work: Path) -> Figures:
+    """Of so many rows of panes in a window."""
+    found: Figures = {}
+    for number in numbers:
+        warehouse = str(work / f"engines-{number}")
+        _apart(_write, warehouse, number)
+        found[number] = {}
+        for round_, engine in enumerate((Engine.DELTA_RS, Engine.SPARK)):
+            found[number][engine.value] = _apart(_measure, warehouse, engine, round_ * _ROUNDS)
+    return found
+
+
+def _apart(function: Callable[..., _T], *arguments: object) -> _T:
+    """In a process of its own, whose memory tells of nothing else."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def _write(warehouse: str, number: int) -> None:
+    create_tables(warehouse, Policy(Bounded(0), 1, 0, (_REPORT,)))
+    panes, users = Appender(PANES, warehouse), number // _ROWS_PER_USER
+    for window in range(2 * _ROUNDS):
+        for batch in range(1, _ROWS_PER_USER + 1):
+            for begin in range(0, users, _PIECE):
+                ids = pc.cast(pa.array(range(begin, min(users, begin + _PIECE))), pa.string())
+                names = pc.binary_join_element_wise("user", ids, "-")
+                counts = {c.PAGE_VIEWS: 1, c.CLICKS: 0, c.LATE_EVENTS: 0}
+                times = {c.PANE_START: window * _MINUTE, c.WATERMARK: 0, c.CLOSED_UNTIL: 0}
+                same = {c.BATCH: EPOCH + batch, c.REPORT: _REPORT.name, **counts, **times}
+                panes.append(rows_of(PANES.schema, len(names), {**same, c.USER_ID: names}), EPOCH + batch)
+
+
+def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
+    large = NOTHING
+    if engine is Engine.SPARK:
+        large = Large(SparkExecutors(spark_session(SparkSettings())), 1)
+    publication = Publication(warehouse, [kind_of(_REPORT, large)])
+    seconds = list[float]()
+    for window in range(first, first + _ROUNDS):
+        end, number = (window + 1) * _MINUTE, EPOCH + 10 + window
+        firing = Firing(fired=frozenset({end}), fired_by={end: number})
+        begun = time.perf_counter()
+        publication.publish({_REPORT.name: firing}, number)
+        seconds.append(time.perf_counter() - begun)
+    java = java_pid()
+    return {
+        "first": seconds[0],
+        "seconds": seconds[-1],
+        "driver_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "java_bytes": _most_of(java) if java else 0,
+    }
+
+
+def _most_of(pid: int) -> float:
+    """The most memory that a process had."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024.0 for line in lines if line.startswith("VmHWM"))
+
+
+def render(found: Figures) -> Table:
+    """A row for each number of rows and engine."""
+    heads = ["rows of panes", "engine", "first s", "then s", "Python MiB", "Java MiB"]
+    rows = [
+        [
+            f"{number:,}",
+            engine,
+            *(f"{one[name]:.2f}" for name in ("first", "seconds")),
+            *(f"{one[name] / _MIB:,.0f}" for name in ("driver_bytes", "java_bytes")),
+        ]
+        for number, engines in found.items()
+        for engine, one in engines.items()
+    ]
+    return figures_table("Publishing a window, by the engine that adds it up", heads, rows, words=2)

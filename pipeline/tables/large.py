@@ -1,0 +1,128 @@
+"""What is too large for one process: Spark's executors do it by the same SQL, and the driver commits what they wrote.
+
+They are told which files to read and where to write, and know nothing of Delta: delta-rs alone reads and writes logs.
+So what they wrote is committed as all else is, with a token and at the next version, and a fenced table refuses it.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+import structlog
+from deltalake import DeltaTable, Transaction
+from deltalake.transaction import AddAction, RemoveAction
+
+from pipeline.tables.files import Bounds, Files, added, files_of, folder_of, remove
+from pipeline.tables.swap import attempt, swap
+
+FOLDER: Final = "spark"
+"""Below a table, for what executors write; a file stays where it was written."""
+_log = structlog.get_logger()
+
+
+class Job(StrEnum):
+    """What is done by the driver or by executors."""
+
+    PUBLICATION = "publication"
+    WRITE_AHEAD = "write_ahead"
+
+
+class By(StrEnum):
+    """Who does it."""
+
+    DRIVER = "driver"
+    EXECUTORS = "executors"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A table as a statement sees it: the rows of some of its files, and columns that are the same in all of them."""
+
+    files: Files
+    schema: pa.Schema
+    same: Mapping[str, str] = field(default_factory=dict)
+
+
+class Executors(Protocol):
+    """Many processes that read and write files."""
+
+    def write(self, sql: str, views: Mapping[str, View], schema: pa.Schema, to: str) -> None:
+        """Writes the rows of a statement as Parquet files with these columns into a folder, which it makes."""
+
+    def write_rows(self, rows: Any, schema: pa.Schema, to: str) -> None:
+        """The same of rows that they have; of columns that these lack there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """From how many rows on a job is for executors, where there are any."""
+
+    executors: Executors | None = None
+    from_rows: int = 0
+    tell: Callable[[Job, By], None] = lambda *_: None
+    """Is told of each job who does it."""
+
+    def takes(self, job: Job, name: str, rows: int) -> bool:
+        """Whether a job on so many rows is large."""
+        large = self.executors is not None and rows >= self.from_rows
+        self.tell(job, By.EXECUTORS if large else By.DRIVER)
+        if large:
+            _log.info("a large job goes to the executors", job=job.value, table=name, rows=rows)
+        return large
+
+
+NOTHING: Final = Large()
+"""All is small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows of a table that executors make and write."""
+
+    executors: Executors
+    sql: str
+    views: Mapping[str, View]
+    schema: pa.Schema
+    replaced: Bounds
+    """Of columns that are never null: the bounds of all rows that it can replace."""
+
+    def swap(self, table: DeltaTable, where: str | None, transactions: Sequence[Transaction]) -> bool:
+        """As `swap` does it with rows. Of the files that it touches, rows that stay are written again."""
+        # Its log may have moved on since an earlier attempt, so all of it is done again.
+        stays = files_of(table, self.replaced) if where is not None else None
+        sql, views = self.sql, self.views
+        if stays is not None and stays.paths:
+            names = ", ".join(self.schema.names)
+            sql = f"SELECT {names} FROM ({sql}) UNION ALL SELECT {names} FROM before WHERE NOT ({where})"  # noqa: S608 - our own
+            views = {**views, "before": View(stays, self.schema)}
+        folder = new_folder()
+        self.executors.write(sql, views, self.schema, place(table, folder))
+        actions: list[AddAction | RemoveAction] = [*added(table, folder), *(stays.removed() if stays else [])]
+        if not actions:
+            return swap(table, self.schema.empty_table(), None, transactions)
+        if attempt(table, partial(commit, table, actions), transactions):
+            return True
+        # Another's commit was first, so no version will ever name them.
+        remove(table, folder)
+        return False
+
+
+def new_folder() -> str:
+    """A folder below a table for what executors write, which nobody else writes into."""
+    return f"{FOLDER}/{uuid.uuid4().hex}"
+
+
+def place(table: DeltaTable, folder: str) -> str:
+    """Where a folder below a table is, as Hadoop writes it."""
+    return f"{folder_of(table)}/{folder}"
+
+
+def commit(table: DeltaTable, actions: list[AddAction | RemoveAction], **how: Any) -> None:
+    """Takes files in and out, and moves the handle on to this commit and no further: later ones were not seen."""
+    seen = table.version()
+    table.create_write_transaction(actions, "append", table.schema(), table.metadata().partition_columns, **how)
+    table.load_as_version(seen + 1)
