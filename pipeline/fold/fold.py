@@ -82,6 +82,7 @@ class Fold:
             require_one_name(schemas.texts.values(), events.names)
         self._bytes = told_of(events.names, hide) if hide else {}
         self._decoded = [*kafka, arrived, events.decoded]
+        self._decoded_of_noise = [*kafka, arrived, events.decoded_of_noise]
         told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
         self._flat = [*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)]
         time = time_of(policy, F.col(NOW))
@@ -108,7 +109,7 @@ class Fold:
     def keyed(self, records: DataFrame, known: BatchContext, *, are_kept: bool = False) -> DataFrame:
         """The first half: a row for each record, with its verdict and what the second half needs of it.
 
-        Those that `are_kept` have what `apart` needs, too.
+        Those that `are_kept`, for most of them are likely to be rejected, have what `apart` needs, too.
         """
         too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
         told = {
@@ -118,7 +119,8 @@ class Fold:
             NOW: known.now,
         }
         per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
-        events = records.select(*self._decoded, *per_batch).select(*self._flat)
+        decoded = self._decoded_of_noise if are_kept else self._decoded
+        events = records.select(*decoded, *per_batch).select(*self._flat)
         if self.erased:
             events = self.erased.told(events, self._users)
         return events.select(*self._judged).select(*self._keyed, *([position()] if are_kept else []))

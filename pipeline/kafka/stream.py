@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 import structlog
 from pyspark.errors import StreamingQueryException
@@ -21,8 +21,6 @@ from pipeline.kafka.source import source_options
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import BatchSettings, KafkaSettings
 
-_TASKS_PER_CORE: Final = 4
-"""At most, so that cores are busy to the end where partitions are unequal."""
 _log = structlog.get_logger()
 
 OnBatch = Callable[[DataFrame, Mapping[int, int]], None]
@@ -82,18 +80,12 @@ class Stream:
             if self._failure is not None:
                 return
             try:
-                ends = planned_ends(checkpoint, number, self.kafka.topic)
-                self.on_batch(self._in_few_tasks(frame, len(ends)), ends)
+                self.on_batch(frame, planned_ends(checkpoint, number, self.kafka.topic))
             except Exception as error:  # noqa: BLE001 - kept for `wait`: Spark would print pages of Java around it
                 self._failure = error
 
         writer = records.load().writeStream.foreachBatch(each)
         return writer.option("checkpointLocation", checkpoint.as_uri())
-
-    def _in_few_tasks(self, records: DataFrame, partitions: int) -> DataFrame:
-        """The records of many partitions, of which a task reads several: Spark has a task for each, which costs more."""
-        tasks = _TASKS_PER_CORE * self.spark.sparkContext.defaultParallelism
-        return records.coalesce(tasks) if partitions > tasks else records
 
 
 def _first_line(error: Exception) -> str:
