@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from pipeline.commands.pages import windows
-from tests.dashboard.scene import EVIL, Served, serving, story
+from tests.dashboard.scene import EVIL, Served, malformed, rejected, serving, story
 from tests.support.waiting import wait_for
 from tests.verify.plant import alter, change
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
@@ -218,6 +218,16 @@ def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:
             said = page.get(path).text
             assert ">ann</a>" in said
             assert "zoe" not in said
+
+
+def test_a_user_without_a_name_is_told_and_leads_nowhere(tmp_path: Path) -> None:
+    nobody = story(tmp_path)
+    rejected(nobody, {**malformed(nobody, b"\0\0\0\0\1"), "user_id": ""})
+    with serving(tmp_path) as page:
+        for path in ("/", "/dead-letters"):
+            said = page.get(path)
+            assert 'href="/users"' not in said.text
+            assert "empty" in said.words()
 
 
 def test_a_record_of_an_erased_user_is_in_the_account_and_tells_nothing(tmp_path: Path) -> None:
