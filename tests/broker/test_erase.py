@@ -1,11 +1,9 @@
 """A person is erased beside the service at work: what it publishes meanwhile brings nobody back."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 
@@ -13,14 +11,14 @@ from pipeline.app import open_service
 from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.commands.erase.erase import erase_person, persons_rows
 from pipeline.errors import TransientError
-from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
 from tests.support.kafka_cluster import Cluster
+from tests.support.read_topic import ReadTopic, all_the_while
 from tests.support.services import ANY_TIMESTAMP, Clock, running, settings_of
-from tests.support.topic_writer import Raw, event, send
+from tests.support.topic_writer import Raw, event
 from tests.support.waiting import wait_for
-from tests.support.warehouse import page_views, records, rows
+from tests.support.warehouse import page_views, rows
 
 ANN, BOB, CID = "ann-of-clear-text", "bob-of-clear-text", "cid-of-clear-text"
 PATIENCE_S = 90
@@ -33,66 +31,33 @@ REPORTS = {
 EVERYWHERE = {"corrections", "dead_letters", "page_views", "panes", "user_totals", "visits"}
 
 
-@dataclass
-class Topic:
-    """A topic, and how many records it was sent."""
-
-    broker: Cluster
-    settings: Settings
-    sent: int = 0
-
-    def tell(self, *told: Raw) -> None:
-        """Sends some."""
-        send(self.broker.bootstrap_servers, self.settings.kafka.topic, told)
-        self.sent += len(told)
-
-    def is_read(self) -> bool:
-        """Whether all of it is committed."""
-        return records(self.settings.warehouse) == self.sent
-
-    @contextmanager
-    def busy(self, second: int) -> Iterator[None]:
-        """Others act all the while, and windows fire."""
-        ended = Event()
-
-        def go_on() -> None:
-            now = second * 1_000
-            while not ended.is_set():
-                self.tell(event(ANN, now), event(BOB, now - 1_500))
-                now += 1_000
-
-        others = Thread(target=go_on)
-        others.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            others.join()
-
-
 @pytest.fixture
-def topic(broker: Cluster, tmp_path: Path) -> Topic:
+def topic(broker: Cluster, tmp_path: Path) -> ReadTopic:
     name = f"erase-{tmp_path.name}"
     broker.create_topic(name, 1, **ANY_TIMESTAMP)
     how = {"time": TIME, "window": {"size": "5s"}, "batch": {"interval": "100ms"}, "reports": REPORTS}
-    return Topic(broker, settings_of(broker, name, tmp_path, totals={"gap": "2s", "every": "1s"}, **how))
+    return ReadTopic(broker, settings_of(broker, name, tmp_path, totals={"gap": "2s", "every": "1s"}, **how))
 
 
-def test_a_person_leaves_beside_a_running_service(topic: Topic) -> None:
+def others_act(topic: ReadTopic, now: int) -> None:
+    topic.send(event(ANN, now), event(BOB, now - 1_500))
+
+
+def test_a_person_leaves_beside_a_running_service(topic: ReadTopic) -> None:
     settings, warehouse = topic.settings, Path(topic.settings.warehouse)
     with open_service(settings, now=Clock()) as service, running(service) as is_at_work:
         for second in range(1, 30):
-            topic.tell(*(event(user, second * 1_000, page="/a") for user in (ANN, BOB, CID)))
+            topic.send(*(event(user, second * 1_000, page="/a") for user in (ANN, BOB, CID)))
         topic.tell(event(ANN, 40_000))
-        wait_for(topic.is_read, PATIENCE_S, "all to be read")
         topic.tell(event(CID, 1_000), Raw(f"{{{CID}".encode(), CID.encode()), event(CID, 41_000), event(ANN, 50_000))
-        wait_for(topic.is_read, PATIENCE_S, "all to be read")
         apply_corrections(settings, Chosen(users=(CID,)))
         wait_for(lambda: persons_rows(settings, CID).keys() >= EVERYWHERE, PATIENCE_S, "all to be published")
         # Files of what is refused meanwhile may be left, for they may be in use.
-        with topic.busy(51), suppress(TransientError):
+        seconds = count(51_000, 1_000)
+        # Others act, and windows fire.
+        with all_the_while(lambda: others_act(topic, next(seconds))), suppress(TransientError):
             erase_person(settings, CID)
-        wait_for(topic.is_read, PATIENCE_S, "all to be read")
+        topic.wait()
         assert is_at_work()
     assert persons_rows(settings, CID) == {}
     erase_person(settings, CID, timedelta(0))

@@ -1,12 +1,9 @@
 """Later events of a person who was erased are dropped by the service at work, which takes notice by itself."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 
@@ -15,14 +12,14 @@ from pipeline.cli import main
 from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.commands.erase.erase import erase, erase_person, persons_rows
 from pipeline.errors import TransientError
-from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
 from tests.support.kafka_cluster import Cluster
+from tests.support.read_topic import ReadTopic, all_the_while
 from tests.support.services import ANY_TIMESTAMP, Clock, running, settings_of
-from tests.support.topic_writer import Raw, event, send, value_of
+from tests.support.topic_writer import Raw, event, value_of
 from tests.support.waiting import wait_for
-from tests.support.warehouse import records, rows
+from tests.support.warehouse import rows
 
 ANN, CID, DAN = "ann-of-clear-text", "cid-of-clear-text", "dan-of-clear-text"
 KEY = "the-key-of-this-test-which-nobody-else-has"
@@ -49,53 +46,21 @@ LATER = [
 """In time, too late, and from the future; and records that are none, under the person's key."""
 
 
-@dataclass
-class Topic:
-    """A topic of one partition, and how many records it was sent."""
-
-    broker: Cluster
-    settings: Settings
-    sent: int = 0
-
-    def tell(self, *told: Raw) -> None:
-        """Sends some, and returns when a batch has them."""
-        send(self.broker.bootstrap_servers, self.settings.kafka.topic, told)
-        self.sent += len(told)
-        wait_for(lambda: records(self.settings.warehouse) == self.sent, PATIENCE_S, "all to be committed")
-
-    @contextmanager
-    def busy(self, record: Raw) -> Iterator[None]:
-        """It is told the same all the while."""
-        ended = Event()
-
-        def go_on() -> None:
-            while not ended.is_set():
-                self.tell(record)
-
-        others = Thread(target=go_on)
-        others.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            others.join()
-
-
 @pytest.fixture
-def topic(broker: Cluster, tmp_path: Path) -> Topic:
+def topic(broker: Cluster, tmp_path: Path) -> ReadTopic:
     name = f"later-{tmp_path.name}"
     broker.create_topic(name, 1, **ANY_TIMESTAMP)
-    return Topic(broker, settings_of(broker, name, tmp_path, **HOW))
+    return ReadTopic(broker, settings_of(broker, name, tmp_path, **HOW))
 
 
 def test_what_comes_later_is_dropped_without_a_restart_until_that_is_taken_back(
-    topic: Topic, capsys: pytest.CaptureFixture[str]
+    topic: ReadTopic, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings, warehouse = topic.settings, Path(topic.settings.warehouse)
     with open_service(settings, now=Clock()) as service, running(service) as is_at_work:
         topic.tell(*(event(user, second * 1_000) for second in range(1, 9) for user in (ANN, CID)), event(ANN, 41_000))
         # Files of what is refused meanwhile may be left, for they may be in use.
-        with topic.busy(event(ANN, 41_000)), suppress(TransientError):
+        with all_the_while(lambda: topic.tell(event(ANN, 41_000))), suppress(TransientError):
             erase(settings, CID, does_it=True, drops_later=True)
         assert "No batch was committed meanwhile" not in capsys.readouterr().out
         watermark = newest(warehouse)["watermark"]
@@ -123,7 +88,7 @@ def newest(warehouse: Path) -> dict[str, int]:
     return max(rows(warehouse, "ledger"), key=lambda row: row["batch"])
 
 
-def is_counted(topic: Topic, user: str) -> bool:
+def is_counted(topic: ReadTopic, user: str) -> bool:
     """Whether an event of the user that is sent now is counted."""
     topic.tell(event(user, 46_000))
     return bool(persons_rows(topic.settings, user))
