@@ -5,7 +5,7 @@ one is what counts.
 """
 
 import multiprocessing
-import resource
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.table import Table
 
+from benchmarks.measure import peak_bytes
 from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
 from pipeline import columns as c
@@ -99,15 +100,9 @@ def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
     return {
         "first": seconds[0],
         "seconds": seconds[-1],
-        "driver_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "java_bytes": _most_of(java) if java else 0,
+        "driver_bytes": peak_bytes(os.getpid()),
+        "java_bytes": peak_bytes(java) if java else 0,
     }
-
-
-def _most_of(pid: int) -> float:
-    """The most memory that a process had."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024.0 for line in lines if line.startswith("VmHWM"))
 
 
 def render(found: Figures) -> Table:

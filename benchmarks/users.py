@@ -18,8 +18,6 @@ from benchmarks.task import Drain, Task
 _MEGA: Final = 1e6
 _TABLES: Final = ("panes", "dead_letters", "ledger")
 """The tables whose bytes have columns of their own; all others are results."""
-
-
 _ZIPF: Final = 1.0
 _HOT_SHARE: Final = 0.1
 

@@ -14,7 +14,7 @@ from pipeline import columns as c
 from pipeline.event_time.event_ids import Longs
 from pipeline.fold.apart import POSITION
 from pipeline.fold.duplicates import PARTITION_STEP
-from pipeline.fold.statistics import ROW_BYTES
+from pipeline.fold.statistics import bytes_of
 
 CHUNK_BYTES: Final = 256 * 1024 * 1024
 """Roughly the most that the driver takes at once."""
@@ -39,9 +39,8 @@ def apart(rejected: DataFrame) -> Iterator[pa.Table]:
     Of every few thousand rows that it keeps Spark knows the lowest and the highest position, so that of all that is
     not in a piece it reads nothing.
     """
-    size = sum((F.coalesce(F.length(name), F.lit(0)) for name in (c.KEY, c.VALUE)), F.lit(ROW_BYTES))
     places = F.expr(f"{POSITION} div {_TOGETHER}").alias("place")
-    found = rejected.groupBy(places).agg(F.sum(size).alias("size")).toArrow().sort_by("place")
+    found = rejected.groupBy(places).agg(F.sum(bytes_of([c.KEY, c.VALUE])).alias("size")).toArrow().sort_by("place")
     at = F.col(POSITION)
     for ranges in cut(found["place"].to_numpy(), found["size"].to_numpy()):
         inside = [(at >= start * _TOGETHER) & (at < end * _TOGETHER) for start, end in ranges]

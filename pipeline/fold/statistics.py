@@ -19,14 +19,18 @@ ROW_BYTES: Final = 100
 
 def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     """The grouping key of statistics over a fold with these keys, and their sums."""
-    texts = (name for name in (*keys, c.KEY, c.VALUE) if name != c.RECORD_POSITION)
-    size = reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in texts])
+    texts = [name for name in (*keys, c.KEY, c.VALUE) if name != c.RECORD_POSITION]
     age = _rough(F.col(NOW) - F.col(c.OLDEST))
     return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
         F.sum(c.RECORDS).alias(c.RECORDS),
         F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
-        F.sum(size + ROW_BYTES).alias("bytes"),
+        F.sum(bytes_of(texts)).alias("bytes"),
     ]
+
+
+def bytes_of(texts: Sequence[str]) -> Column:
+    """About how large a row with these texts is."""
+    return reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in texts]) + ROW_BYTES
 
 
 def _rough(age: Column) -> Column:

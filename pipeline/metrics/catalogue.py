@@ -24,20 +24,6 @@ class FailureKind(StrEnum):
     OTHER = "other"
 
 
-class Job(StrEnum):
-    """A job on tables that is done by the driver where it is small, and by Spark's executors where it is large."""
-
-    PUBLICATION = "publication"
-    WRITE_AHEAD = "write_ahead"
-
-
-class By(StrEnum):
-    """Who did a job."""
-
-    DRIVER = "driver"
-    EXECUTORS = "executors"
-
-
 class WindowEvent(StrEnum):
     """An event in the life of a window: its result was published, published again, or became final."""
 

@@ -10,7 +10,7 @@ from pipeline.event_time.batch import Batch
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
-from pipeline.metrics.catalogue import By, FailureKind, Job, Step
+from pipeline.metrics.catalogue import FailureKind, Step
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
 from pipeline.metrics.host import Host
 from pipeline.metrics.log_ends import Ask, LogEnds
@@ -19,6 +19,7 @@ from pipeline.metrics.processes import JAVA
 from pipeline.metrics.readings import Heard, Readings, read
 from pipeline.metrics.totals import Totals
 from pipeline.runtime.disk import Size, Traffic
+from pipeline.runtime.jobs import By, Job
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import MetricsSettings
 
@@ -118,10 +119,10 @@ class Observer:
         with self._lock:
             self._totals.unpublished, self._totals.unpublished_since = batches, since
 
-    def given(self, job: str, by: str) -> None:
-        """A job on tables went to the driver or to executors. Raises ValueError for one that the catalogue lacks."""
+    def given(self, job: Job, by: By) -> None:
+        """A job on tables went to the driver or to executors."""
         with self._lock:
-            self._totals.jobs[Job(job), By(by)] += 1
+            self._totals.jobs[job, by] += 1
 
     def publication_failed(self) -> None:
         """The store refused a publication."""

@@ -12,6 +12,7 @@ from pipeline.metrics.host import BUILD, Host
 from pipeline.metrics.metric import Metric
 from pipeline.metrics.totals import Totals
 from pipeline.runtime.disk import Space
+from pipeline.runtime.jobs import By, Job
 
 Labels = tuple[str, ...]
 Values = dict[Metric, dict[Labels, float]]
@@ -98,7 +99,7 @@ def _counts(totals: Totals) -> Values:
             **{(verdict.value,): totals.verdicts[verdict] for verdict in REJECTED},
         },
         m.FAILURES: {(kind.value,): totals.failures[kind] for kind in m.FailureKind},
-        m.TABLE_JOBS: {(job.value, by.value): totals.jobs[job, by] for job in m.Job for by in m.By},
+        m.TABLE_JOBS: {(job.value, by.value): totals.jobs[job, by] for job in Job for by in By},
         m.WINDOWS: {
             (report, event.value): totals.windows[report, event] for report in totals.reports for event in m.WindowEvent
         },

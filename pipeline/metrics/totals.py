@@ -8,9 +8,10 @@ from pipeline.event_time.batch import Batch, LedgerRow
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import Firings
-from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, By, FailureKind, Job, Step, WindowEvent
+from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.histogram import Histogram
 from pipeline.runtime.disk import Size, Traffic
+from pipeline.runtime.jobs import By, Job
 
 
 def _per_step() -> dict[Step, Histogram]:

@@ -17,8 +17,9 @@ from pipeline.fold.frames import in_frames, panes_frame, rest_of
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
+from pipeline.runtime.jobs import Job
 from pipeline.service.rejections import letters
-from pipeline.tables.large import NOTHING, Job, Large, new_folder, place
+from pipeline.tables.large import NOTHING, Large, new_folder, place
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.write import Appender
 
@@ -90,11 +91,11 @@ class WriteAhead:
         assert executors is not None  # noqa: S101 - or nothing would be large
         base, known = new_folder(), (batch.number, batch.before.watermark)
         schema = pa.schema([one for one in PANES.schema if one.name != c.REPORT])
-        folders = dict[str, dict[str, str]]()
-        for one in in_frames(consumers):
+        folders, theirs = dict[str, dict[str, str]](), in_frames(consumers)
+        for one in theirs:
             folder = f"{base}/{one.name}"
             frame = panes_frame(folded.rows, one, folded.groupings, known, batch.tallies.panes)
             executors.write_rows(frame, schema, place(self._panes.table, folder))
             folders[folder] = {c.REPORT: one.name}
         self._panes.take_in(folders, batch.number)
-        return [one for one in consumers if f"{base}/{one.name}" not in folders]
+        return [one for one in consumers if one not in theirs]

@@ -18,6 +18,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from pipeline.tables.durable import local
 from pipeline.tables.schemas import STATISTICS
+from pipeline.tables.statistics import told_of_files
 
 Bounds = Mapping[str, tuple[Any, Any]]
 """The lowest and the highest value of some columns, both included."""
@@ -52,10 +53,7 @@ class Files:
 
 def files_of(table: DeltaTable, between: Bounds, partition: Mapping[str, str] = _NO_PARTITION) -> Files:
     """The files that may have a row within these bounds, in a partition."""
-    files = pa.table(table.get_add_actions(flatten=True))
-    for column, value in partition.items():
-        if len(files):
-            files = files.filter(pc.equal(files[f"partition.{column}"], value))
+    files = told_of_files(table, **partition)
     mays = [may for column, bounds in between.items() for may in _may_be_in(files, column, *bounds)]
     if mays:
         files = files.filter(reduce(pc.and_, mays))
@@ -75,7 +73,7 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str] = _NO_PAR
 
     Statistics are those of their footers, of the columns of which the table's other files have them.
     """
-    store, wanted = store_of(table), _with_statistics(table)
+    store, wanted = store_of(table.table_uri), _with_statistics(table)
     found, now_ms = [], _now_ms()
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.extension == "parquet":
@@ -91,7 +89,7 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str] = _NO_PAR
 
 def remove(table: DeltaTable, folder: str) -> None:
     """Removes the files in a folder below a table, which no version names."""
-    store = store_of(table)
+    store = store_of(table.table_uri)
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.is_file:
             store.delete_file(info.path)
@@ -103,9 +101,9 @@ def folder_of(table: DeltaTable) -> str:
     return f"file:{path}" if path else table.table_uri.rstrip("/")
 
 
-def store_of(table: DeltaTable) -> pafs.FileSystem:
+def store_of(uri: str) -> pafs.FileSystem:
     """The store below a table, by paths from its folder on."""
-    return pafs.PyFileSystem(DeltaStorageHandler(table.table_uri))
+    return pafs.PyFileSystem(DeltaStorageHandler(uri))
 
 
 def _now_ms() -> int:

@@ -72,7 +72,7 @@ def _remove_loose(table: DeltaTable) -> None:
     gone, gone_or_loose = (
         {*table.vacuum(_LOOSE_HOURS, enforce_retention_duration=False, full=full)} for full in (False, True)
     )
-    store = store_of(table)
+    store = store_of(table.table_uri)
     for path in sorted(gone_or_loose - gone):
         store.delete_file(path)
 

@@ -7,7 +7,6 @@ So what they wrote is committed as all else is, with a token and at the next ver
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -16,26 +15,13 @@ import structlog
 from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
+from pipeline.runtime.jobs import By, Job
 from pipeline.tables.files import Bounds, Files, added, files_of, folder_of, remove
 from pipeline.tables.swap import attempt, swap
 
 FOLDER: Final = "spark"
 """Below a table, for what executors write; a file stays where it was written."""
 _log = structlog.get_logger()
-
-
-class Job(StrEnum):
-    """What is done by the driver or by executors."""
-
-    PUBLICATION = "publication"
-    WRITE_AHEAD = "write_ahead"
-
-
-class By(StrEnum):
-    """Who does it."""
-
-    DRIVER = "driver"
-    EXECUTORS = "executors"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,15 @@ def lowest(table: DeltaTable, column: str, **partition: str) -> Any:
     return pc.min(_of_files(table, f"min.{column}", **partition)).as_py()
 
 
-def _of_files(table: DeltaTable, name: str, **partition: str) -> pa.ChunkedArray:
+def told_of_files(table: DeltaTable, **partition: str) -> pa.Table:
+    """A row for each file with these values of partition columns: its path, size, rows and bounds."""
     files = pa.table(table.get_add_actions(flatten=True))
     for column, value in partition.items():
         if f"partition.{column}" in files.column_names:
             files = files.filter(pc.equal(files[f"partition.{column}"], value))
+    return files
+
+
+def _of_files(table: DeltaTable, name: str, **partition: str) -> pa.ChunkedArray:
+    files = told_of_files(table, **partition)
     return files[name] if name in files.column_names else pa.chunked_array([], pa.int64())

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pyarrow.fs as pafs
 from deltalake import DeltaTable
-from deltalake.fs import DeltaStorageHandler
 
 from pipeline.runtime.disk import Purpose, Traffic
+from pipeline.tables.files import store_of
 from pipeline.tables.schemas import (
     COMPACTION_APP,
     DEAD_LETTERS,
@@ -56,7 +56,7 @@ class Meter:
 
 def traffic(table: DeltaTable, name: str, after: int = -1) -> Traffic:
     """Of the versions of a table after one, as far as their log entries are kept."""
-    store = pafs.PyFileSystem(DeltaStorageHandler(table.table_uri))
+    store = store_of(table.table_uri)
     found = Traffic()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for actions in pool.map(partial(_entry, store), range(after + 1, table.version() + 1)):

@@ -40,7 +40,7 @@ HASHES = st.lists(st.integers(0, 2**20 - 1), unique=True, max_size=90)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Buckets of three users, and commits of few of them."""
     monkeypatch.setattr(buckets.split, "__defaults__", (3,))
-    monkeypatch.setattr(kind, "_MANY_ROWS", 6)
+    monkeypatch.setattr(kind, "MANY_ROWS", 6)
 
 
 @given(HASHES, st.integers(0, 90), st.integers(1, 9))

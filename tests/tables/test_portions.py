@@ -31,7 +31,7 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due, "_MANY_PANES", 1)
-    monkeypatch.setattr(periodic, "_MANY_ROWS", 3)
+    monkeypatch.setattr(periodic, "MANY_ROWS", 3)
 
 
 @pytest.mark.usefixtures("_small")

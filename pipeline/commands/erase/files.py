@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
-from deltalake.fs import DeltaStorageHandler
 
 from pipeline import columns as c
 from pipeline.commands.erase.person import Person
 from pipeline.commands.erase.site import Site
+from pipeline.tables.files import store_of
 from pipeline.tables.schemas import TableSpec
 from pipeline.tables.swap import insist
 
@@ -33,7 +33,7 @@ def remove_files(site: Site, person: Person, grace: timedelta = GRACE) -> list[d
 
 
 def _remove_loose(spec: TableSpec, site: Site, person: Person, before: datetime) -> Iterator[datetime]:
-    store = pafs.PyFileSystem(DeltaStorageHandler(spec.uri(site.warehouse)))
+    store = store_of(spec.uri(site.warehouse))
     for info in _loose(spec, site, store):
         if _has(store, info.path, person):
             if info.mtime > before:

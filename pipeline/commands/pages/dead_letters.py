@@ -111,8 +111,10 @@ def _committed(chosen: Sequence[str], order: str, dead: DeltaTable, ledger: Delt
     while True:
         those = [*chosen, *(f"{c.BATCH} <> {batch}" for batch in void)]
         rows = rows_of(f"SELECT {_TOLD} FROM dead WHERE {' AND '.join(those)} ORDER BY {order}", dead=dead)  # noqa: S608 - quoted
+        if not rows:
+            return rows
         batches = {row[c.BATCH] for row in rows}
-        among = f"{c.BATCH} IN ({', '.join(map(str, batches or [0]))})"
+        among = f"{c.BATCH} IN ({', '.join(map(str, batches))})"
         known = rows_of(f"SELECT DISTINCT {c.BATCH} FROM ledger WHERE {among}", ledger=ledger)  # noqa: S608 - numbers
         missing = batches - {row[c.BATCH] for row in known}
         if not missing:

@@ -13,9 +13,10 @@ from pipeline.event_time import lateness
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
+from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, files_of
-from pipeline.tables.large import NOTHING, By, Job, Large, View, Written
+from pipeline.tables.large import NOTHING, Large, View, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import has_sketches, shown, shown_in_sql

@@ -25,11 +25,9 @@ from pipeline.tables.results.due import Due
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes
 from pipeline.tables.results.levels import Run, worth_merging
 from pipeline.tables.results.measures import joined_parts, sketches_joined
-from pipeline.tables.results.result_table import Portion, committed, moment, utc, values
+from pipeline.tables.results.result_table import MANY_ROWS, Portion, committed, moment, utc, values
 from pipeline.tables.schemas import PANES
 
-_MANY_ROWS: Final = 1_000_000
-"""Of which a commit is made before more are added up."""
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
 _MERGED: Final = """
 SELECT report, pane_start, user_id, page_url, event_type, {joined} max(batch) AS batch,
@@ -65,7 +63,7 @@ class PeriodicKind(WindowKind):
                 yield written, _where(some.ends, firing)
                 is_done = True
                 continue
-            if sum(map(len, found)) > _MANY_ROWS:
+            if sum(map(len, found)) > MANY_ROWS:
                 yield pa.concat_tables(found), _where(ends, firing)
                 found, ends = [], []
             ends += some.ends

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -16,6 +16,8 @@ from pipeline.tables.schemas import CLOSED_APP, ERASED_APP, WRITER_APP, TableSpe
 from pipeline.tables.swap import swap
 from pipeline.tables.write import refuse_if_fenced
 
+MANY_ROWS: Final = 1_000_000
+"""Of which a commit is made before more are."""
 Rows: TypeAlias = "Written | pa.Table"
 """Rows of a table: here, or still to be made and written by executors."""
 Portion = tuple[Rows, str | None]

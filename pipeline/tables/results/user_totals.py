@@ -25,7 +25,7 @@ from pipeline.tables.results.islands import Islands, panes_of
 from pipeline.tables.results.kind import Merge, ResultKind, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
-from pipeline.tables.results.result_table import Portion, committed, moments
+from pipeline.tables.results.result_table import MANY_ROWS, Portion, committed, moments
 from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, FILLED_APP, PANES, USER_TOTALS, find_table
 
 # What a pane has of a user is one session, or final ones, which no event meets any more.
@@ -44,8 +44,6 @@ _CORRECTED_SINCE: Final = (
     "UNION ALL SELECT user_id FROM corrections WHERE report = '{report}' AND correction > {corrected}"
 )
 _ALL: Final = "true"
-_MANY_ROWS: Final = 1_000_000
-"""Of which a commit is made before more are rewritten."""
 _ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
 
 
@@ -63,7 +61,7 @@ class UserTotalsKind(ResultKind):
         changed = self._changed(batch, panes, table)
         rows = buckets.rows_by_bucket(table)
         touched = buckets.bucket_of(buckets.hashes(changed[c.USER_ID]), rows)
-        for some in buckets.portions(set(touched.tolist()), rows, _MANY_ROWS):
+        for some in buckets.portions(set(touched.tolist()), rows, MANY_ROWS):
             yield self._rewritten(some, changed.filter(pa.array(np.isin(touched, some))), table, rows)
         if not len(changed):
             yield self.spec.schema.empty_table(), None
