@@ -24,6 +24,7 @@ from benchmarks import (
     users,
     versions,
     views,
+    windows,
     workers,
 )
 from benchmarks.collect import part as collect
@@ -105,7 +106,8 @@ def _run_publications(options: Namespace, work: Path, console: Console, parts: d
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     """Runs the parts that read a topic that was written before."""
     of_one = {
-        "drain": _drain, "growth": _growth, "workers": _workers, "duplicates": _duplicates, "versions": _versions,
+        "drain": _drain, "growth": _growth, "windows": _windows, "workers": _workers, "duplicates": _duplicates,
+        "versions": _versions,
     }  # fmt: skip
     if of_one.keys() & set(options.only):
         console.print(f"a backlog of {options.events:,} events ...")
@@ -137,6 +139,13 @@ def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Co
 def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
     parts["growth"] = micro.growth(*data, options.events, options.batches, work)
     console.print(micro.growth_table(parts["growth"], options.batches))
+
+
+def _windows(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = drain.Plan(options.events, options.drains, options.repeat)
+    parts["windows"] = users.figures(_rounds(windows.drains_by_windows(plan, *data, work), console), plan.events)
+    title = f"events of {options.backlog_users:,} users, one report"
+    console.print(users.render(parts["windows"], plan.events, title, "windows"))
 
 
 def _workers(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
@@ -193,7 +202,8 @@ def _users(options: Namespace, work: Path, console: Console, parts: dict[str, An
     found = users.drains_by_crowd(plan, among, options.keep or work / "broker", work)
     rounds = _rounds(found, console, "{} users")
     parts["users"] = users.figures(rounds, plan.events)
-    console.print(users.render(parts["users"], plan.events))
+    title = "events of so many users, three reports"
+    console.print(users.render(parts["users"], plan.events, title, "users"))
 
 
 def _rounds(found: Iterable[tuple[_K, list[Drain]]], console: Console, says: str = "{}") -> dict[_K, list[list[Drain]]]:

@@ -16,6 +16,7 @@ PARTS: Final = (
     "growth",
     "bad",
     "users",
+    "windows",
     "partitions",
     "workers",
     "duplicates",

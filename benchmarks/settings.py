@@ -19,7 +19,7 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
         "spark": {"conf": task.conf},
     }
     if not task.all_reports:
-        sections["reports"] = {"page_views": {"keys": ["user_id"]}}
+        sections["reports"] = {"page_views": {"keys": ["user_id"], "window": task.window or None}}
     if task.deduplicate != "off":
         sections["deduplicate"] = task.deduplicate
     return Settings(warehouse=str(warehouse), **sections)

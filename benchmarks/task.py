@@ -25,6 +25,8 @@ class Task:
     conf: dict[str, str] = field(default_factory=dict)
     all_reports: bool = False
     """Every report that the service has out of the box, and not page views per user alone, which the peers do."""
+    window: dict[str, Any] = field(default_factory=dict)
+    """The settings of the windows of page views per user, where it is not those of the service."""
     workers: int = 0
     """Of a cluster of its own, where the process makes one."""
     deduplicate: str = "off"

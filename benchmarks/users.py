@@ -1,10 +1,10 @@
 """What users cost: the same number of events of more of them, and of unequal ones, in time, memory and bytes."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rich.table import Table
 
@@ -15,6 +15,7 @@ from benchmarks.drain_report import WRITTEN
 from benchmarks.report import figures_table
 from benchmarks.task import Drain, Task
 
+_K = TypeVar("_K", bound=Hashable)
 _MEGA: Final = 1e6
 _TABLES: Final = ("panes", "dead_letters", "ledger")
 """The tables whose bytes have columns of their own; all others are results."""
@@ -44,13 +45,13 @@ def drains_by_crowd(
                 yield crowd, drain_alone(Contestant(Job.OURS, ALL_REPORTS, all_reports=True), task)
 
 
-def figures(rounds: dict[Crowd, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:
-    """By crowd, of the last drains: rate, CPU, memory at its most, and bytes of the tables."""
+def figures(rounds: Mapping[_K, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:
+    """By crowd or kind of windows, of the last drains: rate, CPU, memory at its most, and bytes of the tables."""
     found = {}
-    for crowd, each in rounds.items():
+    for kind, each in rounds.items():
         last = [drains[-1] for drains in each]
         files: dict[str, int] = last[0].notes["table_bytes"]
-        found[str(crowd)] = {
+        found[str(kind)] = {
             "rate": events / median(drain.seconds for drain in last),
             "cpu_us_per_event": median(drain.cpu_seconds for drain in last) / events * 1e6,
             "python_bytes": max(drain.notes["peak_bytes"]["python"] for drain in last),
@@ -63,19 +64,23 @@ def figures(rounds: dict[Crowd, list[list[Drain]]], events: int) -> dict[str, di
     return found
 
 
-def render(found: dict[str, dict[str, Any]], events: int) -> Table:
-    """One row for each crowd; bytes of tables are by event."""
-    title = f"{events:,} events of so many users, three reports, on {os.cpu_count()} cores"
-    heads = ["users", "M events/s", "CPU us/event", "Python MB", "Java MB", "reopened s", "rows of page_views"]
+def render(found: dict[str, dict[str, Any]], events: int, title: str, head: str) -> Table:
+    """One row for each crowd or kind; bytes of tables are by event."""
+    heads = [head, "M events/s", "CPU us/event", "Python MB", "Java MB", "reopened s", "rows of page_views"]
     heads += [*(f"{name} B/event" for name in (*_TABLES, "results")), WRITTEN]
-    return figures_table(title, heads, [_row(crowd, row, events) for crowd, row in found.items()], words=1)
+    return figures_table(
+        f"{events:,} {title}, on {os.cpu_count()} cores",
+        heads,
+        [_row(kind, row, events) for kind, row in found.items()],
+        words=1,
+    )
 
 
-def _row(crowd: str, row: dict[str, Any], events: int) -> list[str]:
+def _row(kind: str, row: dict[str, Any], events: int) -> list[str]:
     files = row["table_bytes"]
     results = sum(size for name, size in files.items() if name not in _TABLES)
     return [
-        crowd,
+        kind,
         f"{row['rate'] / _MEGA:.3f}",
         f"{row['cpu_us_per_event']:.2f}",
         *(f"{row[name] / _MEGA:,.0f}" for name in ("python_bytes", "java_bytes")),

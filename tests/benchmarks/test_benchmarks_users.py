@@ -21,7 +21,7 @@ def test_the_median_of_the_rounds_counts_and_the_most_memory() -> None:
     assert {users: row["rate"] for users, row in found.items()} == {"10": 500, "1,000": 250}
     assert found["10"]["python_bytes"] == 9
     assert found["10"]["cpu_us_per_event"] == 2_000
-    table = render(found, 1_000)
+    table = render(found, 1_000, "events", "users")
     assert table.row_count == 2
     assert [next(iter(column.cells)) for column in table.columns][-5:] == ["10.0", "2.0", "1.0", "7.0", "2.50"]
 
