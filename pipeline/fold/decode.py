@@ -21,6 +21,8 @@ FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
 _GROUP: Final = 128
 """Values of seven bits; a byte from there on says that another one follows."""
+_LOOKED_AT: Final = 1 + _GROUP // 2 + 2
+"""Bytes of a short text, with its length and what may be a choice behind it."""
 EVENT: Final = "event"
 """The column of what is decoded, by which `Reader.columns` name it."""
 
@@ -79,30 +81,50 @@ def _decoded(texts: Mapping[int, str], projections: Mapping[int, str], *, looks_
     for number, text in texts.items():
         read = from_avro(body, text, {"mode": "PERMISSIVE", "avroSchema": projections[number]})
         framed = F.startswith(F.col(c.VALUE), F.lit(_prefix(number)))
-        if looks_first and json.loads(text)["fields"][0]["type"] == "string":
-            framed &= ~_claims_too_much(_prefix(number))
+        if looks_first:
+            framed &= _may_be_event(_prefix(number), [field["type"] for field in json.loads(text)["fields"]])
         cases = cases.when(framed, read)
     event: Column = cases.alias(EVENT)
     return event
 
 
-def _claims_too_much(prefix: bytes) -> Column:
-    """Whether a text of 64 bytes or more, with which an event begins, is longer than its record, or less than nothing.
+def _may_be_event(prefix: bytes, types: Sequence[Any]) -> Column:
+    """Whether the bytes behind a frame may be a record of fields of these types; looks at a text with which it begins.
 
-    Avro makes room for the text before it finds that out: for noise, half a megabyte for every sixteenth record. The
-    length is a zigzag number in groups of seven bits; of one of more than three groups nothing is said. A good record
-    pays for it, too, for Spark reckons the bytes up front.
+    Avro makes room for a text before it finds out that the record ends, which for noise is half a megabyte for every
+    sixteenth record, and each failure of it is an exception. A number is zigzag in groups of seven bits; what is
+    written with more groups than it needs is left to Avro. A good record pays for this, too, for Spark reckons the
+    bytes up front.
     """
+    if types[0] != "string":
+        return F.lit(True)  # noqa: FBT003
     first, second, third = (_byte(FRAME_BYTES + place) for place in (1, 2, 3))
     low = first % _GROUP + second % _GROUP * _GROUP
     length = F.when(second < _GROUP, low).when(third < _GROUP, low + third * _GROUP * _GROUP)
     is_long = F.col(c.VALUE) >= F.lit(prefix + b"\x80")
-    return is_long & F.coalesce((length % 2 == 1) | (length / 2 > F.length(c.VALUE)), F.lit(False))  # noqa: FBT003
+    is_too_long = is_long & F.coalesce(length / 2 > F.length(c.VALUE), F.lit(False))  # noqa: FBT003
+    return _latin(FRAME_BYTES + 1, _LOOKED_AT).rlike(_beginning(*types[1:2])) & ~is_too_long
+
+
+def _beginning(second: Any = None) -> str:
+    """A regular expression of a text's length, even as none is below zero, and of a choice behind a short one."""
+    short = "|".join(rf"\x{2 * length:02x}.{{{length}}}" for length in range(_GROUP // 2))
+    choice = ""
+    if isinstance(second, dict) and second["type"] == "enum" and len(second["symbols"]) <= _GROUP // 2:
+        symbols = "".join(rf"\x{2 * number:02x}" for number, _ in enumerate(second["symbols"]))
+        choice = rf"(?:[{symbols}]|[\x80-\xff][\x00\x80-\xff])"
+    long = "".join(rf"\x{length:02x}" for length in range(_GROUP, 2 * _GROUP, 2))
+    return rf"(?s)\A(?:(?:{short}){choice}|[{long}])"
 
 
 def _byte(place: int) -> Column:
     """The number of the byte at a place of a value, counted from one; 0 behind its end."""
-    return F.ascii(F.decode(F.substring(c.VALUE, place, 1), "ISO-8859-1"))
+    return F.ascii(_latin(place, 1))
+
+
+def _latin(place: int, number: int) -> Column:
+    """So many bytes from a place of a value on, as characters of the same numbers."""
+    return F.decode(F.substring(c.VALUE, place, number), "ISO-8859-1")
 
 
 def _prefix(schema_id: int) -> bytes:

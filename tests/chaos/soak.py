@@ -4,6 +4,7 @@ At the end the warehouse is held against its laws and against what the producer 
 """
 
 import argparse
+import itertools
 import random
 import sys
 import tempfile
@@ -46,6 +47,8 @@ class Sample:
     """How the service stood `minute` minutes after the begin."""
 
     minute: float
+    age: int
+    """Of the life, in samples."""
     batch_s: float | None
     """Of the batches since the sample before; none in the first minute of a life, in which Java is cold."""
     batch_cpu_s: float | None
@@ -90,19 +93,21 @@ class Soak:
             wait_for(lambda: ledger_version(self.warehouse) >= before + 2 or not life.alive, PATIENCE_S, "a batch")
             self.starts.append((began, (self.minute - began) * 60))
             warm, ends = time.monotonic() + COLD_S, time.monotonic() + seconds
-            while time.monotonic() < ends:
+            for age in itertools.count():
+                if time.monotonic() >= ends:
+                    break
                 assert life.lives_for(min(SAMPLE_S, max(0.0, ends - time.monotonic()))), life.said[-2000:]
-                self.samples.append(self._sample(life, is_warm=time.monotonic() - SAMPLE_S >= warm))
+                self.samples.append(self._sample(life, age, is_warm=time.monotonic() - SAMPLE_S >= warm))
             life.kill()
 
-    def _sample(self, life: Process, *, is_warm: bool) -> Sample:
+    def _sample(self, life: Process, age: int, *, is_warm: bool) -> Sample:
         python = life.popen.pid
         java = next(iter(processes_of(python, "java")))
         before, self.counted = self.counted, (*self._batches(), cpu_seconds(java, python))
         batches, *costs = (now - then for now, then in zip(self.counted, before, strict=True))
         batch_s, batch_cpu_s = (cost / batches if is_warm and batches else None for cost in costs)
         memory = resident_bytes(java) / 2**20, resident_bytes(python) / 2**20
-        return Sample(self.minute, batch_s, batch_cpu_s, *memory, files_of(self.warehouse))
+        return Sample(self.minute, age, batch_s, batch_cpu_s, *memory, files_of(self.warehouse))
 
     def _batches(self) -> tuple[float, float]:
         """How many batches this life has had, and their seconds up to their commits."""
@@ -120,14 +125,22 @@ def files_of(warehouse: Path) -> dict[str, int]:
 
 
 def ratios(soak: Soak, minutes: float) -> dict[str, float]:
-    """Divides the last tenth by the one after ten minutes, or after a sixth of the time."""
+    """Divides the last fifth by the one after ten minutes, or after a sixth of the time.
+
+    Java gets faster for minutes, so what a batch takes is compared at the same ages of lives.
+    """
     begin, span = minutes / 6, minutes / 10
     early = [one for one in soak.samples if begin <= one.minute < begin + 2 * span]
     late = [one for one in soak.samples if one.minute >= minutes - 2 * span]
 
+    def by_age(part: Sequence[Sample], name: str) -> dict[int, float]:
+        known = [(one.age, value) for one in part if (value := getattr(one, name)) is not None]
+        return {age: mean(value for of, value in known if of == age) for age, _ in known}
+
     def ratio(name: str) -> float:
-        was, now = ([value for one in part if (value := getattr(one, name)) is not None] for part in (early, late))
-        return float(mean(now) / mean(was))
+        was, now = by_age(early, name), by_age(late, name)
+        both = was.keys() & now.keys()
+        return sum(now[age] for age in both) / sum(was[age] for age in both)
 
     found = {name: ratio(name) for name in ("batch_s", "batch_cpu_s", "java_mb", "python_mb", "files")}
     first = [seconds for minute, seconds in soak.starts if minute <= begin + 2 * span][1:]
@@ -172,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print("minute, seconds and CPU seconds of a batch, files:")
         for sample in soak.samples:
             batch = "cold" if sample.batch_s is None else f"{sample.batch_s:.3f} {sample.batch_cpu_s:.3f}"
-            console.print(f"{sample.minute:5.1f} {batch}", str(sample.files_by_table))
+            console.print(f"{sample.minute:5.1f} {sample.age:2} {batch}", str(sample.files_by_table))
     return int(any(ratio > 1.2 for ratio in found.values()))
 
 

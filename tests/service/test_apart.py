@@ -107,7 +107,10 @@ def test_what_a_text_claims_to_be_is_believed_just_as_far_as_avro_does(spark: Sp
     edges = (0x00, 0x01, 0x14, 0x7F, 0x80, 0x81, 0xFE, 0xFF)
     starts = [bytes(start) for number in (1, 2, 3) for start in product(edges, repeat=number)]
     values += [header(1) + start + rest for start in starts for rest in (b"", whole[6:], bytes(200), bytes(9_000))]
-    fold, oracle = plan(), Oracle(load_schemas(), POLICY, ())
+    symbols = [bytes(start) for number in (1, 2) for start in product((*edges, 0x02, 0x03, 0x04), repeat=number)]
+    values += [whole[:16] + symbol + rest for symbol in symbols for rest in (b"", whole[17:], bytes(9))]
+    values += [header(1) + b"\x7e" + b"x" * 63 + symbol + whole[17:] for symbol in symbols]
+    fold, oracle = plan(), Oracle(load_schemas(), POLICY, ("page_url",))
     _, rejected = fold.apart(fold.keyed(read(spark, values), BatchContext(None, NOW), are_kept=True))
     found = {row.offset * PARTITIONS + row.partition: Check(row.check) for row in rejected.collect()}
     expected = {number: oracle(value, NOW, None).check for number, value in enumerate(values)}
