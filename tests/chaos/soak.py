@@ -180,12 +180,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tidemark(Path(folder) / "last.log", "run", *soak.where, *RULES, "--until-caught-up") as last:
             assert last.wait(PATIENCE_S) == 0, last.said
         console.print(assert_tells_the_truth(soak.warehouse, Truth.load(truth)))
-        found = ratios(soak, soak.minute)
-        console.print(render(found, soak))
-        console.print("minute, seconds and CPU seconds of a batch, files:")
+        console.print("minute, age of the life in samples, seconds and CPU seconds of a batch, files:")
         for sample in soak.samples:
             batch = "cold" if sample.batch_s is None else f"{sample.batch_s:.3f} {sample.batch_cpu_s:.3f}"
             console.print(f"{sample.minute:5.1f} {sample.age:2} {batch}", str(sample.files_by_table))
+        found = ratios(soak, soak.minute)
+        console.print(render(found, soak))
     return int(any(ratio > 1.2 for ratio in found.values()))
 
 
