@@ -67,9 +67,10 @@ def test_without_a_warehouse_setting_it_says_so(capsys: pytest.CaptureFixture[st
     assert "warehouse must be set" in capsys.readouterr().err
 
 
-@pytest.fixture
-def locked(tmp_path: Path) -> Path:
-    return Path(Site(tmp_path / "warehouse", PAGE_VIEWS_ALONE).open().batch(Event(1)).warehouse)
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("locked") / "warehouse"
+    return Path(Site(folder, PAGE_VIEWS_ALONE).open().batch(Event(1)).warehouse)
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "tidemark_dashboard=wrong"}])

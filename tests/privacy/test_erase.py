@@ -29,6 +29,7 @@ from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import Event, Site
 
+pytestmark = pytest.mark.slow
 NOW = timedelta(0)
 PATIENCE_S = 60
 WHOM = "bob-who-leaves"
@@ -133,7 +134,6 @@ def test_a_rejected_record_that_could_not_be_read_is_found_by_its_bytes(left: Pa
     assert files_with(left, WHOM) == set()
 
 
-@pytest.mark.slow
 @NEEDS_FAULTS
 def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, tmp_path_factory: Make) -> None:
     folder = tmp_path_factory.mktemp("killed")

@@ -23,6 +23,7 @@ from tests.support.every_file import files_with
 from tests.support.warehouse import rows
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
+pytestmark = pytest.mark.slow
 NOW = timedelta(0)
 SMALL = replace(POLICY, reports=REPORTS[:1])
 WHOM = "bob-who-leaves"

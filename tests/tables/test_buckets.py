@@ -31,6 +31,7 @@ from tests.privacy.test_erase_meanwhile import Meanwhile
 from tests.support.warehouse import rows, user_totals
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
 
+pytestmark = pytest.mark.slow
 SMALL = replace(POLICY, reports=REPORTS[:1])
 GAP = 5
 HASHES = st.lists(st.integers(0, 2**20 - 1), unique=True, max_size=90)
@@ -92,7 +93,6 @@ def files(warehouse: Path) -> dict[str, int]:
     return dict(zip(actions["path"].to_pylist(), actions["partition.bucket"].to_pylist(), strict=True))
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("seed", range(2))
 def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_written(seed: int, tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from pipeline.tables.schemas import EVENT_IDS
 from pipeline.tables.write import Appender
 from tests.support.warehouse import rows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:

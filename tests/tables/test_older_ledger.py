@@ -22,6 +22,7 @@ from pipeline.tables.views import views
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
+pytestmark = pytest.mark.slow
 LATER = ["duplicate", "erased"]
 
 

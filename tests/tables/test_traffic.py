@@ -17,6 +17,7 @@ from pipeline.tables.schemas import results_of
 from pipeline.tables.traffic import Meter, amplification, traffic
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
+pytestmark = pytest.mark.slow
 SMALL = replace(POLICY, reports=REPORTS[:1])
 
 

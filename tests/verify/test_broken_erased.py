@@ -7,6 +7,7 @@ import pytest
 from tests.verify.conftest import Copy
 from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, alter, change, drop, sentences, told
 
+pytestmark = pytest.mark.slow
 LAST = {"batch": E + 5}
 NOTHING = {"reason": "erased", "user_id": None, "key": None, "value": None, "event_time": None}
 

@@ -15,6 +15,7 @@ from tests.verify.conftest import play
 from tests.verify.plant import E, Rows, add, alter, change, ms, sentences, told
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 
+pytestmark = pytest.mark.slow
 OF_EVENT_IDS = slice(7, 8)
 NEWEST = {"batch": E + 5, "id_high": 51}
 
