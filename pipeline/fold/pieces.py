@@ -16,8 +16,8 @@ from pipeline.fold.apart import POSITION
 from pipeline.fold.duplicates import PARTITION_STEP
 from pipeline.fold.statistics import bytes_of
 
-CHUNK_BYTES: Final = 256 * 1024 * 1024
-"""Roughly the most that the driver takes at once."""
+CHUNK_BYTES: Final = 64 * 1024 * 1024
+"""Roughly the most that the driver takes at once, while it writes as much; rows of tables are several times larger."""
 _TOGETHER: Final = 16
 """So many offsets are in a piece together: a record may have a megabyte."""
 
@@ -48,11 +48,11 @@ def apart(rejected: DataFrame) -> Iterator[pa.Table]:
 
 
 def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
-    """Pieces of about half of CHUNK_BYTES, for there are two of them at a time, as ranges [start, end) of places.
+    """Pieces of about twice CHUNK_BYTES, for they are written as they come, as ranges [start, end) of places.
 
     `places` are in order. Each piece has a part of every partition, so that all tasks work for it.
     """
-    number = int(sizes.sum()) * 2 // CHUNK_BYTES + 1
+    number = int(sizes.sum()) // (2 * CHUNK_BYTES) + 1
     _, starts = np.unique(places // (PARTITION_STEP // _TOGETHER), return_index=True)
     pieces = np.concatenate(
         [(np.cumsum(part) - part) * number // part.sum() for part in np.split(sizes, starts[1:])]

@@ -1,8 +1,9 @@
 """Step 2 of a batch: its dead letters, partial counts and event ids are written, void until the commit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -58,32 +59,23 @@ class WriteAhead:
         if self._event_ids and folded.ids is not None:
             self._event_ids.append(event_ids(folded.ids, number), number)
         if folded.apart is not None and letters(batch.tallies):
-            self._write_apart(folded.apart, batch)
+            _write_each(pieces.apart(folded.apart), partial(self._write_letters, batch=batch))
         rows, consumers = folded.rows, [*batch.policy.consumers]
         if self._large.takes(Job.WRITE_AHEAD, PANES.name, batch.tallies.bytes // ROW_BYTES):
             consumers = self._by_executors(folded, batch)
             rows = rest_of(rows, consumers, folded.groupings)
-        for piece in pieces.chunks(rows, batch.tallies.bytes):
+
+        def write(piece: pa.Table) -> None:
             if folded.apart is None:
-                self._dead_letters.append(dead_letters(piece, batch.topic, number, watermark), number)
+                self._write_letters(piece, batch)
             if consumers:
                 self._panes.append(panes(piece, consumers, folded.groupings, number, watermark), number)
 
-    def _write_apart(self, apart: DataFrame, batch: Batch) -> None:
-        """Spark makes the next piece while the last one is written."""
+        _write_each(pieces.chunks(rows, batch.tallies.bytes), write)
 
-        def write(piece: pa.Table) -> None:
-            rows = dead_letters(piece, batch.topic, batch.number, batch.before.watermark)
-            self._dead_letters.append(rows, batch.number)
-
-        with ThreadPoolExecutor(1) as writer:
-            last: Future[None] | None = None
-            for piece in pieces.apart(apart):
-                if last is not None:
-                    last.result()
-                last = writer.submit(write, piece)
-            if last is not None:
-                last.result()
+    def _write_letters(self, piece: pa.Table, batch: Batch) -> None:
+        rows = dead_letters(piece, batch.topic, batch.number, batch.before.watermark)
+        self._dead_letters.append(rows, batch.number)
 
     def _by_executors(self, folded: Folded, batch: Batch) -> list[Consumer]:
         """Has them write the panes of all consumers but those that are returned."""
@@ -99,3 +91,15 @@ class WriteAhead:
             folders[folder] = {c.REPORT: one.name}
         self._panes.take_in(folders, batch.number)
         return [one for one in consumers if one not in theirs]
+
+
+def _write_each(found: Iterable[pa.Table], write: Callable[[pa.Table], None]) -> None:
+    """Spark makes the next piece while the last one is written."""
+    with ThreadPoolExecutor(1) as writer:
+        last: Future[None] | None = None
+        for piece in found:
+            if last is not None:
+                last.result()
+            last = writer.submit(write, piece)
+        if last is not None:
+            last.result()

@@ -10,6 +10,7 @@ from crawlerdetect import CrawlerDetect
 
 from producers.access_log.outcome import Outcome
 from producers.access_log.request import Request
+from producers.collect.contract import AGENT_LENGTH
 
 ASSETS: Final = re.compile(
     r"""
@@ -35,7 +36,6 @@ PROBES: Final = re.compile(
 """Paths that scanners and health checks ask for, whole and without the query."""
 
 _REQUEST_LINE: Final = re.compile(r"([A-Z]+) (\S+) HTTP/\d(?:\.\d)?")
-LONGEST_AGENT: Final = 512
 _AGENTS_KEPT: Final = 65_536
 _OK: Final = (200, 304)
 _DETECT: Final = CrawlerDetect()
@@ -85,7 +85,7 @@ def _of_client(request: Request) -> Outcome:
         return Outcome.VISIT
     if not request.agent.strip():
         return Outcome.NO_AGENT
-    return Outcome.ROBOT if _is_robot(request.agent[:LONGEST_AGENT]) else Outcome.VISIT
+    return Outcome.ROBOT if _is_robot(request.agent[:AGENT_LENGTH]) else Outcome.VISIT
 
 
 @lru_cache(_AGENTS_KEPT)

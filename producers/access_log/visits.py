@@ -10,8 +10,9 @@ from producers.access_log.formats import Parse
 from producers.access_log.opened import LONGEST
 from producers.access_log.outcome import Outcome
 from producers.access_log.request import Request
-from producers.access_log.rules import LONGEST_AGENT, judge, target_of
+from producers.access_log.rules import judge, target_of
 from producers.access_log.sessions import Sessions
+from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
 
 
@@ -68,7 +69,7 @@ class Visits:
             "page_url": self._page(request),
             "session_id": self.sessions.visit(user_id, request.time_ms),
             "referrer": _without_query(request.referrer) if request.referrer else None,
-            "user_agent": request.agent[:LONGEST_AGENT] if request.agent else None,
+            "user_agent": request.agent[:AGENT_LENGTH] if request.agent else None,
             "element_id": None,
         }
 

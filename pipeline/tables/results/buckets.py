@@ -27,13 +27,16 @@ Numbers = NDArray[np.int64]
 MOST_ROWS: Final = 32_768
 """A bucket of more is split."""
 _PARTITION: Final = f"partition.{c.BUCKET}"
+_AT_ONCE: Final = 65_536
+"""Users who are Python's texts at a time, each of which takes as many bytes as a row."""
 _MOST_BITS: Final = 20
 """Of the hash: what they do not tell apart stays together."""
 
 
 def hashes(users: pa.ChunkedArray) -> Numbers:
     """A hash of each user that is the same in every process and on every machine."""
-    texts = (text.encode() for text in users.to_pylist())
+    slices = (users.slice(start, _AT_ONCE) for start in range(0, len(users), _AT_ONCE))
+    texts = (text.encode() for some in slices for text in some.to_pylist())
     return np.fromiter(map(zlib.crc32, texts), dtype=np.int64, count=len(users))
 
 

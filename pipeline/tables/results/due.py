@@ -1,7 +1,7 @@
 """The statement that adds up the panes of windows that are due: one text, in which engines differ by a word or two."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pipeline import columns as c
@@ -41,6 +41,7 @@ _REACHED: Final = """(
 _END: Final = Sql(c.WINDOW_END)
 _MANY_PANES: Final = 4096
 """A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
+_MANY_PARTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,15 @@ class Due:
     def pieces(self) -> "Iterator[Due]":
         """As many windows at a time as one statement may name with all their panes."""
         longest = max((len(self._panes_of(end)) for end in self.ends), default=1)
-        size = max(1, _MANY_PANES // longest)
+        yield from self._by(max(1, _MANY_PANES // longest))
+
+    def parts(self, number: int) -> "Iterator[Due]":
+        """As many parts, if there are so many windows; not more than some, for each reads all files again."""
+        yield from self._by(-(-len(self.ends) // min(number, _MANY_PARTS)))
+
+    def _by(self, size: int) -> "Iterator[Due]":
         for place in range(0, len(self.ends), size):
-            yield Due(self.report, self.windows, self.ends[place : place + size], self.fired_by, self.batch)
+            yield replace(self, ends=self.ends[place : place + size])
 
     def reach(self) -> tuple[int, int]:
         """The first and the last pane that the windows are made of."""

@@ -18,6 +18,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
+from pipeline.tables.files import files_of
 from pipeline.tables.large import NOTHING, Large, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
@@ -58,16 +59,17 @@ class PeriodicKind(WindowKind):
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
         found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
-        for some in due.pieces():
-            if written := self._written(some, panes):
-                yield written, _where(some.ends, firing)
+        for piece in due.pieces():
+            if written := self._written(piece, panes):
+                yield written, _where(piece.ends, firing)
                 is_done = True
                 continue
-            if sum(map(len, found)) > MANY_ROWS:
-                yield pa.concat_tables(found), _where(ends, firing)
-                found, ends = [], []
-            ends += some.ends
-            found.append(self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema))
+            for some in piece.parts(self._rows_for(piece, panes) // MANY_ROWS + 1):
+                if sum(map(len, found)) > MANY_ROWS:
+                    yield pa.concat_tables(found), _where(ends, firing)
+                    found, ends = [], []
+                ends += some.ends
+                found.append(self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema))
         if ends or not is_done:
             yield pa.concat_tables(found), _where(ends, firing)
 
@@ -97,6 +99,10 @@ class PeriodicKind(WindowKind):
     def _written(self, due: Due, panes: DeltaTable) -> Written | None:
         shown = {c.WINDOW_END: (moment(due.ends[0]), moment(due.ends[-1]))}
         return self.by_executors(panes, due.batch, due.sql, {c.PANE_START: due.reach()}, shown)
+
+    def _rows_for(self, due: Due, panes: DeltaTable) -> int:
+        """How many rows of panes are in files that may have some of the due windows."""
+        return files_of(panes, {c.BATCH: (0, due.batch), c.PANE_START: due.reach()}, {c.REPORT: self.name}).rows
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
