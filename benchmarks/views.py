@@ -107,7 +107,8 @@ def _write(warehouse: str, windows: int) -> None:
         write_deltalake(DeltaTable(DEAD_LETTERS.uri(warehouse)), _letters(window), mode="append")
         write_deltalake(ledger, _ledger(1 + window * _BATCHES + np.arange(_BATCHES)), mode="append")
         if window % _MERGE_EVERY == _MERGE_EVERY - 1:
-            merge_small_files(warehouse, specs)
+            for spec in (DEAD_LETTERS, *specs):
+                merge_small_files(warehouse, spec)
             ledger.update_incremental()
     for data in _panes(_POLICY, windows):
         write_deltalake(DeltaTable(PANES.uri(warehouse)), data, mode="append", partition_by=list(PANES.partition_by))

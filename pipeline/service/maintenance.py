@@ -1,5 +1,6 @@
-"""Upkeep of the tables, by what they need, in the publisher's thread: no batch waits for it."""
+"""Upkeep of the tables, by what they need, in the publisher's thread, a step at a time: no batch waits for it."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from pipeline.event_time import lateness
@@ -8,7 +9,7 @@ from pipeline.service.resources import Resources
 from pipeline.tables import event_ids, housekeeping
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.retention import remove_by_age
-from pipeline.tables.schemas import EVENT_IDS, results_of
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, results_of
 from pipeline.tables.sizes import sizes
 from pipeline.tables.traffic import Meter
 
@@ -31,19 +32,25 @@ class Maintenance:
         """Whether it is time to look, by the number of batches in this epoch."""
         return batch.number % _EVERY_BATCHES == 1 % _EVERY_BATCHES
 
-    def __call__(self, batch: Batch) -> None:
-        """Does what is needed. Raises DeltaError or OSError where the store refuses."""
+    def steps(self, batch: Batch) -> Iterator[None]:
+        """Does what is needed, a table or a merge at a time. Raises DeltaError or OSError where the store refuses."""
         warehouse, results = self._resources.warehouse, results_of(batch.policy)
         ids = [EVENT_IDS] if batch.policy.deduplicate else []
         too_late, _ = lateness.cutoffs(batch.policy.reports, batch.after.watermark)
-        self._compaction(batch.number, too_late)
+        yield from self._compaction.steps(batch.number, too_late)
         now = self._resources.now()
         if self._aged_at is None or now - self._aged_at >= _AGE_EVERY_MS:
             self._aged_at = now
             kept = self._resources.retention
             remove_by_age(warehouse, kept, batch.policy, batch.after.watermark, batch.number, now)
+            yield
         if ids:
             event_ids.tend(warehouse, too_late, batch.number)
-        housekeeping.merge_small_files(warehouse, results)
-        housekeeping.remove_dead_files(warehouse, [*ids, *results])
+            yield
+        for spec in (DEAD_LETTERS, *results):
+            housekeeping.merge_small_files(warehouse, spec)
+            yield
+        for spec in (PANES, DEAD_LETTERS, *ids, *results):
+            housekeeping.remove_dead_files(warehouse, spec)
+            yield
         self._resources.observer.measured(sizes(warehouse, results), self._meter.read())

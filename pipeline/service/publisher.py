@@ -1,6 +1,6 @@
 """One publisher, in order, beside the next batch's fold; it tries again for as long as the store refuses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from threading import Condition, Thread
 from typing import Final
 
@@ -38,7 +38,8 @@ class Publisher:
         self._wait = wait
         self._changed = Condition()
         self._outbox = Outbox()
-        self._upkeep: Callable[[], None] | None = None
+        self._upkeep: Iterator[object] | None = None
+        self._tending: Iterator[object] | None = None
         self._busy = self._closed = False
         self._fatal: Exception | None = None
         self._last_failure: Exception | None = None
@@ -55,10 +56,13 @@ class Publisher:
             self._outbox.add(Offer(firings, batch, self._now()))
             self._tell()
 
-    def afterwards(self, task: Callable[[], None]) -> None:
-        """Runs upkeep once nothing waits to be published; of several that wait only the last one."""
+    def afterwards(self, steps: Iterator[object]) -> None:
+        """Goes through the steps of upkeep while nothing waits to be published; of several that wait only the last one.
+
+        What falls due during a step is published before the next one.
+        """
         with self._changed:
-            self._upkeep = task
+            self._upkeep = steps
             self._changed.notify_all()
 
     def check(self) -> None:
@@ -100,7 +104,7 @@ class Publisher:
         self._changed.notify_all()
 
     def _idle(self) -> bool:
-        return not (self._busy or self._outbox.batches or self._upkeep)
+        return not (self._busy or self._outbox.batches or self._upkeep or self._tending)
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
@@ -115,15 +119,15 @@ class Publisher:
     def _next(self) -> Callable[[], None] | None:
         """The next thing to do: publications come first; None at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._fatal or self._outbox.batches or self._upkeep)
+            self._changed.wait_for(lambda: self._closed or self._fatal or not self._idle())
             if self._closed or self._fatal:
                 return None
             self._busy = True
-            offer, upkeep = self._outbox.take(), self._upkeep
-            if offer:
+            if offer := self._outbox.take():
                 return lambda: self._try(offer)
-            self._upkeep = None
-            return lambda: self._tend(upkeep) if upkeep else None
+            if self._tending is None:
+                self._tending, self._upkeep = self._upkeep, None
+            return self._tend
 
     def _try(self, offer: Offer) -> None:
         try:
@@ -149,10 +153,14 @@ class Publisher:
             self._changed.notify_all()
             self._wait(self._changed, lambda: self._closed or self._hurries > hurries, pause_s)
 
-    def _tend(self, upkeep: Callable[[], None]) -> None:
+    def _tend(self) -> None:
+        """A step of upkeep."""
         try:
-            upkeep()
+            next(self._tending or iter(()))
+        except StopIteration:
+            self._tending = None
         except Exception as error:
+            self._tending = None
             if not is_of_store(error):
                 raise
             self._observer.upkeep_failed()

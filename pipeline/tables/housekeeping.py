@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from typing import Final
 
@@ -45,26 +45,23 @@ def remove_panes(warehouse: str, reports: Collection[str]) -> None:
         insist(table, partial(table.delete, f"{c.REPORT} = '{name}'"))
 
 
-def merge_small_files(warehouse: str, results: Sequence[TableSpec]) -> None:
-    """Keeps the number of files in proportion to the rows."""
-    for spec in (DEAD_LETTERS, *results):
-        if spec.partition_by:  # a file for each part, by its own rule
-            continue
-        table = _table(spec, warehouse)
-        small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
-        if len(small) >= _MANY_FILES:
-            attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES))
+def merge_small_files(warehouse: str, spec: TableSpec) -> None:
+    """Keeps the number of a table's files in proportion to the rows."""
+    if spec.partition_by:  # a file for each part, by its own rule
+        return
+    table = _table(spec, warehouse)
+    small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
+    if len(small) >= _MANY_FILES:
+        attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES))
 
 
-def remove_dead_files(warehouse: str, results: Sequence[TableSpec]) -> None:
+def remove_dead_files(warehouse: str, spec: TableSpec) -> None:
     """Removes files that no version within the retention of a table needs, where that was not done for an hour."""
-    now = int(time.time())
-    for spec in (PANES, DEAD_LETTERS, *results):
-        table = _table(spec, warehouse)
-        if now - (table.transaction_version(_VACUUM_APP) or 0) >= _VACUUM_SECONDS:
-            done = CommitProperties(app_transactions=[Transaction(_VACUUM_APP, now)])
-            _remove_loose(table)
-            table.vacuum(dry_run=False, commit_properties=done)
+    table, now = _table(spec, warehouse), int(time.time())
+    if now - (table.transaction_version(_VACUUM_APP) or 0) >= _VACUUM_SECONDS:
+        done = CommitProperties(app_transactions=[Transaction(_VACUUM_APP, now)])
+        _remove_loose(table)
+        table.vacuum(dry_run=False, commit_properties=done)
 
 
 def _remove_loose(table: DeltaTable) -> None:

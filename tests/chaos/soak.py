@@ -5,6 +5,7 @@ At the end the warehouse is held against its laws and against what the producer 
 
 import argparse
 import itertools
+import json
 import random
 import sys
 import tempfile
@@ -32,6 +33,8 @@ from tests.support.waiting import wait_for
 PATIENCE_S = 300
 SAMPLE_S = 20
 COLD_S = 60
+# As it is in production: a JVM of the other tests has compiled all that it can keep after a minute, and compiles no more.
+DRIVER = {"TIDEMARK_SPARK__CONF": json.dumps({"spark.driver.memory": "1g"})}
 RULES = (
     *("--window.size", "10s", "--time.bound", "2s", "--time.allowed-lateness", "5s", "--time.interval", "200ms"),
     *("--batch.interval", "500ms"),
@@ -88,7 +91,7 @@ class Soak:
         """One life, sampled, and its end by SIGKILL."""
         self.counted = (0, 0, 0)
         log, before, began = self.folder / f"life-{len(self.starts)}.log", ledger_version(self.warehouse), self.minute
-        with tidemark(log, "run", *self.where, *RULES, "--metrics.port", str(self.port)) as life:
+        with tidemark(log, "run", *self.where, *RULES, "--metrics.port", str(self.port), driver=DRIVER) as life:
             # The row that opens the epoch, and a batch.
             wait_for(lambda: ledger_version(self.warehouse) >= before + 2 or not life.alive, PATIENCE_S, "a batch")
             self.starts.append((began, (self.minute - began) * 60))

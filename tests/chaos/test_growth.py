@@ -23,7 +23,7 @@ def test_scattered_rows_stay_what_they_are_and_are_worth_a_merge(tmp_path: Path,
     before = shown(tmp_path)
     scatter(tmp_path, "dead_letters")
     assert (files(tmp_path) >= MANY_FILES, shown(tmp_path)) == (True, before)
-    merge_small_files(str(tmp_path), [])
+    merge_small_files(str(tmp_path), DEAD_LETTERS)
     assert (files(tmp_path), shown(tmp_path)) == (1, before)
 
 

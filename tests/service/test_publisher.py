@@ -50,9 +50,11 @@ class Bench:
         self.in_a_pause()
         return changed.wait_for(over, 0.001)
 
-    def upkeep(self) -> None:
-        """Upkeep that works."""
-        self.done.append("upkeep")
+    def upkeep(self, *steps: str) -> Iterator[None]:
+        """Upkeep that works, step by step."""
+        for step in steps:
+            self.done.append(step)
+            yield
 
     def metric(self, name: str) -> float | None:
         return samples(self.observer).get(f"tidemark_{name}")
@@ -132,19 +134,30 @@ def test_upkeep_waits_until_nothing_is_to_be_published_and_only_the_last_one_is_
     bench.open.clear()
     bench.publisher.offer(fired(1), 11)
     assert bench.entered.wait(PATIENCE_S)
-    bench.publisher.afterwards(lambda: bench.done.append("too old"))
-    bench.publisher.afterwards(bench.upkeep)
+    bench.publisher.afterwards(bench.upkeep("too old"))
+    bench.publisher.afterwards(bench.upkeep("upkeep"))
     bench.publisher.offer(fired(2), 12)
     bench.open.set()
     bench.publisher.flush()
     assert bench.done == [({1}, 11), ({2}, 12), "upkeep"]
 
 
+def test_what_falls_due_during_upkeep_is_published_before_its_next_step(bench: Bench) -> None:
+    def in_the_first_step() -> Iterator[None]:
+        bench.publisher.offer(fired(1), 11)
+        yield from bench.upkeep("first", "second")
+
+    bench.publisher.afterwards(in_the_first_step())
+    bench.publisher.flush()
+    assert bench.done == ["first", ({1}, 11), "second"]
+
+
 def test_upkeep_that_the_store_refuses_is_counted_and_stops_nobody(bench: Bench) -> None:
-    def refused() -> None:
+    def refused() -> Iterator[None]:
+        yield
         raise DeltaError("no room")
 
-    bench.publisher.afterwards(refused)
+    bench.publisher.afterwards(refused())
     bench.publisher.offer(fired(1), 11)
     bench.publisher.flush()
     bench.publisher.check()
@@ -153,10 +166,11 @@ def test_upkeep_that_the_store_refuses_is_counted_and_stops_nobody(bench: Bench)
 
 
 def test_upkeep_that_learns_of_a_newer_service_is_not_passed_over(bench: Bench) -> None:
-    def replaced() -> None:
+    def replaced() -> Iterator[None]:
+        yield
         raise Replaced("a newer service")
 
-    bench.publisher.afterwards(replaced)
+    bench.publisher.afterwards(replaced())
     with pytest.raises(Replaced):
         bench.publisher.flush()
 

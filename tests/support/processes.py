@@ -84,9 +84,9 @@ def _inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("TIDEMARK_TEST_")}
 
 
-def tidemark(log: Path, *arguments: str) -> Process:
+def tidemark(log: Path, *arguments: str, driver: Mapping[str, str] = SMALL_DRIVER) -> Process:
     """The `tidemark` command of this environment."""
-    return Process([sys.executable, "-m", "pipeline.cli", *arguments], log, SMALL_DRIVER)
+    return Process([sys.executable, "-m", "pipeline.cli", *arguments], log, driver)
 
 
 def producers(log: Path, *arguments: str) -> Process:

@@ -35,7 +35,7 @@ def test_only_files_that_no_version_names_go_and_only_after_a_day(tmp_path: Path
     left = [aged(table / FOLDER / "a" / "page_views" / "part-0.parquet", 2), aged(table / "part-0.parquet", 2)]
     left.append(aged(table / FOLDER / "a" / "_temporary" / "0" / "part-0.parquet", 2))
     young = aged(table / FOLDER / "b" / "part-0.parquet", 0.5)
-    remove_dead_files(str(tmp_path), [])
+    remove_dead_files(str(tmp_path), PANES)
     assert not any(path.exists() for path in left)
     assert young.exists()
     # One of them is of an earlier version, which can still be read.

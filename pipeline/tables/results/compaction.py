@@ -5,7 +5,7 @@ a merge touches little and no row is written again and again; and a merge lands 
 that neither waits for the other.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -34,10 +34,12 @@ class Compaction:
         self._kinds = [*kinds]
 
     def __call__(self, batch: int, cutoff: int) -> None:
-        """Does what the files need, of what was committed up to `batch`, after which earlier events are too late.
+        """Does what the files need, all of it. Raises Replaced if a newer service has begun."""
+        for _ in self.steps(batch, cutoff):
+            pass
 
-        Raises Replaced if a newer service has begun.
-        """
+    def steps(self, batch: int, cutoff: int) -> Iterator[None]:
+        """The same, a merge at a time, of what was committed up to `batch`, after which earlier events are too late."""
         self._table.update_incremental()
         refuse_if_fenced(self._table, batch)
         runs = runs_of(self._table, batch)
@@ -45,6 +47,7 @@ class Compaction:
             final = published(self._warehouse, kind.spec).closed_until
             for some, rows in kind.merges(runs[kind.name], self._table, final, cutoff):
                 self._put(kind.name, some, rows, batch)
+                yield
 
     def _put(self, name: str, runs: Sequence[Run], rows: pa.Table | None, batch: int) -> None:
         """In the place of some runs; nothing at all where there are no rows. What meets another writer is put off."""
