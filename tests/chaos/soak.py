@@ -33,7 +33,7 @@ from tests.support.waiting import wait_for
 PATIENCE_S = 300
 SAMPLE_S = 20
 COLD_S = 60
-# As it is in production: a JVM of the other tests has compiled all that it can keep after a minute, and compiles no more.
+# As in production: a JVM of the other tests has compiled all that it can keep after a minute, and compiles no more.
 DRIVER = {"TIDEMARK_SPARK__CONF": json.dumps({"spark.driver.memory": "1g"})}
 RULES = (
     *("--window.size", "10s", "--time.bound", "2s", "--time.allowed-lateness", "5s", "--time.interval", "200ms"),
