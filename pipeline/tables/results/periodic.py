@@ -5,6 +5,7 @@ than a Spark job and a commit of Spark's for each batch.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 import pyarrow as pa
@@ -77,7 +78,9 @@ class PeriodicKind(WindowKind):
         """Runs of final windows go, and the newest others become one row for each pane and key."""
         # Whether a session began in a window is told by the panes before it.
         first = self._windows.earliest_after(final) - self.report.session_gap_ms
-        yield from (([run], None) for run in runs if run.last_pane < first)
+        for is_final, those in groupby(runs, lambda run: run.last_pane < first):
+            if is_final:  # all that follow one another in one commit: there is a run for each batch
+                yield [*those], None
         if some := worth_merging([run for run in runs if run.last_pane >= first]):
             among = f"{c.BATCH} >= {some[0].first} AND {c.PANE_START} >= {first}"
             yield some, self._merged(committed(self.name, some[-1].last, among), panes)
