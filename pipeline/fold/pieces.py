@@ -48,7 +48,7 @@ def apart(rejected: DataFrame) -> Iterator[pa.Table]:
 
 
 def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
-    """Pieces of about twice CHUNK_BYTES, for they are written as they come, as ranges [start, end) of places.
+    """Pieces of about twice CHUNK_BYTES, for letters are as large as their records, as ranges [start, end) of places.
 
     `places` are in order. Each piece has a part of every partition, so that all tasks work for it.
     """

@@ -4,7 +4,6 @@ At the end the warehouse is held against its laws and against what the producer 
 """
 
 import argparse
-import itertools
 import json
 import random
 import sys
@@ -95,12 +94,11 @@ class Soak:
             # The row that opens the epoch, and a batch.
             wait_for(lambda: ledger_version(self.warehouse) >= before + 2 or not life.alive, PATIENCE_S, "a batch")
             self.starts.append((began, (self.minute - began) * 60))
-            warm, ends = time.monotonic() + COLD_S, time.monotonic() + seconds
-            for age in itertools.count():
-                if time.monotonic() >= ends:
-                    break
+            warm, ends, first = time.monotonic() + COLD_S, time.monotonic() + seconds, len(self.samples)
+            while time.monotonic() < ends:
                 assert life.lives_for(min(SAMPLE_S, max(0.0, ends - time.monotonic()))), life.said[-2000:]
-                self.samples.append(self._sample(life, age, is_warm=time.monotonic() - SAMPLE_S >= warm))
+                is_warm = time.monotonic() - SAMPLE_S >= warm
+                self.samples.append(self._sample(life, len(self.samples) - first, is_warm=is_warm))
             life.kill()
 
     def _sample(self, life: Process, age: int, *, is_warm: bool) -> Sample:

@@ -28,9 +28,9 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
     return {name: sorted(str({**row, "users_sketch": None}) for row in rows(warehouse, name)) for name in NAMES}
 
 
-@pytest.fixture
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(due, "_MANY_PANES", 1)
+@pytest.fixture(params=[1, due._MANY_PANES], ids=["by panes", "by rows"])
+def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due, "_MANY_PANES", request.param)
     monkeypatch.setattr(periodic, "MANY_ROWS", 3)
 
 

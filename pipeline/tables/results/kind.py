@@ -15,7 +15,7 @@ from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
 from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
-from pipeline.tables.files import Bounds, files_of
+from pipeline.tables.files import Bounds, Files, files_of
 from pipeline.tables.large import NOTHING, Large, View, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
@@ -107,17 +107,21 @@ class WindowKind(ResultKind):
         `windows` is a statement over panes up to a batch, `among` and `replaced` the bounds of what it reads of them,
         and of what the rows can replace in the table.
         """
-        executors, report = self._large.executors, {c.REPORT: self.name}
+        executors = self._large.executors
         if executors is None or has_sketches(self.report):
             self._large.tell(Job.PUBLICATION, By.DRIVER)
             return None
-        files = files_of(panes, {c.BATCH: (0, batch), **among}, report)
+        files = self.files(panes, batch, among)
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
-        views = {PANES.name: View(files, PANES.schema, report)}
+        views = {PANES.name: View(files, PANES.schema, {c.REPORT: self.name})}
         return Written(
             executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
+
+    def files(self, panes: DeltaTable, batch: int, among: Bounds) -> Files:
+        """Those of `panes` that may have rows of the report up to a batch, within bounds."""
+        return files_of(panes, {c.BATCH: (0, batch), **among}, {c.REPORT: self.name})
 
     def told_in_sql(self, windows: str, engine: Engine) -> str:
         """What `told` tells, as a statement over another one."""

@@ -19,7 +19,6 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
-from pipeline.tables.files import files_of
 from pipeline.tables.large import NOTHING, Large, Written
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.cells import cell_of, joined
@@ -65,7 +64,7 @@ class PeriodicKind(WindowKind):
                 yield written, _where(piece.ends, firing)
                 is_done = True
                 continue
-            for some in piece.parts(self._rows_for(piece, panes) // MANY_ROWS + 1):
+            for some in self._parts(piece, panes):
                 if sum(map(len, found)) > MANY_ROWS:
                     yield pa.concat_tables(found), _where(ends, firing)
                     found, ends = [], []
@@ -103,9 +102,11 @@ class PeriodicKind(WindowKind):
         shown = {c.WINDOW_END: (moment(due.ends[0]), moment(due.ends[-1]))}
         return self.by_executors(panes, due.batch, due.sql, {c.PANE_START: due.reach()}, shown)
 
-    def _rows_for(self, due: Due, panes: DeltaTable) -> int:
-        """How many rows of panes are in files that may have some of the due windows."""
-        return files_of(panes, {c.BATCH: (0, due.batch), c.PANE_START: due.reach()}, {c.REPORT: self.name}).rows
+    def _parts(self, due: Due, panes: DeltaTable) -> Iterator[Due]:
+        """As many windows at a time as have about MANY_ROWS rows of panes, as their files tell; one is never cut."""
+        several = len(due.ends) > 1
+        rows = self.files(panes, due.batch, {c.PANE_START: due.reach()}).rows if several else 0
+        return due.parts(rows // MANY_ROWS + 1)
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""

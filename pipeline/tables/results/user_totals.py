@@ -7,7 +7,7 @@ A session is final when no event that is not too late can join it; compaction th
 a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -102,14 +102,14 @@ class UserTotalsKind(ResultKind):
     def _sessions(self, batch: int, read: "_Read", final_before: int) -> tuple[pa.Table, pa.Table]:
         """The sessions that ended before a time, of which some are counted already, and the others."""
         sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch, read.among))
-        parts, counted = _apart(_typed(read.ask(sql)), lambda rows: pc.is_null(rows[c.SESSIONS]))
         # Of millions of users there is room for their rows once, and not for each step's.
-        islands = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms)
+        rows = _typed(read.ask(sql))
+        parts, counted = _apart(rows, pc.is_null(rows[c.SESSIONS]))
+        del rows
+        found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
         del parts
-        found = islands.joined()
-        del islands
         found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
-        done, others = _apart(found, lambda rows: pc.less(pc.add(rows[c.LAST_TIME], self._totals.gap_ms), final_before))
+        done, others = _apart(found, pc.less(pc.add(found[c.LAST_TIME], self._totals.gap_ms), final_before))
         return pa.concat_tables([counted, done]), others
 
     def _corrected(self, read: "_Read") -> pa.Table:
@@ -141,10 +141,9 @@ class _Read:
         return self.ask("SELECT max(correction) AS last FROM corrections")["last"][0].as_py() or 0
 
 
-def _apart(rows: pa.Table, of_first: Callable[[pa.Table], pa.ChunkedArray]) -> tuple[pa.Table, pa.Table]:
+def _apart(rows: pa.Table, is_first: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
     """The rows for which a condition holds, and the others; none are copied where all are on one side."""
-    is_first, nothing = of_first(rows), rows.schema.empty_table()
-    number = pc.sum(is_first).as_py() or 0
+    number, nothing = pc.sum(is_first).as_py() or 0, rows.schema.empty_table()
     if number == len(rows):
         return rows, nothing
     return (rows.filter(is_first), rows.filter(pc.invert(is_first))) if number else (nothing, rows)
