@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Keep:
     """Of one table, in milliseconds."""
 
-    time_travel_ms: int
-    """How long its earlier versions can be read."""
+    time_travel_ms: int | None = None
+    """How long its earlier versions can be read; None for as long as is its own way."""
     rows_ms: int | None = None
     """How long its rows are kept; None for ever."""

@@ -9,7 +9,7 @@ from pipeline.service.resources import Resources
 from pipeline.tables import event_ids, housekeeping
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.retention import remove_by_age
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, results_of
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results_of
 from pipeline.tables.sizes import sizes
 from pipeline.tables.traffic import Meter
 
@@ -52,5 +52,8 @@ class Maintenance:
             yield
         for spec in (PANES, DEAD_LETTERS, *ids, *results):
             housekeeping.remove_dead_files(warehouse, spec)
+            yield
+        for spec in (*OWN, *results):
+            housekeeping.shorten_log(warehouse, spec)
             yield
         self._resources.observer.measured(sizes(warehouse, results), self._meter.read())

@@ -124,8 +124,8 @@ class DeadLetterSettings(Section):
 class RetentionSettings(Section):
     """How long a table keeps what is old."""
 
-    time_travel: PositiveDuration = timedelta(days=1)
-    """How long its earlier versions can be read."""
+    time_travel: PositiveDuration | None = None
+    """How long its earlier versions can be read, by default a day, but half an hour of dead letters."""
     rows: PositiveDuration | None = None
     """How long its rows are kept, for ever by default: of a report by the watermark, of dead letters by the clock."""
 
@@ -277,7 +277,7 @@ class Settings(BaseSettings):
     def kept(self) -> dict[str, Keep]:
         """How long tables keep what is old, in milliseconds, by the tables that the settings name."""
         return {
-            name: Keep(milliseconds(keep.time_travel), None if keep.rows is None else milliseconds(keep.rows))
+            name: Keep(*(None if time is None else milliseconds(time) for time in (keep.time_travel, keep.rows)))
             for name, keep in self.retention.items()
         }
 

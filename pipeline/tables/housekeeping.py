@@ -12,7 +12,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from pipeline import columns as c
 from pipeline.tables.files import store_of
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec, is_table
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec, find_table, is_table
 from pipeline.tables.swap import attempt, insist
 from pipeline.tables.write import fence
 
@@ -53,6 +53,12 @@ def merge_small_files(warehouse: str, spec: TableSpec) -> None:
     small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
     if len(small) >= _MANY_FILES:
         attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES))
+
+
+def shorten_log(warehouse: str, spec: TableSpec) -> None:
+    """Removes entries of a table's log that no version within its retention needs; a commit lists all that are left."""
+    if table := find_table(spec.name, warehouse):
+        table.cleanup_metadata()
 
 
 def remove_dead_files(warehouse: str, spec: TableSpec) -> None:

@@ -27,7 +27,6 @@ from pipeline.tables.schemas import (
     EVENT_SCHEMAS,
     LEDGER,
     PANES,
-    STATISTICS,
     USER_TOTALS,
     VERSIONS_KEPT,
     TableSpec,
@@ -39,6 +38,7 @@ from pipeline.tables.schemas import (
 from pipeline.tables.swap import insist
 
 _STORED_AS: Final = "tidemark.report"
+_AS_IT_IS: Final = Keep()
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
@@ -53,7 +53,7 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
     ids = [EVENT_IDS] if policy.deduplicate or is_table(EVENT_IDS.uri(warehouse)) else []
     for spec in (PANES, DEAD_LETTERS, *ids, *results_of(policy)):
         mend(spec.uri(warehouse))
-        wanted = _versions_kept(spec, kept.get(spec.name)) | definitions.get(spec.name, {}) | _statistics(spec)
+        wanted = _properties(spec, kept.get(spec.name, _AS_IT_IS)) | definitions.get(spec.name, {})
         table = open_table(spec, warehouse, wanted)
         _have(table, wanted)
         if spec is USER_TOTALS:
@@ -63,23 +63,20 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
         _describe(table, spec)
     for spec in (LEDGER, CORRECTIONS, ERASURES, ERASED_USERS, EVENT_SCHEMAS):  # made by who needs them first
         if there := find_table(spec.name, warehouse):
-            _have(there, _statistics(spec))
+            _have(there, _properties(spec))
             _describe(there, spec)
 
 
-def _versions_kept(spec: TableSpec, keep: Keep | None) -> dict[str, str]:
-    """The properties by which a table keeps its earlier versions for so long, by default as long as all tables do."""
-    told = f"interval {keep.time_travel_ms // 1000} seconds" if keep else None
-    return {name: told or spec.properties[name] for name in VERSIONS_KEPT}
-
-
-def _statistics(spec: TableSpec) -> dict[str, str]:
-    return {name: told for name, told in spec.properties.items() if name == STATISTICS}
+def _properties(spec: TableSpec, keep: Keep = _AS_IT_IS) -> dict[str, str]:
+    """All that a table has, also one that was made before; earlier versions stay for so long as is told."""
+    if (kept := keep.time_travel_ms) is None:
+        return spec.properties
+    return spec.properties | dict.fromkeys(VERSIONS_KEPT, f"interval {kept // 1000} seconds")
 
 
 def _have(table: DeltaTable, wanted: dict[str, str]) -> None:
     if not wanted.items() <= table.metadata().configuration.items():
-        table.alter.set_table_properties(wanted, raise_if_not_exists=False)
+        insist(table, partial(table.alter.set_table_properties, wanted, raise_if_not_exists=False))
 
 
 def _describe(table: DeltaTable, spec: TableSpec) -> None:

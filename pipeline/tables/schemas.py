@@ -41,13 +41,20 @@ ERASING_APP: Final = "tidemark-erasing"
 
 VERSIONS_KEPT: Final = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 """Properties that say how long earlier versions of a table can be read."""
+LOG_CLEANUP: Final = "delta.enableExpiredLogCleanup"
+"""Whether each commit removes what is old in the log, for which it looks at every entry."""
 STATISTICS: Final = "delta.dataSkippingStatsColumns"
 """Of which columns the log tells the lowest and the highest value of each file."""
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
     "delta.checkpointInterval": "100",
-    # A commit a second leaves 86,400 files a day in the log, and as many dead data files.
+    LOG_CLEANUP: "false",  # upkeep does it
     **dict.fromkeys(VERSIONS_KEPT, "interval 1 days"),
+}
+# Every commit lists the log, where the store cannot begin in the midst: a day of a commit a second would cost it 0.3 s.
+_OF_EACH_BATCH: Final = {
+    "delta.logRetentionDuration": "interval 30 minutes",
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
 }
 
 
@@ -70,8 +77,9 @@ def _uri(name: str, warehouse: str) -> str:
     return f"{warehouse.rstrip('/')}/{name}"
 
 
-def _commented(name: str, about: About, fields: Sequence[pa.Field]) -> TableSpec:
-    return TableSpec(name, commented(pa.schema(fields), about), about, {**_PROPERTIES, **_statistics(fields)})
+def _commented(name: str, about: About, fields: Sequence[pa.Field], **properties: str) -> TableSpec:
+    told = {**_PROPERTIES, **_statistics(fields), **properties}
+    return TableSpec(name, commented(pa.schema(fields), about), about, told)
 
 
 def _statistics(fields: Sequence[pa.Field]) -> dict[str, str]:
@@ -115,6 +123,7 @@ LEDGER: Final = _commented(
         pa.field("slack", pa.list_(pa.struct(_longs("slack_ms", c.RECORDS)))),
         pa.field("opening", pa.string()),
     ],
+    **_OF_EACH_BATCH,
 )
 PANES: Final = replace(
     _commented(
@@ -131,7 +140,7 @@ PANES: Final = replace(
         ],
     ),
     # Publication looks panes up by batch and time: statistics of further columns would only cost.
-    properties={**_PROPERTIES, STATISTICS: f"{c.BATCH},{c.PANE_START}"},
+    properties={**_PROPERTIES, **_OF_EACH_BATCH, STATISTICS: f"{c.BATCH},{c.PANE_START}"},
     # Each report is read, merged and dropped by itself.
     partition_by=(c.REPORT,),
 )
@@ -150,6 +159,7 @@ DEAD_LETTERS: Final = _commented(
         pa.field(c.VALUE, pa.binary()),
         *_longs(c.BATCH),
     ],
+    **_OF_EACH_BATCH,
 )
 
 
@@ -158,14 +168,11 @@ EVENT_SCHEMAS: Final = _commented(
     dictionary.EVENT_SCHEMAS,
     [pa.field("schema_id", pa.int64()), pa.field("avro", pa.string())],
 )
-EVENT_IDS: Final = replace(
-    _commented(
-        "event_ids",
-        dictionary.EVENT_IDS,
-        _longs(c.BATCH, c.ID_HIGH, c.ID_LOW, c.EVENT_TIME),
-    ),
-    # Its rows come and go within minutes, and nobody asks for what it was.
-    properties={**_PROPERTIES, **dict.fromkeys(VERSIONS_KEPT, "interval 1 hours")},
+EVENT_IDS: Final = _commented(
+    "event_ids",
+    dictionary.EVENT_IDS,
+    _longs(c.BATCH, c.ID_HIGH, c.ID_LOW, c.EVENT_TIME),
+    **_OF_EACH_BATCH,
 )
 CORRECTIONS: Final = _commented(
     "corrections",

@@ -4,6 +4,7 @@ Every commit carries a token. Where the store says that a commit failed, its wri
 same: the answer to a request that did its work may be lost, and the next try then meets its own commit.
 """
 
+import re
 import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,8 +16,8 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from pipeline.tables.durable import sync
 
-_GONE: Final = "not found"
-"""Of a file that no version needs any more."""
+_OUTDATED: Final = re.compile("not found|Invalid table version")
+"""Of a file that no version needs any more, or an entry that the log no longer has: the handle is an old one."""
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
 
 
@@ -63,7 +64,7 @@ def attempt(
         act(commit_properties=properties)
     except (DeltaError, OSError) as error:
         if not _landed(table, seen, token):
-            if (isinstance(error, CommitFailedError) or _GONE in str(error)) and table.version() > seen:
+            if (isinstance(error, CommitFailedError) or _OUTDATED.search(str(error))) and table.version() > seen:
                 return False
             raise
     sync(table.table_uri, range(seen + 1, table.version() + 1))

@@ -3,9 +3,11 @@
 import errno
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Final
 
 from tests.chaos.lives import FAILED, POINT, last_words
 from tests.chaos.points import Point
@@ -57,9 +59,18 @@ def _kill_java(scene: Scene) -> None:
 
 
 def _kill_executor(scene: Scene) -> None:
-    for executor in scene.executors():
+    for executor in wait_for(scene.executors, PATIENCE_S, "an executor"):
         os.kill(executor, signal.SIGKILL)
     scene.subject.go()
+
+
+def _kill_executors_for_a_minute(scene: Scene) -> None:
+    """Each that Spark brings up instead works for a batch, or for none."""
+    ends = time.monotonic() + scene.minute
+    _kill_executor(scene)
+    while time.monotonic() < ends:
+        scene.lives.await_commits(1, PATIENCE_S)
+        _kill_executor(scene)
 
 
 def _freeze_broker(scene: Scene) -> None:
@@ -135,3 +146,8 @@ FAULTS = (
     Fault("add-partition", "a partition added", _add_partition, need=Need.OWN_BROKER),
     Fault("second-service", "a second service started", _second_service),
 )
+OFTEN: Final = Fault(
+    "kill-executors-minute", "SIGKILL of every executor, in every batch of a minute", _kill_executors_for_a_minute,
+    need=Need.EXECUTORS,
+)  # fmt: skip
+"""Of the test suite alone: where executors write what the points are made of, no point but publication is reached."""

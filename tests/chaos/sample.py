@@ -3,14 +3,16 @@
 Several are played one after the other on one stream: a life of the service costs more than all that is done to it.
 """
 
+import os
 from pathlib import Path
 
-from tests.chaos.faults import FAULTS
+from tests.chaos.faults import FAULTS, OFTEN
 from tests.chaos.play import Play, Strike, perform
 from tests.chaos.points import POINTS
 from tests.support.kafka_cluster import Cluster
 
-SHORT_MINUTE_S = 5
+MINUTE_S = float(os.environ.get("TIDEMARK_TEST_MINUTE", "5"))
+"""How long what lasts a minute lasts."""
 _CELLS = {
     "a_store_and_lives_that_fail": (
         ("in-publication", "io-error"),
@@ -29,18 +31,19 @@ _CELLS = {
         ("after-writes", "restart-broker"),
         ("between-writes", "add-partition"),
     ),
-    "executors": (("after-fold", "kill-executor"),),
+    "executors": (("in-publication", "kill-executor"), ("in-publication", "kill-executors-minute")),
     "executors_that_publish": (("in-publication", "kill"), ("in-publication", "lie"), ("in-publication", "io-error")),
 }
-_OPTIONS = {"executors_that_publish": ("--spark.large", "executors", "--spark.large-from", "1")}
+_LARGE = ("--spark.large", "executors", "--spark.large-from", "1")
+_OPTIONS = {"executors": _LARGE, "executors_that_publish": _LARGE}
 _POINTS = {point.name: point for point in POINTS}
-_FAULTS = {fault.name: fault for fault in FAULTS}
+_FAULTS = {fault.name: fault for fault in (*FAULTS, OFTEN)}
 
 
 def sample(*names: str) -> dict[str, Play]:
     """Plays by their names; without names all of them."""
     return {
-        name: Play(_strikes(cells), SHORT_MINUTE_S, seed=1, options=_OPTIONS.get(name, ()))
+        name: Play(_strikes(cells), MINUTE_S, seed=1, options=_OPTIONS.get(name, ()))
         for name, cells in _CELLS.items()
         if not names or name in names
     }

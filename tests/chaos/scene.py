@@ -51,9 +51,7 @@ class Scene:
         """The process ids of the executors."""
         assert self.spark is not None, "this cell has no executors"
         homes = self.spark.workers
-        found = [int(link.parent.name) for link in Path("/proc").glob("[0-9]*/cwd") if _is_in(link, homes)]
-        assert found, "there is no executor"
-        return found
+        return [int(link.parent.name) for link in Path("/proc").glob("[0-9]*/cwd") if _is_in(link, homes)]
 
     def epoch(self) -> int:
         """The newest epoch of the warehouse."""

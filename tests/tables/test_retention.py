@@ -129,6 +129,6 @@ def test_nothing_is_removed_unless_it_is_said(tmp_path: Path) -> None:
     file.write_text('[retention]\npage_views = { time_travel = "7d" }\ndead_letters = { rows = "90d" }\n')
     assert load_settings({}, file).kept() == {
         "page_views": Keep(7 * DAY),
-        "dead_letters": Keep(DAY, 90 * DAY),
+        "dead_letters": Keep(None, 90 * DAY),
     }
     assert load_settings({}).kept() == {}

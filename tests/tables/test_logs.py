@@ -1,0 +1,87 @@
+"""The log of a table stays short: each commit lists it, so a batch would cost more with every batch before it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from pipeline.app import open_service
+from pipeline.service import maintenance
+from pipeline.tables.dictionary import EVENT_SCHEMAS
+from pipeline.tables.layout import create_tables
+from pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, open_table, results_of
+from pipeline.tables.swap import swap
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.topic_writer import event
+from tests.support.warehouse import table
+from tests.verify.site import POLICY
+
+MANY = 130
+"""Commits, of which a hundred lie before a checkpoint."""
+TWO_DAYS_S = 2 * 86_400
+SPEC = TableSpec("t", pa.schema([pa.field("a", pa.int64())]), EVENT_SCHEMAS)
+ONE = pa.table({"a": [1]}, SPEC.schema)
+
+
+def entries(warehouse: Path, name: str) -> list[int]:
+    """The versions of which the log has an entry."""
+    return sorted(int(one.stem) for one in (warehouse / name / "_delta_log").glob("[0-9]*[0-9].json"))
+
+
+def grow_old(warehouse: Path, name: str) -> None:
+    """As if all commits so far were of two days ago."""
+    for entry in (warehouse / name / "_delta_log").iterdir():
+        then = entry.stat().st_mtime - TWO_DAYS_S
+        os.utime(entry, (then, then))
+
+
+def test_no_commit_looks_for_what_is_old(tmp_path: Path) -> None:
+    policy = replace(POLICY, deduplicate=True)
+    create_tables(str(tmp_path), policy)
+    made = [*tmp_path.iterdir()]
+    assert {one.name for one in made} >= {"panes", "dead_letters", "event_ids", "page_views", "user_totals"}
+    assert all(DeltaTable(str(one)).metadata().configuration[LOG_CLEANUP] == "false" for one in made)
+    assert all(spec.properties[LOG_CLEANUP] == "false" for spec in (*OWN, *results_of(policy)))
+
+
+def test_upkeep_removes_what_is_old_from_the_logs(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    settings = settings_of(broker, topic, tmp_path, window={"size": "10s"})
+    with open_service(settings, now=Clock()) as service:
+        take(service, broker, topic, [[event("ann", 1_000)]])
+    for name in ("panes", "ledger"):
+        one = DeltaTable(str(tmp_path / name))
+        for _ in range(MANY):
+            assert swap(one, one.to_pyarrow_table().slice(0, 0))
+        grow_old(tmp_path, name)
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
+    with open_service(settings, now=Clock()) as service:
+        take(service, broker, topic, [[event("ann", 2_000)], [event("ann", 3_000)]])
+    for name in ("panes", "ledger"):
+        left = entries(tmp_path, name)
+        assert left[0] > MANY / 2
+        assert left[-1] > MANY
+    assert sum(row["counted"] for row in table(tmp_path, "ledger").to_pylist()) == 3
+
+
+def test_a_handle_that_is_older_than_the_log_moves_on(tmp_path: Path) -> None:
+    writer = open_table(SPEC, str(tmp_path))
+    old = [DeltaTable(writer.table_uri)]
+    for _ in range(MANY):
+        assert swap(writer, ONE)
+        old.append(DeltaTable(writer.table_uri))
+    grow_old(tmp_path, "t")
+    writer.cleanup_metadata()
+    first = entries(tmp_path, "t")[0]
+    assert first > MANY / 2
+    for handle in (old[0], old[first - 2], old[first - 1], old[first]):
+        assert not swap(handle, ONE)
+        assert swap(handle, ONE)
+    assert table(tmp_path, "t").num_rows == MANY + 4
