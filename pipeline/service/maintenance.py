@@ -53,7 +53,8 @@ class Maintenance:
         for spec in (PANES, DEAD_LETTERS, *ids, *results):
             housekeeping.remove_dead_files(warehouse, spec)
             yield
-        for spec in (*OWN, *results):
+        self._resources.observer.measured(sizes(warehouse, results), self._meter.read())
+        yield
+        for spec in (*OWN, *results):  # which the meter has read by now
             housekeeping.shorten_log(warehouse, spec)
             yield
-        self._resources.observer.measured(sizes(warehouse, results), self._meter.read())
