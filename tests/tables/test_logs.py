@@ -60,14 +60,14 @@ def test_upkeep_measures_what_was_written_and_then_removes_old_entries(
     with open_service(settings, now=Clock()) as service:
         take(service, broker, topic, [[event("ann", 1_000)]])
         panes, ledger = (DeltaTable(str(tmp_path / name)) for name in ("panes", "ledger"))
-        row, size = panes.to_pyarrow_table(), pa.table(panes.get_add_actions())["size_bytes"][0].as_py()
+        rows, size = panes.to_pyarrow_table(), sum(pa.table(panes.get_add_actions())["size_bytes"].to_pylist())
         for _ in range(MANY):
-            assert swap(panes, row)
+            assert swap(panes, rows)
             assert swap(ledger, ledger.to_pyarrow_table().slice(0, 0))
         for name in ("panes", "ledger"):
             grow_old(tmp_path, name)
         take(service, broker, topic, [[event("ann", 2_000)]])
-        assert written(service) > MANY * size / 2
+        assert written(service) > MANY * size * 0.9
     for name in ("panes", "ledger"):
         left = entries(tmp_path, name)
         assert left[0] > MANY / 2
