@@ -3,8 +3,10 @@
 import gc
 import itertools
 import re
+import sys
 import uuid
 from collections.abc import Callable, Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,10 @@ from tests.support.kafka_cluster import Cluster, any_cluster
 
 # What a test asks for says what it needs, so that `-m "not jvm and not broker"` cannot miss one.
 MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
+
+# pyarrow asks for it six times for each file of a table that a test reads, and finds each time that it is not there.
+if find_spec("dateutil") is None:
+    sys.modules["dateutil"] = None  # type: ignore[assignment]
 
 # Random streams are judged by what they show, not by how long a busy machine takes. Few are enough between two edits.
 settings.register_profile("full", deadline=None)

@@ -1,6 +1,8 @@
 """The tables of a warehouse as a reader without Spark sees them."""
 
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,22 @@ EPOCH = 10**9
 
 def table(warehouse: Path | str, name: str) -> pa.Table:
     """A whole table as it is now, void rows included."""
-    return DeltaTable(f"{warehouse}/{name}").to_pyarrow_table()
+    handle = DeltaTable(f"{warehouse}/{name}")
+    return _read(_Version(str(handle.metadata().id), handle.version(), handle))
+
+
+@dataclass(frozen=True)
+class _Version:
+    """Of a table, however often it is asked for: a version never changes."""
+
+    table: str
+    number: int
+    handle: DeltaTable = field(compare=False)
+
+
+@lru_cache(16)
+def _read(version: _Version) -> pa.Table:
+    return version.handle.to_pyarrow_table()
 
 
 def rows(warehouse: Path | str, name: str) -> list[dict[str, Any]]:
