@@ -4,24 +4,23 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from random import Random
-from urllib.request import urlopen
 
 import pytest
 from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.service import maintenance
-from pipeline.service.runner import RunningService
 from pipeline.tables.results import buckets, levels
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import ANY_TIMESTAMP, Clock, running, settings_of, take
+from tests.support.services import ANY_TIMESTAMP, Clock, metric, running, settings_of, take
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import milliseconds, rows, user_totals
 
 TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
 GAP_MS = 7_000
+REPLACED = 'tidemark_table_replaced_bytes_total{purpose="publication",table="user_totals"}'
 Event = tuple[str, int, str]
 
 
@@ -112,7 +111,7 @@ def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
         send(broker.bootstrap_servers, topic, [event("user-7", 25_000)])
         wait_for(lambda: seen(tmp_path).get("user-7") == 25_000 or not is_running(), 60, "the totals")
         after = files(tmp_path)
-        wait_for(lambda: replaced(service) or not is_running(), 60, "a reading of the logs")
+        wait_for(lambda: metric(service, REPLACED) > 0 or not is_running(), 60, "a reading of the logs")
     assert len(before) > 8
     assert len(before - after) == 1, "the bucket of the one who came again"
     with open_service(settings, now=Clock()) as service, running(service) as is_running:
@@ -121,14 +120,6 @@ def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
     assert len(after - files(tmp_path)) == 1, "a start writes no more than that"
     assert seen(tmp_path) == {**dict.fromkeys(many, 5_000), "ann": 15_000, "user-7": 25_000, "user-8": 35_000}
     assert_conserved(tmp_path)
-
-
-def replaced(service: RunningService) -> bool:
-    """Whether the page of the metrics tells that publications replaced files of the totals."""
-    with urlopen(f"http://localhost:{service.metrics_port}/metrics") as answer:
-        lines = answer.read().decode().splitlines()
-    name = 'tidemark_table_replaced_bytes_total{purpose="publication",table="user_totals"} '
-    return any(float(line.removeprefix(name)) > 0 for line in lines if line.startswith(name))
 
 
 def seen(warehouse: Path) -> dict[str, int]:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from urllib.request import urlopen
 
 from pipeline.service.runner import RunningService
 from pipeline.settings.model import Settings
@@ -51,6 +52,13 @@ def take(service: RunningService, broker: Cluster, topic: str, steps: Iterable[I
     for step in steps:
         send(broker.bootstrap_servers, topic, step)
         service.drain()
+
+
+def metric(service: RunningService, sample: str) -> float:
+    """The value of a sample, by its name and labels as the page of the metrics writes them; 0 where it has none."""
+    with urlopen(f"http://localhost:{service.metrics_port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.removeprefix(f"{sample} ")) for line in lines if line.startswith(f"{sample} "))
 
 
 @contextmanager

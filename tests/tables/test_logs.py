@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from urllib.request import urlopen
 
 import pyarrow as pa
 import pytest
@@ -12,19 +11,19 @@ from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.service import maintenance
-from pipeline.service.runner import RunningService
 from pipeline.tables.dictionary import EVENT_SCHEMAS
 from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, open_table, results_of
 from pipeline.tables.swap import swap
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.services import ANY_TIMESTAMP, Clock, metric, settings_of, take
 from tests.support.topic_writer import event
 from tests.support.warehouse import table
 from tests.verify.site import POLICY
 
 MANY = 130
 """Commits, of which a hundred lie before a checkpoint."""
+WRITTEN = 'tidemark_table_written_bytes_total{purpose="append",table="panes"}'
 TWO_DAYS_S = 2 * 86_400
 SPEC = TableSpec("t", pa.schema([pa.field("a", pa.int64())]), EVENT_SCHEMAS)
 ONE = pa.table({"a": [1]}, SPEC.schema)
@@ -67,19 +66,11 @@ def test_upkeep_measures_what_was_written_and_then_removes_old_entries(
         for name in ("panes", "ledger"):
             grow_old(tmp_path, name)
         take(service, broker, topic, [[event("ann", 2_000)]])
-        assert written(service) > MANY * size * 0.9
+        assert metric(service, WRITTEN) > MANY * size * 0.9
     for name in ("panes", "ledger"):
         left = entries(tmp_path, name)
         assert left[0] > MANY / 2
         assert left[-1] > MANY
-
-
-def written(service: RunningService) -> float:
-    """What was appended to panes in bytes, as the page of the metrics tells."""
-    name = 'tidemark_table_written_bytes_total{purpose="append",table="panes"} '
-    with urlopen(f"http://localhost:{service.metrics_port}/metrics") as answer:
-        lines = answer.read().decode().splitlines()
-    return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
 
 
 def test_a_handle_that_is_older_than_the_log_moves_on(tmp_path: Path) -> None:
