@@ -32,7 +32,7 @@ from benchmarks.contestants import FLINK, contestants
 from benchmarks.data import Crowd, backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
-from benchmarks.freshness.figures import Load
+from benchmarks.freshness.figures import Figures, Load
 from benchmarks.options import parse
 from benchmarks.peers.flink.cluster import require
 from benchmarks.task import Drain, Task
@@ -75,16 +75,25 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
         parts["views"] = views.views_by_rows(options.view_rows, options.looks, work)
         console.print(views.render(parts["views"]))
     if "freshness" in options.only:
-        load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice)
-        console.print(f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
-        measured = freshness.measure(load, work / "freshness")
-        parts["freshness"] = asdict(measured)
-        for table in freshness.render(measured):
-            console.print(table)
+        _freshness(options, work, console, parts)
     if "collect" in options.only:
         plan = collect.Plan(options.collect_for / 1000, options.browsers, options.collect_rounds)
         parts["collect"] = collect.measure(plan, work / "collect")
         console.print(collect.render(parts["collect"], plan))
+
+
+def _freshness(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    found: dict[int, Figures] = {}
+    for interval in options.intervals:
+        load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice, interval)
+        of_it = f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s"
+        console.print(f"{of_it}, batch.interval {interval / 1000:g} s ...")
+        found[interval] = freshness.measure(load, work / f"freshness-{interval}")
+        parts["freshness"] = {interval: asdict(one) for interval, one in found.items()}
+        for table in freshness.render(found[interval]):
+            console.print(table)
+    if len(found) > 1:
+        console.print(freshness.curve(found))
 
 
 def _run_publications(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

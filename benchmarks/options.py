@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from benchmarks.data import USERS
-from producers.units import length_ms, whole
+from producers.units import duration_ms, length_ms, whole
 
 _T = TypeVar("_T")
 PARTS: Final = (
@@ -107,6 +107,7 @@ def _freshness(parser: argparse.ArgumentParser) -> None:
     add("--warm-up", type=typed(length_ms), default="2m", help="before that; shown apart")
     add("--slice", type=typed(length_ms), default="1m", help="one row of the table")
     add("--users", type=typed(whole), default=50_000, help="different users")
+    add("--intervals", type=typed(_lengths), default="1s", metavar="LENGTH,...", help="batch.interval, a run for each")
 
 
 def _bad(parser: argparse.ArgumentParser) -> None:
@@ -165,6 +166,10 @@ def _jobs(text: str) -> tuple[Job, ...]:
 
 def _sizes(text: str) -> tuple[int, ...]:
     return tuple(whole(size) for size in text.split(","))
+
+
+def _lengths(text: str) -> tuple[int, ...]:
+    return tuple(duration_ms(length) for length in text.split(","))
 
 
 def typed(read: Callable[[str], _T]) -> Callable[[str], _T]:

@@ -4,7 +4,7 @@ import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -44,24 +44,29 @@ class Sample(NamedTuple):
     """A look at the service, `at` milliseconds since the epoch; None is what this look left out.
 
     `classes` is how many Spark has compiled so far; `steps`, from the metrics page, are how often each step of a batch
-    was taken so far, and its seconds in all.
+    was taken so far, and its seconds in all; `cpu_s` the seconds of CPU that Python and the JVM have used so far.
     """
 
     at: int
     classes: int
     memory: Memory | None = None
     steps: dict[str, tuple[float, float]] | None = None
+    cpu_s: float | None = None
 
 
 @dataclass(frozen=True)
 class Load:
-    """How many events come per second, of how many users, and for how long; times in milliseconds."""
+    """How many events come per second, of how many users, and for how long; times in milliseconds.
+
+    `interval_ms` is the service's `batch.interval`.
+    """
 
     rate: int
     users: int
     warm_up_ms: int
     duration_ms: int
     slice_ms: int
+    interval_ms: int = 1_000
 
 
 class Record(NamedTuple):
@@ -107,7 +112,11 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Figures:
-    """The whole run; the ages are of the records produced after the warm-up."""
+    """The whole run; the ages are of the records produced after the warm-up, and so is everything else that has no slice.
+
+    `cores` are seconds of CPU a second, of the service alone. `publication_ms` are from the commit of a batch with which
+    windows closed to where `page_views` shows them.
+    """
 
     records: int
     median_ms: int
@@ -116,6 +125,8 @@ class Figures:
     p99_with_warm_up_ms: int
     compiled: Compiled
     slices: list[Slice]
+    cores: float | None = None
+    publication_ms: list[int] = field(default_factory=list)
 
 
 def read_samples(text: str) -> list[Sample]:
@@ -136,14 +147,17 @@ def work_out(
     # What the producer sent after the time it was given is counted, and has no row.
     planned = range(produced.start, produced.start + load.warm_up_ms + load.duration_ms, load.slice_ms)
     spans = [Span(start, start + load.slice_ms) for start in planned if start in ages]
+    published = publications(warehouse, rows)
     return Figures(
         records=counted.total(),
         median_ms=percentile(counted, 0.5),
         p99_ms=percentile(counted, 0.99),
         median_with_warm_up_ms=percentile(everything, 0.5),
         p99_with_warm_up_ms=percentile(everything, 0.99),
-        compiled=compiled(samples, publications(warehouse, rows), batches, warm),
+        compiled=compiled(samples, published, batches, warm),
         slices=[slice_of(span, ages[span.start], warm.start, samples, batches) for span in spans],
+        cores=cores([sample for sample in samples if warm.has(sample.at)]),
+        publication_ms=[span.end - span.start for span in published if warm.has(span.start)],
     )
 
 
@@ -163,6 +177,15 @@ def slice_of(
         memory=_memory([look.memory for look in looks if look.memory]),
         steps=_steps([look.steps for look in looks if look.steps]),
     )
+
+
+def cores(samples: Sequence[Sample]) -> float | None:
+    """Returns how many cores were busy from the first to the last look at them, None without two of them."""
+    looks = [(sample.at, sample.cpu_s) for sample in samples if sample.cpu_s is not None]
+    if len(looks) <= 1:
+        return None
+    (start, used_before), (end, used) = looks[0], looks[-1]
+    return (used - used_before) / (end - start) * 1000
 
 
 def _memory(looks: Sequence[Memory]) -> Memory | None:

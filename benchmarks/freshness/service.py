@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
 from benchmarks.freshness.figures import Memory, Sample
-from benchmarks.measure import descendants, resident_bytes
+from benchmarks.measure import cpu_seconds, descendants, resident_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import Task
 from pipeline.app import open_service
@@ -31,10 +31,10 @@ _ANSWER_S = 10
 
 def main() -> None:
     """Serves until told to stop, and leaves the samples in the work folder."""
-    task = Task(**json.loads(sys.argv[1]))
+    task, interval_ms = Task(**json.loads(sys.argv[1])), int(sys.argv[2])
     work, stopping, done = Path(task.work), Event(), Event()
     samples: list[Sample] = []
-    with open_service(service_settings(task, work / WAREHOUSE, batch={"interval": "1s"})) as service:
+    with open_service(service_settings(task, work / WAREHOUSE, batch={"interval": f"{interval_ms}ms"})) as service:
         signal.signal(signal.SIGTERM, lambda *_: stopping.set())
         # PySpark has no public door to its JVM.
         jvm = SparkSession.active().sparkContext._jvm  # noqa: SLF001
@@ -55,14 +55,15 @@ def now_ms() -> int:
 
 
 def _sample(metrics_port: int, jvm: Any, samples: list[Sample], done: Event) -> None:
-    """Looks ten times per second, which is cheap beside a batch; at memory each second, at the page every five."""
+    """Looks ten times per second, which is cheap beside a batch; at memory and CPU each second, at the page every five."""
     compilation = jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
     runtime, java = jvm.java.lang.Runtime.getRuntime(), descendants()
     while not done.wait(_EVERY_S):
         look, at, classes = len(samples), now_ms(), compilation.getCount()
         memory = None if look % _MEMORY_EVERY else _memory(runtime, java)
+        used = cpu_seconds(os.getpid(), *java) if memory else None
         steps = None if look % _PAGE_EVERY else _read_steps(f"http://127.0.0.1:{metrics_port}/metrics")
-        samples.append(Sample(at, classes, memory, steps))
+        samples.append(Sample(at, classes, memory, steps, used))
 
 
 def _memory(runtime: Any, java: list[int]) -> Memory:
