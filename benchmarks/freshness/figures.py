@@ -112,10 +112,10 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Figures:
-    """The whole run; the ages are of the records produced after the warm-up, and so is everything else that has no slice.
+    """The whole run; the ages are of the records produced after the warm-up, and so is all else that has no slice.
 
-    `cores` are seconds of CPU a second, of the service alone. `publication_ms` are from the commit of a batch with which
-    windows closed to where `page_views` shows them.
+    `cores` are seconds of CPU a second, of the service alone. `publication_ms` are from the commit of a batch with
+    which windows closed to where `page_views` shows them.
     """
 
     records: int

@@ -55,7 +55,10 @@ def now_ms() -> int:
 
 
 def _sample(metrics_port: int, jvm: Any, samples: list[Sample], done: Event) -> None:
-    """Looks ten times per second, which is cheap beside a batch; at memory and CPU each second, at the page every five."""
+    """Looks ten times per second, which is cheap beside a batch.
+
+    At memory and CPU it looks each second, at the page every five.
+    """
     compilation = jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
     runtime, java = jvm.java.lang.Runtime.getRuntime(), descendants()
     while not done.wait(_EVERY_S):

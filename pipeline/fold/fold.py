@@ -10,6 +10,7 @@ many are likely to be rejected, those that are come from what is kept there.
 from dataclasses import dataclass
 from typing import Final
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F
 
@@ -18,6 +19,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
+from pipeline.event_time.tallies import Statistic
 from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, of_rejected, position, without_records
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
@@ -27,7 +29,8 @@ from pipeline.fold.hidden import require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed, repacked, unpacked
 from pipeline.fold.pseudonym import Hide
-from pipeline.fold.statistics import NOW, statistics
+from pipeline.fold.selection import Selection
+from pipeline.fold.statistics import NOW, statistics, statistics_of
 from pipeline.measures import Join
 from schemas.fields import EventSchemas
 
@@ -84,16 +87,17 @@ class Fold:
         self._decoded = [*kafka, arrived, events.decoded]
         self._decoded_of_noise = [*kafka, arrived, events.decoded_of_noise]
         told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
-        self._flat = [*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)]
+        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)])
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas.texts, policy, _late(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
-        self._judged: list[Column] = [F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)]
-        self._keyed = [*self._key(), *_summed(policy), *ids]
+        self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
+        keyed = [*self._key(), *_summed(policy), *ids]
+        self._keyed, self._kept = Selection(keyed), Selection([*keyed, position()])
         sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
         self._sums = [value.alias(name) for name, value in sums.items()]
         others = [F.col(name) for name in (*self._keys, *sums)]
-        self._folded = [self._grouping(), *unpacked(self.groupings, partitions), *of_rejected(), *others]
+        self._folded = Selection([self._grouping(), *unpacked(self.groupings, partitions), *of_rejected(), *others])
         self._apart = [
             F.col(POSITION),
             F.lit(0).alias(c.GROUPING),
@@ -120,10 +124,10 @@ class Fold:
         }
         per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
         decoded = self._decoded_of_noise if are_kept else self._decoded
-        events = records.select(*decoded, *per_batch).select(*self._flat)
+        events = self._flat(records.select(*decoded, *per_batch))
         if self.erased:
             events = self.erased.told(events, self._users)
-        return events.select(*self._judged).select(*self._keyed, *([position()] if are_kept else []))
+        return (self._kept if are_kept else self._keyed)(self._judged(events))
 
     def without(self, keyed: DataFrame, repeated: Longs) -> DataFrame:
         """The same rows, of which those at some record positions are duplicates; they still move the watermark."""
@@ -141,8 +145,7 @@ class Fold:
         Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
         timestamp) and the parts of measures that somebody asks for.
         """
-        folded: DataFrame = self._grouped(keyed).agg(*self._sums).select(*self._folded)
-        return folded
+        return self._folded(self._grouped(keyed).agg(*self._sums))
 
     def apart(self, keyed: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Rows that are kept, without what there is of each rejected record; and that, as `folded` would have it."""
@@ -154,6 +157,10 @@ class Fold:
         `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
         """
         return folded.withColumn(NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
+
+    def statistics_of(self, taken: pa.Table, now: int) -> list[Statistic]:
+        """The same of folded rows that the driver has."""
+        return statistics_of(taken, self._keys, now)
 
     def _grouped(self, keyed: DataFrame) -> GroupedData:
         columns = [GROUP, *self._keys, REJECTED]

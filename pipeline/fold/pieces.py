@@ -18,8 +18,28 @@ from pipeline.fold.statistics import bytes_of
 
 CHUNK_BYTES: Final = 64 * 1024 * 1024
 """Roughly the most that the driver takes at once, while it writes as much; rows of tables are several times larger."""
+_TOO_MUCH: Final = "spark.driver.maxResultSize"
+"""What Spark names where tasks have more for the driver than that."""
 _TOGETHER: Final = 16
 """So many offsets are in a piece together: a record may have a megabyte."""
+
+
+def at_once(folded: DataFrame) -> pa.Table | None:
+    """All rows of a fold; None where they are more than the driver may be sent."""
+    try:
+        return folded.toArrow()
+    except Exception as error:
+        if _TOO_MUCH in str(error):
+            return None
+        raise
+
+
+def parts(taken: pa.Table) -> Iterator[pa.Table]:
+    """The rows of a fold that the driver has, in chunks."""
+    number = taken.nbytes // CHUNK_BYTES + 1
+    rows = len(taken) // number + 1
+    for start in range(0, len(taken), rows):
+        yield taken.slice(start, rows)
 
 
 def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:

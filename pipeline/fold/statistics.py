@@ -1,14 +1,20 @@
-"""What the driver is told of a fold: records by partition, check, pane and age, for the ledger and the watermark."""
+"""What the driver is told of a fold: records by partition, check, pane and age, for the ledger and the watermark.
+
+Of a fold that is left with Spark it tells that; of one that the driver has taken Arrow does.
+"""
 
 import operator
 from collections.abc import Sequence
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.event_time.tallies import Statistic
 
 NOW: Final = "now"
 """The column of the clock when the batch began, in milliseconds."""
@@ -17,20 +23,49 @@ ROW_BYTES: Final = 100
 """About as many of a folded row, beside its texts."""
 
 
+_BY: Final = (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START, c.AGE_MS)
+_BYTES: Final = "bytes"
+
+
 def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     """The grouping key of statistics over a fold with these keys, and their sums."""
-    texts = [name for name in (*keys, c.KEY, c.VALUE) if name != c.RECORD_POSITION]
     age = _rough(F.col(NOW) - F.col(c.OLDEST))
-    return [*map(F.col, (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START)), age.alias(c.AGE_MS)], [
+    return [*map(F.col, _BY[:-1]), age.alias(c.AGE_MS)], [
         F.sum(c.RECORDS).alias(c.RECORDS),
         F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
-        F.sum(bytes_of(texts)).alias("bytes"),
+        F.sum(bytes_of(_texts(keys))).alias(_BYTES),
     ]
+
+
+def statistics_of(folded: pa.Table, keys: Sequence[str], now: int) -> list[Statistic]:
+    """The same of the rows of a fold with these keys, at `now` in milliseconds."""
+    lengths = [pc.fill_null(_length(folded[name]), 0) for name in _texts(keys)]
+    rows = folded.select([*_BY[:-1], c.RECORDS, c.MAX_EVENT_TIME])
+    rows = rows.append_column(c.AGE_MS, _rough_age(pc.fill_null(pc.subtract(now, folded[c.OLDEST]), 0)))
+    rows = rows.append_column(_BYTES, reduce(pc.add, lengths, pa.repeat(pa.scalar(ROW_BYTES, pa.int64()), len(rows))))
+    found = rows.group_by(_BY).aggregate([(c.RECORDS, "sum"), (c.MAX_EVENT_TIME, "max"), (_BYTES, "sum")])
+    sums = [f"{c.RECORDS}_sum", f"{c.MAX_EVENT_TIME}_max", f"{_BYTES}_sum"]
+    return [Statistic(*row.values()) for row in found.select([*_BY, *sums]).to_pylist()]
 
 
 def bytes_of(texts: Sequence[str]) -> Column:
     """About how large a row with these texts is."""
     return reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in texts]) + ROW_BYTES
+
+
+def _texts(keys: Sequence[str]) -> list[str]:
+    return [name for name in (*keys, c.KEY, c.VALUE) if name != c.RECORD_POSITION]
+
+
+def _length(texts: pa.ChunkedArray) -> Any:
+    return (pc.utf8_length if pa.types.is_string(texts.type) else pc.binary_length)(texts).cast(pa.int64())
+
+
+def _rough_age(age: pa.ChunkedArray) -> Any:
+    digits = pc.floor(pc.log2(pc.max_element_wise(age, _YOUNG_MS))).cast(pa.int64())
+    step = pc.if_else(pc.less(age, _YOUNG_MS), 50, pc.shift_left(1, pc.subtract(digits, 3)))
+    whole = pc.multiply(pc.divide(age, step), step)
+    return pc.if_else(pc.greater(age, 0), whole, 0)
 
 
 def _rough(age: Column) -> Column:

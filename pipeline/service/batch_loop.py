@@ -20,6 +20,7 @@ from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
+from pipeline.fold import pieces
 from pipeline.fold.apart import share_rejected
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.pseudonym import hiding
@@ -31,6 +32,7 @@ from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
 from pipeline.service.rejections import Rejections
 from pipeline.service.resources import Resources
+from pipeline.service.sizes import Sizes
 from pipeline.service.write_ahead import Folded, WriteAhead
 
 _log = structlog.get_logger()
@@ -57,6 +59,7 @@ class Service:
         )
         self._deduplication = Deduplication(opened.remembered)
         self._rejections = Rejections()
+        self._sizes = Sizes(resources.large)
         self._erased = Notice(resources.warehouse, resources.spark)
         self._plan: Fold | None = None
 
@@ -154,10 +157,16 @@ class Service:
                     kept.callback(keyed.persist().unpersist)
                 told, ids = meanwhile.enter_context(self._deduplication(keyed, plan, before))
                 folding, apart = plan.apart(told) if are_kept else (told, None)
-                rows = plan.folded(folding).persist()
-                kept.callback(rows.unpersist)
-                statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
-            yield Folded(rows, plan.groupings, statistics, known.now, ids, apart)
+                rows, taken = plan.folded(folding), None
+                if apart is None and self._sizes.are_small(number, len(plan.groupings.sets)):
+                    taken = pieces.at_once(rows)
+                if taken is not None:
+                    statistics = plan.statistics_of(taken, known.now)
+                else:
+                    rows = rows.persist()
+                    kept.callback(rows.unpersist)
+                    statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
+            yield Folded(rows, plan.groupings, statistics, known.now, ids, apart, taken)
 
     def _plan_for(self, before: Progress) -> Fold:
         """The plan of the last batch, as long as what it depends on is the same."""
@@ -177,6 +186,7 @@ class Service:
         self._progress = after
         self._deduplication.committed(ids, after)
         self._rejections.committed(batch.tallies)
+        self._sizes.committed(batch.tallies)
         self.committed += 1
         return committed_at
 

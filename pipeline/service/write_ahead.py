@@ -30,6 +30,7 @@ class Folded:
     """The result of a batch's fold, and the time at its begin in milliseconds."""
 
     rows: DataFrame
+    """Kept by Spark, unless the driver has taken them."""
     groupings: Groupings
     statistics: Sequence[Statistic]
     now: int
@@ -37,10 +38,15 @@ class Folded:
     """Of the events that are counted, where they are deduplicated."""
     apart: DataFrame | None = None
     """Rejected records, where they are not among the rows."""
+    taken: pa.Table | None = None
+    """The rows, where the driver has them all."""
 
     @property
     def rejected(self) -> DataFrame:
         """Rows of which some are rejected records."""
+        if self.taken is not None:
+            frame: DataFrame = self.rows.sparkSession.createDataFrame(self.taken)
+            return frame
         return self.rows if self.apart is None else self.apart
 
 
@@ -61,17 +67,21 @@ class WriteAhead:
         if folded.apart is not None and letters(batch.tallies):
             _write_each(pieces.apart(folded.apart), partial(self._write_letters, batch=batch))
         rows, consumers = folded.rows, [*batch.policy.consumers]
-        if self._large.takes(Job.WRITE_AHEAD, PANES.name, batch.tallies.bytes // ROW_BYTES):
+        number_of_rows = batch.tallies.bytes // ROW_BYTES if folded.taken is None else len(folded.taken)
+        if self._large.takes(Job.WRITE_AHEAD, PANES.name, number_of_rows):
             consumers = self._by_executors(folded, batch)
             rows = rest_of(rows, consumers, folded.groupings)
 
         def write(piece: pa.Table) -> None:
-            if folded.apart is None:
-                self._write_letters(piece, batch)
-            if consumers:
-                self._panes.append(panes(piece, consumers, folded.groupings, number, watermark), number)
+            with ThreadPoolExecutor(1) as beside:
+                letters_too = beside.submit(self._write_letters, piece, batch) if folded.apart is None else None
+                if consumers:
+                    self._panes.append(panes(piece, consumers, folded.groupings, number, watermark), number)
+                if letters_too:
+                    letters_too.result()
 
-        _write_each(pieces.chunks(rows, batch.tallies.bytes), write)
+        found = pieces.chunks(rows, batch.tallies.bytes) if folded.taken is None else pieces.parts(folded.taken)
+        _write_each(found, write)
 
     def _write_letters(self, piece: pa.Table, batch: Batch) -> None:
         rows = dead_letters(piece, batch.topic, batch.number, batch.before.watermark)

@@ -52,9 +52,13 @@ class Large:
     tell: Callable[[Job, By], None] = lambda *_: None
     """Is told of each job who does it."""
 
+    def is_large(self, rows: int) -> bool:
+        """Whether so many rows are for executors."""
+        return self.executors is not None and rows >= self.from_rows
+
     def takes(self, job: Job, name: str, rows: int) -> bool:
-        """Whether a job on so many rows is large."""
-        large = self.executors is not None and rows >= self.from_rows
+        """Whether a job on so many rows is large; that is told."""
+        large = self.is_large(rows)
         self.tell(job, By.EXECUTORS if large else By.DRIVER)
         if large:
             _log.info("a large job goes to the executors", job=job.value, table=name, rows=rows)

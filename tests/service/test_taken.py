@@ -1,0 +1,100 @@
+"""A small fold that the driver takes at once has the same statistics as Spark's; what is too much comes in pieces."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import starmap
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.event_time.tallies import Statistic, Tallies
+from pipeline.fold import pieces
+from pipeline.fold.fold import BatchContext, Fold
+from pipeline.runtime.session import spark_session
+from pipeline.service.sizes import Sizes
+from pipeline.settings.model import Settings, SparkSettings
+from pipeline.tables.large import NOTHING, Large
+from producers.encode import encode_one
+from schemas import load_schemas
+from schemas.fields import EventSchemas
+from tests.support.class_archive import BRIEF_DRIVER
+
+pytestmark = pytest.mark.jvm
+SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+STAMP = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = int(STAMP.timestamp() * 1000)
+AGES_MS = (-5, 0, 1, 49, 50, 9_999, 10_000, 10_001, 16_384, 65_535, 65_536, 1_000_000, 86_400_000, 2**40)
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session(SparkSettings(conf={**BRIEF_DRIVER, "spark.driver.maxResultSize": "1m"}))
+
+
+def event(number: int) -> bytes:
+    user, time = "ä" * (number % 5) + "ann", NOW - 30_000 * (number % 7)
+    return encode_one(
+        {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": time, "page_url": f"/{number % 3}"}
+    )
+
+
+def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
+    rows = [
+        (b"k", value, "t", n % 2, n, STAMP - timedelta(milliseconds=AGES_MS[n % len(AGES_MS)]))
+        for n, value in enumerate(values)
+    ]
+    return spark.createDataFrame(rows, SCHEMA)
+
+
+def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
+    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
+    rows = fold(records(spark, values), BatchContext(NOW - 100_000, NOW))
+    expected = Counter(starmap(Statistic, fold.statistics(rows, NOW).collect()))
+    taken = pieces.at_once(rows)
+    assert taken is not None
+    assert Counter(fold.statistics_of(taken, NOW)) == expected
+    assert len({one.age_ms for one in expected}) > 8
+    assert len({one.check for one in expected}) > 3
+
+
+def test_a_fold_of_nothing_has_no_statistics(spark: SparkSession) -> None:
+    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    taken = pieces.at_once(fold(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW)))
+    assert taken is not None
+    assert fold.statistics_of(taken, NOW) == []
+
+
+def test_what_is_more_than_the_driver_may_be_sent_is_not_taken(spark: SparkSession) -> None:
+    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    rows = fold(records(spark, [b"\xff" * 300_000 for _ in range(8)]), BatchContext(None, NOW))
+    assert pieces.at_once(rows) is None
+
+
+def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    taken = pieces.at_once(fold(records(spark, [event(n) for n in range(50)]), BatchContext(None, NOW)))
+    assert taken is not None
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 3)
+    found = [row for part in pieces.parts(taken) for row in part.to_pylist()]
+    assert found == taken.to_pylist()
+    assert len(list(pieces.parts(taken))) > 2
+
+
+def test_a_batch_of_larger_records_than_the_last_ones_is_guessed_wrong_once() -> None:
+    sizes = Sizes(NOTHING)
+    assert sizes.are_small(100_000, 3)
+    assert not sizes.are_small(5_000_000, 1)
+    sizes.committed(Tallies.of_rows([Statistic(0, 0, 1, None, 0, 10, None, 10_000_000)]))
+    assert not sizes.are_small(100_000, 3)
+    sizes.committed(Tallies())
+    assert not sizes.are_small(100_000, 3)
+
+
+def test_what_executors_are_for_is_not_small() -> None:
+    class Nobody:
+        def write(self, *_: object) -> None: ...
+        def write_rows(self, *_: object) -> None: ...
+
+    assert not Sizes(Large(Nobody(), 300)).are_small(100, 3)
+    assert Sizes(Large(Nobody(), 300)).are_small(99, 3)
