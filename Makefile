@@ -1,6 +1,6 @@
 # From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast chaos soak flink check format bench audit lock pages clean
+.PHONY: help setup demo test test-all test-fast chaos soak flink check format bench audit lock pages clean
 
 # The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
 PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
@@ -26,8 +26,12 @@ demo: setup ## Kafka, producers and the pipeline on this machine; ARGS=... are p
 
 # Two files at a time, each with a broker and a Spark of its own: a test alone leaves half of two cores idle. In the
 # order of their names, for what takes longest is not the last then.
-test: setup $(CLASSES) ## all tests, with a real Spark and a real Kafka; ARGS=... are passed on to pytest
-	$(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+TESTS = $(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: setup $(CLASSES) ## the tests, with a real Spark and a real Kafka; ARGS=... are passed on to pytest
+	$(TESTS) -m "not long" $(ARGS)
+
+test-all: setup $(CLASSES) ## these and the long ones, which kill, cut off and fuzz for minutes: what CI runs
+	$(TESTS) $(ARGS)
 
 # Modules are kept compiled even where the environment says otherwise: it is a third of the time.
 test-fast: export PYTHONDONTWRITEBYTECODE :=

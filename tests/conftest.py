@@ -48,8 +48,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the fixtures it uses."""
+    """Mark each test by the fixtures it uses, and by whether it asks for more time than others have."""
     for item in items:
+        patience = item.get_closest_marker("timeout")
+        if patience and patience.args[0] > float(item.config.getini("timeout")):
+            item.add_marker("long")
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)

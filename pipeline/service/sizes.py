@@ -5,7 +5,7 @@ guessed costs time where it is wrong, and changes nothing else.
 """
 
 from pipeline.event_time.tallies import Tallies
-from pipeline.fold.pieces import CHUNK_BYTES
+from pipeline.fold import pieces
 from pipeline.fold.statistics import ROW_BYTES
 from pipeline.tables.large import Large
 
@@ -19,7 +19,7 @@ class Sizes:
 
     def are_small(self, records: int, sets: int) -> bool:
         """Whether the fold of so many records by so many sets of keys is likely to be small, and none for executors."""
-        return records * self._of_record <= CHUNK_BYTES and not self._large.is_large(records * sets)
+        return records * self._of_record <= pieces.CHUNK_BYTES and not self._large.is_large(records * sets)
 
     def committed(self, tallies: Tallies) -> None:
         """Takes note of a batch; one without records tells nothing."""

@@ -13,6 +13,7 @@ from pipeline.app import open_service
 from pipeline.errors import TransientError
 from pipeline.fold import pieces
 from pipeline.service.runner import RunningService
+from pipeline.service.sizes import Sizes
 from tests.crash.store_faults import Refusal, refusing, undeletable
 from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
 from tests.support.against_truth import epochs, void_rows
@@ -132,10 +133,19 @@ def test_a_publication_that_fails_half_way_is_made_up_for_without_a_restart_and_
     assert epochs(life.warehouse) == {1}
 
 
+@pytest.mark.parametrize("is_guessed", [True, False], ids=["as was guessed", "as Spark refused to send them at once"])
 def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
-    broker: Cluster, tmp_path: Path, undisturbed: dict[str, list[Row]], monkeypatch: pytest.MonkeyPatch
+    broker: Cluster,
+    tmp_path: Path,
+    undisturbed: dict[str, list[Row]],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_guessed: bool,
 ) -> None:
     monkeypatch.setattr(pieces, "CHUNK_BYTES", 400)
+    if not is_guessed:
+        monkeypatch.setattr(Sizes, "are_small", lambda *_: True)
+        monkeypatch.setattr(pieces, "at_once", lambda _: None)
     life = Life.new(broker, tmp_path)
     life.play(range(1, len(STEPS) + 1))
     assert outcome(life.warehouse) == undisturbed
