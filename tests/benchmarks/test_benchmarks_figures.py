@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from benchmarks.freshness.figures import (
     Compiled,
+    Figures,
     Load,
     Memory,
     Record,
@@ -17,13 +19,14 @@ from benchmarks.freshness.figures import (
     Span,
     age_by_slice,
     compiled,
+    cores,
     percentile,
     publications,
     read_samples,
     slice_of,
     work_out,
 )
-from benchmarks.freshness.part import render
+from benchmarks.freshness.part import curve, render
 from benchmarks.freshness.service import steps_of
 
 
@@ -92,7 +95,23 @@ def test_a_run_counts_what_was_produced_after_the_warm_up_and_shows_the_slices_i
     assert [(one.span.start, one.warm, one.records) for one in found.slices] == [(0, False, 2), (2000, True, 2)]
     assert found.compiled == Compiled(0, 0, 2, {}, 0)
     goals, slices = render(found)
-    assert (goals.row_count, slices.row_count) == (6, 2)
+    assert (goals.row_count, slices.row_count) == (8, 2)
+    assert (found.cores, found.publication_ms) == (None, [])
+
+
+def test_cores_are_busy_from_the_first_look_at_them_to_the_last() -> None:
+    looks = [Sample(0, 0, cpu_s=10.0), Sample(500, 0), Sample(2_000, 0, cpu_s=11.0), Sample(2_100, 0)]
+    assert cores(looks) == 0.5
+    assert cores(looks[:2]) is None
+
+
+def test_runs_by_interval_are_a_curve() -> None:
+    one = Figures(1, 600, 1100, 0, 0, Compiled(0, 0, 120, {}, 0), [], 0.97, [300, 500, 400])
+    table = curve({500: one, 0: replace(one, cores=None, publication_ms=[])})
+    told = [list(column.cells) for column in table.columns]
+    assert told[0] == ["0.5 s", "0 s"]
+    assert told[1:4] == [["0.60", "0.60"], ["1.10", "1.10"], ["120", "120"]]
+    assert told[4:] == [["0.97", "-"], ["0.40 s and 0.50 s", "-"]]
 
 
 def test_a_publication_lasts_from_the_commit_of_its_batch_to_its_version_of_the_table(tmp_path: Path) -> None:
