@@ -72,8 +72,9 @@ def undisturbed(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> di
 @pytest.mark.parametrize(
     ("refusals", "void", "committed"),
     [
-        pytest.param([NO_DEAD_LETTERS], set[str](), False, id="before_anything_is_written"),
-        pytest.param([NO_PANES], {"dead_letters"}, False, id="after_dead_letters_before_panes"),
+        pytest.param([NO_DEAD_LETTERS, NO_PANES], set[str](), False, id="before_anything_is_written"),
+        pytest.param([NO_DEAD_LETTERS], {"panes"}, False, id="without_its_dead_letters"),
+        pytest.param([NO_PANES], {"dead_letters"}, False, id="without_its_panes"),
         pytest.param([NO_COMMIT], {"panes", "dead_letters"}, False, id="after_the_write_ahead_before_the_commit"),
         pytest.param([NO_PUBLICATION], set[str](), True, id="after_the_commit_before_the_publication"),
         pytest.param([NO_ZOE], set[str](), True, id="within_the_publication"),
