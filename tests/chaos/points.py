@@ -59,7 +59,7 @@ POINTS = (
     Point("after-fold", "folded, nothing written", Call("create", "dead_letters/*part-*,panes/*part-*")),
     Point(
         "between-writes",
-        "dead letters written, panes not",
+        "written ahead in part",
         Call("create", "panes/*part-*"),
         before=Call("link", "dead_letters/_delta_log/*.json"),
     ),
