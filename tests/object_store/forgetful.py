@@ -1,13 +1,19 @@
-"""A store that takes no notice of conditions: a real one, behind a proxy that says that a refused write was done."""
+"""A store that takes no notice of conditions: a real one, behind a proxy that says that a refused write was done.
+
+The proxy is a process of its own: delta-rs deletes folders without letting other threads of Python run.
+"""
 
 import http.client
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from pathlib import Path
 from urllib.parse import urlsplit
 
+_ROOT = Path(__file__).parents[2]
 HOP = {"connection", "content-length", "transfer-encoding"}
 
 
@@ -19,7 +25,15 @@ class _Server(ThreadingHTTPServer):
 @contextmanager
 def forgetful(endpoint: str) -> Iterator[str]:
     """The address of the proxy before a store."""
-    store = urlsplit(endpoint).netloc
+    command = [sys.executable, "-m", "tests.object_store.forgetful", urlsplit(endpoint).netloc]
+    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as proxy:
+        assert proxy.stdout
+        yield proxy.stdout.readline().strip()
+        proxy.terminate()
+
+
+def main(store: str) -> None:
+    """Serves until it is told to end; says its address first."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -49,6 +63,10 @@ def forgetful(endpoint: str) -> Iterator[str]:
             """Nothing to say."""
 
     with _Server(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+        sys.stdout.write(f"http://127.0.0.1:{server.server_address[1]}\n")
+        sys.stdout.flush()
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
