@@ -1,6 +1,6 @@
 """What the last batch brought, to guess whether the driver may take the fold of the next one at once.
 
-That spares Spark a copy of the rows and a second look at them, which is a third of the time of a small batch. What is
+That spares Spark a copy of the rows and a second look at them: a quarter of the CPU at a batch a second. What is
 guessed costs time where it is wrong, and changes nothing else.
 """
 
