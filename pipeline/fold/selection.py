@@ -13,13 +13,13 @@ class Selection:
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        self.columns = columns
+        self._columns = columns
         self._told: Any = None
 
     def __call__(self, frame: DataFrame) -> DataFrame:
         """As `select` does it."""
         # PySpark has no public way to keep what it tells Java.
         if self._told is None:
-            self._told = frame._jcols(*self.columns)  # type: ignore[operator]  # noqa: SLF001
+            self._told = frame._jcols(*self._columns)  # type: ignore[operator]  # noqa: SLF001
         selected: DataFrame = type(frame)(frame._jdf.select(self._told), frame.sparkSession)  # noqa: SLF001
         return selected

@@ -21,8 +21,6 @@ NOW: Final = "now"
 _YOUNG_MS: Final = 10_000
 ROW_BYTES: Final = 100
 """About as many of a folded row, beside its texts."""
-
-
 _BY: Final = (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START, c.AGE_MS)
 _BYTES: Final = "bytes"
 

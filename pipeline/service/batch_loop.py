@@ -4,7 +4,7 @@ Publication runs beside the batches that follow, in order; nothing is committed 
 taken for done before it is committed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from threading import Lock
@@ -139,7 +139,7 @@ class Service:
         while learned:
             with self._pass(records, before, ends) as folded:
                 learned = any(one.check == Check.SCHEMA_ID for one in folded.statistics) and (
-                    self._resources.schemas.learn(partial(unknown_schemas, folded.rejected), folded.now)
+                    self._resources.schemas.learn(partial(_unknown, folded), folded.now)
                 )
                 if not learned:
                     yield folded
@@ -157,15 +157,14 @@ class Service:
                     kept.callback(keyed.persist().unpersist)
                 told, ids = meanwhile.enter_context(self._deduplication(keyed, plan, before))
                 folding, apart = plan.apart(told) if are_kept else (told, None)
-                rows, taken = plan.folded(folding), None
-                if apart is None and self._sizes.are_small(number, len(plan.groupings.sets)):
-                    taken = pieces.at_once(rows)
-                if taken is not None:
-                    statistics = plan.statistics_of(taken, known.now)
-                else:
-                    rows = rows.persist()
-                    kept.callback(rows.unpersist)
+                rows = plan.folded(folding)
+                is_small = apart is None and self._sizes.are_small(number, len(plan.groupings.sets))
+                taken = pieces.at_once(rows) if is_small else None
+                if taken is None:
+                    kept.callback(rows.persist().unpersist)
                     statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
+                else:
+                    statistics = plan.statistics_of(taken, known.now)
             yield Folded(rows, plan.groupings, statistics, known.now, ids, apart, taken)
 
     def _plan_for(self, before: Progress) -> Fold:
@@ -203,6 +202,11 @@ class Service:
         _log.info("batch committed", **batch.summary(committed_at))
         self._resources.mirror.commit(batch.after.positions)
         self._resources.ledger.tidy()
+
+
+def _unknown(folded: Folded, but: Collection[int]) -> list[int]:
+    """Ids of schemas that records of a fold name; only where somebody asks are its rejected ones looked at."""
+    return unknown_schemas(folded.rejected, but)
 
 
 def _refuse_flood(batch: Batch, after: Progress) -> None:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from pipeline import columns as c
 from pipeline.event_time.batch import Batch
+from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
@@ -45,9 +47,16 @@ class Folded:
     def rejected(self) -> DataFrame:
         """Rows of which some are rejected records."""
         if self.taken is not None:
-            frame: DataFrame = self.rows.sparkSession.createDataFrame(self.taken)
+            # Only those, for they go back to Spark.
+            frame: DataFrame = self.rows.sparkSession.createDataFrame(
+                self.taken.filter(pc.field(c.CHECK) > int(Check.PASSED))
+            )
             return frame
         return self.rows if self.apart is None else self.apart
+
+    def number_of_rows(self, batch: Batch) -> int:
+        """How many rows the batch's fold has, about."""
+        return batch.tallies.bytes // ROW_BYTES if self.taken is None else len(self.taken)
 
 
 class WriteAhead:
@@ -67,8 +76,7 @@ class WriteAhead:
         if folded.apart is not None and letters(batch.tallies):
             _write_each(pieces.apart(folded.apart), partial(self._write_letters, batch=batch))
         rows, consumers = folded.rows, [*batch.policy.consumers]
-        number_of_rows = batch.tallies.bytes // ROW_BYTES if folded.taken is None else len(folded.taken)
-        if self._large.takes(Job.WRITE_AHEAD, PANES.name, number_of_rows):
+        if self._large.takes(Job.WRITE_AHEAD, PANES.name, folded.number_of_rows(batch)):
             consumers = self._by_executors(folded, batch)
             rows = rest_of(rows, consumers, folded.groupings)
 

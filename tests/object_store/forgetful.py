@@ -13,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from demo.die_with_parent import dying_with_parent
+
 _ROOT = Path(__file__).parents[2]
 HOP = {"connection", "content-length", "transfer-encoding"}
 
@@ -26,10 +28,12 @@ class _Server(ThreadingHTTPServer):
 def forgetful(endpoint: str) -> Iterator[str]:
     """The address of the proxy before a store."""
     command = [sys.executable, "-m", "tests.object_store.forgetful", urlsplit(endpoint).netloc]
-    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as proxy:
+    with subprocess.Popen(dying_with_parent(command), cwd=_ROOT, stdout=subprocess.PIPE, text=True) as proxy:
         assert proxy.stdout
-        yield proxy.stdout.readline().strip()
-        proxy.terminate()
+        try:
+            yield proxy.stdout.readline().strip()
+        finally:
+            proxy.terminate()
 
 
 def main(store: str) -> None:

@@ -15,10 +15,10 @@ from pipeline.runtime.session import spark_session
 from pipeline.service.sizes import Sizes
 from pipeline.settings.model import Settings, SparkSettings
 from pipeline.tables.large import NOTHING, Large
-from producers.encode import encode_one
 from schemas import load_schemas
 from schemas.fields import EventSchemas
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.topic_writer import value_of
 
 pytestmark = pytest.mark.jvm
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
@@ -45,10 +45,11 @@ def megabyte(spark: SparkSession) -> Iterator[None]:
 
 
 def event(number: int) -> bytes:
-    user, time = "ä" * (number % 5) + "ann", NOW - 30_000 * (number % 7)
-    return encode_one(
-        {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": time, "page_url": f"/{number % 3}"}
-    )
+    return value_of("ä" * (number % 5) + "ann", NOW - 30_000 * (number % 7), page=f"/{number % 3}")
+
+
+def plan() -> Fold:
+    return Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
 
 
 def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
@@ -60,7 +61,7 @@ def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
 
 
 def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
-    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
     rows = fold(records(spark, values), BatchContext(NOW - 100_000, NOW))
     expected = Counter(starmap(Statistic, fold.statistics(rows, NOW).collect()))
@@ -72,7 +73,7 @@ def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
 
 
 def test_a_fold_of_nothing_has_no_statistics(spark: SparkSession) -> None:
-    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    fold = plan()
     taken = pieces.at_once(fold(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW)))
     assert taken is not None
     assert fold.statistics_of(taken, NOW) == []
@@ -80,13 +81,13 @@ def test_a_fold_of_nothing_has_no_statistics(spark: SparkSession) -> None:
 
 @pytest.mark.usefixtures("megabyte")
 def test_what_is_more_than_the_driver_may_be_sent_is_not_taken(spark: SparkSession) -> None:
-    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    fold = plan()
     rows = fold(records(spark, [b"\xff" * 300_000 for _ in range(8)]), BatchContext(None, NOW))
     assert pieces.at_once(rows) is None
 
 
 def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+    fold = plan()
     taken = pieces.at_once(fold(records(spark, [event(n) for n in range(50)]), BatchContext(None, NOW)))
     assert taken is not None
     monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 3)
