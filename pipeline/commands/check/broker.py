@@ -88,7 +88,7 @@ class Cluster:
         newest, fresh = self._newest_of_a_moment()
         ahead = newest - self.now()
         if newest < 0:
-            yield well("clocks", "the topic is empty, so nothing tells of other clocks")
+            yield well("clocks", "the brokers tell of no record yet, so nothing tells of other clocks")
         elif ahead > _SKEW_MS:
             yield doubtful("clocks", f"{whose} is {ahead / 1000:.1f} s ahead of this one: see to the clocks (NTP)")
         elif fresh and ahead < -_SKEW_MS:
@@ -147,9 +147,12 @@ class Cluster:
         """The newest timestamp in milliseconds, -1 without a record, and whether it came while this looked on."""
         before, ends = self._newest(), time.monotonic() + _WATCH_S
         newest = before
-        while newest == before and before >= 0 and time.monotonic() < ends:
+        is_empty = before < 0 and self.topic.high_watermarks() == self.topic.earliest()
+        while newest == before and not is_empty and time.monotonic() < ends:
             time.sleep(_PAUSE_S)
-            newest = self._newest()
+            # The brokers tell of none while the newest is on its way.
+            newest = max(newest, self._newest())
+            before = newest if before < 0 else before
         return newest, newest != before
 
     def _newest(self) -> int:
