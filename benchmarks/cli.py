@@ -3,7 +3,8 @@
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from benchmarks import (
     micro,
     partitions,
     results,
+    start,
     totals,
     users,
     versions,
@@ -42,13 +44,15 @@ from pipeline.errors import SetUpError
 _K = TypeVar("_K", bound=Hashable)
 _FAILED = 1
 _SET_UP = 2
+_ROUNDS = 3
+"""Of what is told as a ratio between contestants."""
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS) -> int:
     """Exit code 0 done, 1 a contestant failed or did other work than it was given, 2 something must be put right."""
     options = parse(sys.argv[1:] if arguments is None else arguments)
     # Wide enough for its own tables, also where the output is a file.
-    console = Console(width=160)
+    console = Console(width=200)
     parts: dict[str, Any] = {}
     try:
         with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as work:
@@ -83,14 +87,15 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
 
 
 def _freshness(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    found: dict[int, Figures] = {}
-    for interval in options.intervals:
-        load = Load(options.rate, options.users, options.warm_up, options.duration, options.slice, interval)
-        of_it = f"{load.rate:,} events/s for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s"
-        console.print(f"{of_it}, batch.interval {interval / 1000:g} s ...")
-        found[interval] = freshness.measure(load, work / f"freshness-{interval}")
-        parts["freshness"] = {interval: asdict(one) for interval, one in found.items()}
-        for table in freshness.render(found[interval]):
+    found: dict[Load, Figures] = {}
+    usual, *more = options.users
+    shapes = [*((usual, interval) for interval in options.intervals), *((many, options.intervals[0]) for many in more)]
+    for number, (among, interval) in enumerate(shapes):
+        load = Load(options.rate, among, options.warm_up, options.duration, options.slice, interval)
+        console.print(f"{load}, for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
+        found[load] = freshness.measure(load, work / f"freshness-{number}")
+        parts.setdefault("freshness", {})[str(load)] = asdict(found[load])
+        for table in freshness.render(found[load]):
             console.print(table)
     if len(found) > 1:
         console.print(freshness.curve(found))
@@ -115,14 +120,18 @@ def _run_publications(options: Namespace, work: Path, console: Console, parts: d
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
     """Runs the parts that read a topic that was written before."""
     of_one = {
-        "drain": _drain, "growth": _growth, "windows": _windows, "workers": _workers, "duplicates": _duplicates,
-        "versions": _versions,
+        "growth": _growth, "windows": _windows, "workers": _workers, "duplicates": _duplicates, "versions": _versions,
     }  # fmt: skip
+    for among in options.backlog_users if "drain" in options.only else ():
+        with _backlog(options, among, work, console) as data:
+            _drain(options, among, data, work, console, parts)
     if of_one.keys() & set(options.only):
-        console.print(f"a backlog of {options.events:,} events ...")
-        with backlog(options.events, options.keep or work / "broker", Crowd(options.backlog_users)) as data:
+        with _backlog(options, options.backlog_users[0], work, console) as data:
             for part in [part for part in of_one if part in options.only]:
                 of_one[part](options, data, work, console, parts)
+    if "start" in options.only:
+        parts["start"] = start.starts(options.repeat or _ROUNDS, options.keep or work / "broker", work)
+        console.print(start.render(parts["start"]))
     if "bad" in options.only:
         _bad(options, work, console, parts)
     if "partitions" in options.only:
@@ -131,18 +140,34 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
         _users(options, work, console, parts)
 
 
-def _drain(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan = drain.Plan(options.events, options.drains, options.repeat)
+@contextmanager
+def _backlog(options: Namespace, among: int, work: Path, console: Console) -> Iterator[tuple[Broker, str]]:
+    console.print(f"a backlog of {options.events:,} events of {among:,} users ...")
+    with backlog(options.events, options.keep or work / "broker", Crowd(among)) as data:
+        yield data
+
+
+def _drain(
+    options: Namespace, among: int, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]
+) -> None:
+    plan = _plan(options, options.events, _ROUNDS)
     found: dict[str, drain.Result] = {}
-    everyone = contestants(options.jobs, options.textbook_batches, options.our_batches)
-    for contestant, drains in drain.drain_all(plan, everyone, *data, work):
+    everyone = contestants(
+        options.jobs, options.textbook_batches, options.our_batches, textbook_variants=options.textbook_variants
+    )
+    told = parts.setdefault("drain", {}).setdefault(among, {})
+    for contestant, drains in drain.drain_all(plan, everyone, *data, work / f"drain-{among}"):
         result = found.setdefault(contestant.title, drain.Result(contestant, plan.events))
         result.rounds.append(drains)
-        parts["drain"] = [entry.to_dict() for entry in found.values()]
+        told["contestants"] = [entry.to_dict() for entry in found.values()]
         console.print(f"  {contestant.title}: {_seconds(drains)} s")
-    parts["ratios"] = drain_report.ratios(list(found.values()))
-    parts["cpu_ratios"] = drain_report.cpu_ratios(list(found.values()))
-    console.print(drain_report.render(list(found.values())))
+    told["ratios"] = drain_report.ratios(list(found.values()))
+    told["cpu_ratios"] = drain_report.cpu_ratios(list(found.values()))
+    console.print(drain_report.render(list(found.values()), among))
+
+
+def _plan(options: Namespace, events: int, rounds: int = 1) -> drain.Plan:
+    return drain.Plan(events, options.drains, options.repeat or rounds)
 
 
 def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
@@ -151,14 +176,14 @@ def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: C
 
 
 def _windows(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan = drain.Plan(options.events, options.drains, options.repeat)
+    plan = _plan(options, options.events)
     parts["windows"] = users.figures(_rounds(windows.drains_by_windows(plan, *data, work), console), plan.events)
-    title = f"events of {options.backlog_users:,} users, one report"
+    title = f"events of {options.backlog_users[0]:,} users, one report"
     console.print(users.render(parts["windows"], plan.events, title, "windows"))
 
 
 def _workers(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan = drain.Plan(options.events, options.drains, options.repeat)
+    plan = _plan(options, options.events)
     rounds = _rounds(workers.drains_by_workers(plan, *data, work), console, "workers: {}")
     parts["workers"] = workers.figures(rounds, plan.events)
     console.print(workers.render(parts["workers"], plan.events))
@@ -167,7 +192,7 @@ def _workers(options: Namespace, data: tuple[Broker, str], work: Path, console: 
 def _duplicates(
     options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]
 ) -> None:
-    plan = drain.Plan(options.events, options.drains, options.repeat)
+    plan = _plan(options, options.events)
     rounds = _rounds(duplicates.drains(plan, *data, work), console, "deduplicate = {}")
     parts["duplicates"] = duplicates.figures(rounds, plan.events)
     console.print(duplicates.render(parts["duplicates"], plan.events))
@@ -188,7 +213,7 @@ def _versions(
 
 
 def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan = drain.Plan(options.bad_records, options.drains, options.repeat)
+    plan = _plan(options, options.bad_records)
     console.print(f"topics of {plan.events:,} records, good ones and bad ones ...")
     with backlog(plan.events, options.keep or work / "broker") as (broker, topic):
         rounds = _rounds(bad.drains_by_kind(plan, broker, topic, work), console)
@@ -197,7 +222,7 @@ def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
 
 
 def _partitions(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan = drain.Plan(options.partition_events, 1, options.repeat)
+    plan = drain.Plan(options.partition_events, 1, options.repeat or 1)
     data_dir, counts = options.keep or work / "broker", options.partition_counts
     found = partitions.drains_by_partitions(plan, counts, options.partition_batches, data_dir, work)
     rounds = _rounds(found, console, "{:,} partitions")
@@ -206,7 +231,7 @@ def _partitions(options: Namespace, work: Path, console: Console, parts: dict[st
 
 
 def _users(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan = drain.Plan(options.events, options.drains, options.repeat)
+    plan = _plan(options, options.events)
     among = users.crowds(options.user_counts, options.unequal_users)
     found = users.drains_by_crowd(plan, among, options.keep or work / "broker", work)
     rounds = _rounds(found, console, "{} users")

@@ -26,10 +26,10 @@ def best(results: Iterable[Result], job: Job, *, all_reports: bool = False) -> R
     return max(variants, key=lambda r: r.rate, default=None)
 
 
-def render(results: Sequence[Result]) -> Table:
+def render(results: Sequence[Result], users: int) -> Table:
     """One row per contestant, the fastest last; a column for each peer that took part."""
     events = results[0].events
-    title = f"Backlog drain of {events:,} events: the last of each process's drains"
+    title = f"Backlog drain of {events:,} events of {users:,} users: the last of each process's drains"
     peers = _peers(results)
     heads = ["contestant", "M events/s", *(_PEERS[job] for job in peers), "CPU us/event", WRITTEN]
     heads += ["all drains, s", "rows"]

@@ -12,6 +12,7 @@ from producers.units import duration_ms, length_ms, whole
 _T = TypeVar("_T")
 PARTS: Final = (
     "drain",
+    "start",
     "freshness",
     "growth",
     "bad",
@@ -30,11 +31,13 @@ PARTS: Final = (
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
-_BY_DEFAULT: Final = ("drain", "freshness")
+# What the README's tables are made of, in an hour and a half on two cores.
+_BY_DEFAULT: Final = ("drain", "start", "users", "workers", "freshness")
+_PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
     "--events 600000 --partition-counts 4,16 --partition-batches 6 --partition-events 120000 "
-    "--user-counts 1000,10000 --unequal-users 5000 "
+    "--user-counts 1000,10000 --unequal-users 5000 --backlog-users 5000,50000 --users 5000,50000 --repeat 1 "
     "--textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
@@ -61,8 +64,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
-    add("--events", type=typed(whole), default=12_000_000, help="on the topic, for all that drain one")
-    add("--jobs", type=typed(_jobs), default=tuple(Job), metavar="JOB,...", help=f"of {', '.join(_JOBS)}")
+    add("--events", type=typed(whole), default=6_000_000, help="on the topic, for all that drain one")
+    add("--jobs", type=typed(_jobs), default=_PEERS, metavar="JOB,...", help=f"of {', '.join(_JOBS)}")
     add(
         "--textbook-batches",
         type=typed(_sizes),
@@ -70,6 +73,7 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         metavar="N,...",
         help="of the tuned textbook",
     )
+    add("--textbook-variants", action="store_true", help="it with RocksDB and with more task slots, too")
     add(
         "--user-counts",
         type=typed(_sizes),
@@ -78,7 +82,13 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         help="for users",
     )
     add("--unequal-users", type=typed(whole), default=1_000_000, help="for users: of whom few do most")
-    add("--backlog-users", type=typed(whole), default=USERS, help="whose events the topic has, for all but users")
+    add(
+        "--backlog-users",
+        type=typed(_sizes),
+        default=(USERS, 5_000_000),
+        metavar="N,...",
+        help="whose events the topic has, a topic each for drain; of the first for all others but users",
+    )
     add(
         "--remembered",
         type=typed(_sizes),
@@ -90,7 +100,12 @@ def _drain(parser: argparse.ArgumentParser) -> None:
     add("--drains", type=typed(whole), default=3, help="in one process; the last counts")
     add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")
     add("--pairs", type=typed(whole), default=8, help="for versions: of warm drains")
-    add("--repeat", type=typed(whole), default=1, help="rounds over all contestants; the median counts")
+    add(
+        "--repeat",
+        type=typed(whole),
+        metavar="N",
+        help="rounds over all contestants, of which the median counts; 3 for drain and start, else 1",
+    )
 
 
 def _partitions(parser: argparse.ArgumentParser) -> None:
@@ -103,11 +118,23 @@ def _partitions(parser: argparse.ArgumentParser) -> None:
 def _freshness(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("freshness").add_argument
     add("--rate", type=typed(whole), default=50_000, help="events per second")
-    add("--duration", type=typed(length_ms), default="5m", help="of what counts")
-    add("--warm-up", type=typed(length_ms), default="2m", help="before that; shown apart")
+    add("--duration", type=typed(length_ms), default="1m", help="of what counts")
+    add("--warm-up", type=typed(length_ms), default="75s", help="before that; shown apart")
     add("--slice", type=typed(length_ms), default="1m", help="one row of the table")
-    add("--users", type=typed(whole), default=50_000, help="different users")
-    add("--intervals", type=typed(_lengths), default="1s", metavar="LENGTH,...", help="batch.interval, a run for each")
+    add(
+        "--users",
+        type=typed(_sizes),
+        default=(USERS, 5_000_000),
+        metavar="N,...",
+        help="different users, the first with each interval, others with the first interval",
+    )
+    add(
+        "--intervals",
+        type=typed(_lengths),
+        default="1s,5s,500ms,250ms,0s",
+        metavar="LENGTH,...",
+        help="batch.interval, a run for each",
+    )
 
 
 def _bad(parser: argparse.ArgumentParser) -> None:

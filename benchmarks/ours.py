@@ -3,14 +3,15 @@
 import os
 import time
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 from deltalake import DeltaTable
 
 from benchmarks.measure import Stopwatch, descendants, peak_bytes
 from benchmarks.settings import service_settings
-from benchmarks.task import Drain, Task, serve, told
-from benchmarks.verify import seconds_per_batch, verify
+from benchmarks.task import FIRST_COMMIT, Drain, Task, serve, told
+from benchmarks.verify import committed_at, verify
 from pipeline.app import open_service
 from pipeline.runtime.disk import Purpose, Traffic
 from pipeline.tables.schemas import PAGE_VIEWS, is_table
@@ -29,12 +30,13 @@ def drain(task: Task, folder: Path) -> Drain:
     began = time.perf_counter()
     with open_service(settings):
         reopening_seconds = time.perf_counter() - began
-    per_batch = seconds_per_batch(str(folder))
+    commits = committed_at(str(folder))
     notes = {
         "opening_seconds": opening_seconds,
         "reopening_seconds": reopening_seconds,
         "totals": totals,
-        "seconds_per_batch": per_batch,
+        FIRST_COMMIT: commits[0],
+        "seconds_per_batch": [after - before for before, after in pairwise(commits)],
         "peak_bytes": {"python": peak_bytes(os.getpid()), "java": max(map(peak_bytes, descendants()))},
         "amplification": amplification(_written(folder)),
         "table_bytes": {table.name: _bytes_below(table) for table in folder.iterdir() if table.is_dir()},

@@ -6,7 +6,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+FIRST_COMMIT: Final = "first_commit_at"
+"""Among the notes of a drain: when its first batch was committed, in seconds since 1970."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -68,6 +68,9 @@ class Load:
     slice_ms: int
     interval_ms: int = 1_000
 
+    def __str__(self) -> str:
+        return f"{self.rate:,} events/s of {self.users:,} users, batch.interval {self.interval_ms / 1000:g} s"
+
 
 class Record(NamedTuple):
     """A record on Kafka; its timestamp in milliseconds."""
@@ -125,8 +128,8 @@ class Figures:
     p99_with_warm_up_ms: int
     compiled: Compiled
     slices: list[Slice]
-    cores: float | None = None
-    publication_ms: list[int] = field(default_factory=list)
+    cores: float | None
+    publication_ms: list[int]
 
 
 def read_samples(text: str) -> list[Sample]:

@@ -104,21 +104,22 @@ def _goals(figures: Figures) -> Table:
     return figures_table(title, ["figure", "measured", "goal"], rows, words=3)
 
 
-def curve(by_interval: Mapping[int, Figures]) -> Table:
-    """The figures of several runs, by the service's `batch.interval` in milliseconds."""
+def curve(by_load: Mapping[Load, Figures]) -> Table:
+    """The figures of several runs."""
     rows = [
         [
-            f"{interval / 1000:g} s",
+            f"{load.interval_ms / 1000:g} s",
+            f"{load.users:,}",
             f"{one.median_ms / 1000:.2f}",
             f"{one.p99_ms / 1000:.2f}",
             str(one.compiled.batches),
             _cores(one),
             _publication(one),
         ]
-        for interval, one in by_interval.items()
+        for load, one in by_load.items()
     ]
-    heads = ["batch.interval", "median s", "p99 s", "batches", "cores", "publication, median and longest"]
-    return figures_table("Freshness by batch.interval", heads, rows, words=1)
+    heads = ["batch.interval", "users", "median s", "p99 s", "batches", "cores", "publication, median and longest"]
+    return figures_table("Freshness by batch.interval", heads, rows)
 
 
 def _cores(figures: Figures) -> str:

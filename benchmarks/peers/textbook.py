@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
-from benchmarks.task import Drain, Task
+from benchmarks.task import FIRST_COMMIT, Drain, Task
 from pipeline.fold.decode import FRAME_BYTES
 from pipeline.kafka.planned import planned_ends
 
@@ -45,7 +45,8 @@ def drain(windows: DataFrame, task: Task, folder: Path) -> Drain:
     if (read := _read(checkpoint, task.topic)) != task.events:
         raise BenchmarkError(f"the textbook job read {read} of {task.events} events")
     rows = DeltaTable(str(table)).to_pyarrow_dataset().count_rows()
-    return Drain(watch.seconds, watch.cpu_seconds, rows)
+    first = (checkpoint / "commits" / "0").stat().st_mtime
+    return Drain(watch.seconds, watch.cpu_seconds, rows, {FIRST_COMMIT: first})
 
 
 def _read(checkpoint: Path, topic: str) -> int:

@@ -27,7 +27,7 @@ def test_everyone_is_compared_at_their_best_by_the_median_of_their_last_drains()
         result(Job.OURS, 2.5),
     ]
     assert ratios(results) == {"tuned": 2.0, "defaults": 20.0}
-    assert render(results).row_count == len(results)
+    assert render(results, 5).row_count == len(results)
 
 
 def test_without_a_peer_there_is_nothing_to_compare() -> None:
@@ -35,10 +35,12 @@ def test_without_a_peer_there_is_nothing_to_compare() -> None:
 
 
 def test_the_tuned_textbook_runs_at_every_batch_size_and_in_variants() -> None:
-    found = contestants((Job.TUNED, Job.OURS), (1_000_000, 3_000_000), (None,))
+    found = contestants((Job.TUNED, Job.OURS), (1_000_000, 3_000_000), (None,), textbook_variants=True)
     assert len({contestant.title for contestant in found}) == len(found)
     assert [c.batch for c in found if c.job is Job.TUNED and not c.conf] == [1_000_000, 3_000_000]
     assert sum(bool(c.conf) for c in found) == 2
+    without = contestants((Job.TUNED, Job.OURS), (1_000_000, 3_000_000), (None,))
+    assert without == [c for c in found if not c.conf]
 
 
 def test_what_stands_beside_quick_wins_over_it() -> None:
@@ -49,7 +51,7 @@ def test_what_stands_beside_quick_wins_over_it() -> None:
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--only", "drains"])
-    assert "there is no part drains; choose from drain, freshness, growth" in capsys.readouterr().err
+    assert "there is no part drains; choose from drain, start, freshness" in capsys.readouterr().err
 
 
 @pytest.mark.jvm
@@ -57,11 +59,12 @@ def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SMALL_DRIVER.items():
         monkeypatch.setenv(name, value)
-    options = ["--only", "drain", "--jobs", "ours", "--events", "5000", "--drains", "1"]
-    assert main(options, tmp_path) == 0
+    options = "--only drain --jobs ours --events 5000 --drains 1 --backlog-users 50,500 --repeat 1"
+    assert main(options.split(), tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
-    ours, three_reports = document["drain"]
-    assert document["ratios"] == {"three_reports": three_reports["rate"] / ours["rate"]}
+    assert list(document["drain"]) == ["50", "500"]
+    ours, three_reports = document["drain"]["50"]["contestants"]
+    assert document["drain"]["50"]["ratios"] == {"three_reports": three_reports["rate"] / ours["rate"]}
     [[drain]] = ours["rounds"]
     assert drain["notes"]["totals"]["records"] == 5000
     assert drain["window_rows"] == drain["notes"]["totals"]["page_views"] > 0

@@ -104,7 +104,7 @@ def test_ours_is_compared_with_each_api_in_rate_and_in_cpu() -> None:
     ]
     assert ratios(results) == {"flink_sql": 0.5, "flink_datastream": 2.0}
     assert cpu_ratios(results) == {"flink_sql": 2.0, "flink_datastream": 4.0}
-    heads = [column.header for column in render(results).columns]
+    heads = [column.header for column in render(results, 5).columns]
     assert [head for head in heads if str(head).startswith("x ")] == ["x Flink SQL", "x Flink DataStream"]
 
 
@@ -150,6 +150,7 @@ def test_without_a_compiler_nothing_is_drained(
 
 @pytest.mark.jvm
 @pytest.mark.broker
+@pytest.mark.timeout(900)  # Where Flink's jars are not there yet they are fetched, 220 MB.
 def test_both_of_flinks_jobs_count_what_was_sent(tmp_path: Path) -> None:
     try:
         compiler()
