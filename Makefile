@@ -57,7 +57,7 @@ format: $(SYNCED) ## let ruff mend what it can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-bench: setup ## the same work done by peers, side by side (Flink needs a JDK; 220 MB at first)
+bench: setup $(CLASSES) ## the same work done by peers, side by side (Flink needs a JDK; 220 MB at first)
 	$(RUN) benchmarks $(ARGS)
 
 audit: $(SYNCED) ## what is shipped (build/sbom.cdx.json), its licences and its known vulnerabilities (asks osv.dev)
@@ -83,9 +83,9 @@ $(JAVA): $(SYNCED)
 	$(RUN) dev.java
 	@touch $@
 
-# Made once, in a minute; each of the JVMs that tests start comes up in two thirds of the time.
+# Made once, in half a minute; each of the JVMs that are started comes up in two thirds of the time.
 $(CLASSES): $(JARS) $(JAVA)
-	-@$(RUN) tests.support.load_classes 2>/dev/null
+	-@$(RUN) pipeline.service.load_classes
 
 $(JARS): $(SYNCED) jars.lock
 	$(RUN) pipeline.runtime.jars

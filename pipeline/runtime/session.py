@@ -11,7 +11,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
-from pipeline.runtime import limits
+from pipeline.runtime import classes, limits
 from pipeline.runtime.jars import spark_jars
 from pipeline.runtime.java import use_java
 from pipeline.settings.model import SparkSettings
@@ -99,7 +99,7 @@ def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str
             # More slots than cores: a task waits for Kafka half of its time.
             "spark.master": settings.master or f"local[{2 * cores}]",
             "spark.sql.shuffle.partitions": str(cores),
-            "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {_words(log_format)}",
+            "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {_words(log_format)} {classes.kept()}",
             "spark.jars": ",".join(str(jar) for jar in spark_jars()),
         }
     )

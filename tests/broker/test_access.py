@@ -14,7 +14,7 @@ from confluent_kafka.admin import AclOperation, ResourceType
 import producers.cli
 from demo.children import free_port
 from pipeline.cli import main
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.processes import Process
 from tests.support.secured_broker import MARK, PASSWORD, SecuredBroker, secured_broker

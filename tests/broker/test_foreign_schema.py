@@ -18,7 +18,7 @@ from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings
 from producers.encode import header
 from schemas.fields import EventFields, EventSchemas
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of

@@ -20,7 +20,7 @@ from tests.chaos.site import SILENCE, WINDOW, Site
 from tests.chaos.verdict import assert_well
 from tests.cluster.standalone import cluster_without_python
 from tests.support.against_truth import ledger_version
-from tests.support.class_archive import BRIEF_DRIVER, BRIEF_JVM
+from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows

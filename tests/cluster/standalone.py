@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from demo.standalone import Cluster, standalone_cluster
-from tests.support.class_archive import BRIEF_JVM
+from tests.support.brief_java import BRIEF_JVM
 
 # All that Spark's scripts, and Hadoop without its native libraries, call on a worker.
 TOOLS = ("bash", "chmod", "dirname", "env", "ls", "ps", "readlink", "rm", "uname")

@@ -12,7 +12,7 @@ from producers.cli import main as produce
 from producers.truth import Truth
 from tests.cluster.standalone import cluster_without_python
 from tests.support.against_truth import assert_tells_the_truth
-from tests.support.class_archive import BRIEF_JVM
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.processes import Process
 from tests.support.waiting import wait_for

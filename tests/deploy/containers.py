@@ -18,7 +18,7 @@ from demo.topics import admin
 from pipeline.runtime.jars import broker_jars
 from pipeline.runtime.java import find_java
 from tests.deploy.files import ROOT, services
-from tests.support.class_archive import BRIEF_JVM
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.processes import Process
 
 HOST: Final = "127.0.0.1"

@@ -13,7 +13,7 @@ from tests.deploy.containers import HOST, Here
 from tests.deploy.files import ROOT, services, shell_commands, told_by
 from tests.deploy.rules import RULES
 from tests.support.against_truth import ledger_version
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows

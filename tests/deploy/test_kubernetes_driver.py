@@ -19,7 +19,7 @@ from producers.truth import Truth
 from tests.deploy.containers import entry
 from tests.deploy.rendered import DEV, PRODUCTION, Resource, config, driver, one, variables
 from tests.support.against_truth import assert_tells_the_truth
-from tests.support.class_archive import BRIEF_DRIVER, BRIEF_JVM
+from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import object_store
 from tests.support.processes import Process

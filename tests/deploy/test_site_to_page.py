@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.dashboard.eyes import PHONE, Eyes, eyes
 from tests.deploy.containers import HOST, Here
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.chromium import chromium
-from tests.support.class_archive import BRIEF_DRIVER
 from tests.support.processes import Process
 from tests.support.site import site
 from tests.support.waiting import wait_for

@@ -18,7 +18,7 @@ from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings
 from schemas import load_schemas
 from schemas.fields import EventSchemas
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.policies import policy_of
 from tests.support.topic_writer import Raw, event, value_of
 

@@ -21,7 +21,7 @@ from pipeline.settings.schemas import SchemasSettings
 from pipeline.tables.schemas import DEAD_LETTERS
 from schemas.fields import EventSchemas
 from tests.broker.test_foreign_schema import ID, MAPPING, NOW, SHOP, action, written
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.policies import policy_of
 
 pytestmark = pytest.mark.jvm

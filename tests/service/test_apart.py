@@ -22,7 +22,7 @@ from producers.encode import encode_one, header
 from schemas import load_schemas
 from schemas.fields import EventSchemas
 from tests.fuzz.oracle import Oracle
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 
 pytestmark = pytest.mark.jvm
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"

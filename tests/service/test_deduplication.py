@@ -24,7 +24,7 @@ from pipeline.service.deduplication import Deduplication
 from pipeline.settings.model import Settings, SparkSettings
 from schemas import load_schemas
 from schemas.fields import EventSchemas
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.topic_writer import value_of
 
 pytestmark = pytest.mark.jvm

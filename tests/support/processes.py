@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from demo.die_with_parent import dying_with_parent
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 
 STOP_S = 90
 SMALL_DRIVER = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER)}

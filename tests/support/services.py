@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 from pipeline.service.runner import RunningService
 from pipeline.settings.model import Settings
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
 

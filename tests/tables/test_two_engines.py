@@ -22,7 +22,7 @@ from pipeline.settings.model import SparkSettings
 from pipeline.tables.executors import SparkExecutors
 from pipeline.tables.large import FOLDER, NOTHING, Large, View
 from pipeline.tables.schemas import result_of
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.warehouse import rows
 from tests.verify.site import GROWING, MINUTE, POLICY, REPORTS, TIMED, Event, Site
 

@@ -9,7 +9,7 @@ import pytest
 from pipeline.service import maintenance
 from pipeline.tables.large import FOLDER
 from pipeline.tables.results import levels
-from tests.support.class_archive import BRIEF_DRIVER
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP

@@ -1,0 +1,52 @@
+"""The archive of classes is used where there is a whole one, and missed by nobody."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.runtime import classes
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import SparkSettings
+from tests.support.brief_java import BRIEF_DRIVER
+
+SMALLER_THAN_IT = 50_000_000
+MAKE = """
+import sys
+from pathlib import Path
+from pipeline.service import load_classes
+load_classes.ARCHIVE = Path(sys.argv[1])
+sys.exit(load_classes.main())
+"""
+
+
+def test_java_is_told_of_an_archive_only_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classes, "ARCHIVE", tmp_path / "archive")
+    assert classes.kept() == ""
+    classes.ARCHIVE.touch()
+    assert f"-XX:SharedArchiveFile={tmp_path / 'archive'}" in classes.kept()
+
+
+@pytest.mark.jvm
+@pytest.mark.skipif(not classes.ARCHIVE.is_file(), reason="nobody has made the archive; make test does")
+def test_java_of_a_session_has_the_archive_in_its_memory() -> None:
+    jvm = spark_session(SparkSettings(conf=BRIEF_DRIVER)).sparkContext._jvm
+    assert jvm is not None
+    assert str(classes.ARCHIVE) in Path(f"/proc/{jvm.java.lang.ProcessHandle.current().pid()}/maps").read_text()
+
+
+@pytest.mark.jvm
+def test_an_archive_that_could_not_be_written_to_its_end_is_none(tmp_path: Path) -> None:
+    """Java dies of one of which a part is missing."""
+    made = subprocess.run(
+        [sys.executable, "-c", MAKE, str(tmp_path / "archive")],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (SMALLER_THAN_IT, SMALLER_THAN_IT)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 1, made.stderr
+    assert "the service starts more slowly" in made.stderr
+    assert list(tmp_path.iterdir()) == []
