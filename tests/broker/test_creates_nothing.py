@@ -13,6 +13,7 @@ from pipeline import cli
 from producers import cli as producers_cli
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
 PATIENCE_S = 60
 TYPO = "clicsk"
 VERBS = {

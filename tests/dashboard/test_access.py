@@ -11,6 +11,7 @@ from pipeline.settings.model import DashboardSettings
 from tests.dashboard.scene import Served, serving
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
+pytestmark = pytest.mark.slow
 TOKEN = "correct-horse-battery"
 
 

@@ -21,6 +21,7 @@ from tests.support.topic_writer import event
 from tests.support.warehouse import table
 from tests.verify.site import POLICY
 
+pytestmark = pytest.mark.slow
 MANY = 130
 """Commits, of which a hundred lie before a checkpoint."""
 WRITTEN = 'tidemark_table_written_bytes_total{purpose="append",table="panes"}'

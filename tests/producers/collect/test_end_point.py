@@ -20,6 +20,7 @@ from producers.collect.sink import Sink
 from producers.collect.snippet import SNIPPET
 from tests.producers.collect.told import Asker, event, served, told
 
+pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "collecting.md"
 SITE, OTHER = "https://shop.example", "https://shop.example.evil.example"
 TIMEOUT_MS = 300
