@@ -14,14 +14,24 @@ from pipeline import columns as c
 from pipeline.event_time.event_ids import Longs
 from pipeline.fold.apart import POSITION
 from pipeline.fold.duplicates import PARTITION_STEP
+from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.statistics import bytes_of
 
-CHUNK_BYTES: Final = 64 * 1024 * 1024
-"""Roughly the most that the driver takes at once, while it writes as much; rows of tables are several times larger."""
+CHUNK_BYTES: Final = 32 * 1024 * 1024
+"""Roughly the most that the driver writes at once; rows of tables are several times larger."""
+_CHUNKS_TAKEN: Final = 4
+"""So many the driver takes at once of Spark, for each job looks at all the rows that Spark keeps."""
+_SPREAD_BY: Final = (c.PANE_START, c.OFFSET, *KEYS, c.RECORD_POSITION)
+"""What rows differ by, as far as they have it; the less there is to hash, the faster."""
 _TOO_MUCH: Final = "spark.driver.maxResultSize"
 """What Spark names where tasks have more for the driver than that."""
 _TOGETHER: Final = 16
 """So many offsets are in a piece together: a record may have a megabyte."""
+
+
+def are_few(size: float) -> bool:
+    """Whether rows of so many bytes may be taken at once."""
+    return size <= _CHUNKS_TAKEN * CHUNK_BYTES
 
 
 def at_once(folded: DataFrame) -> pa.Table | None:
@@ -43,14 +53,11 @@ def parts(taken: pa.Table) -> Iterator[pa.Table]:
 
 
 def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
-    """The rows of a fold, about `size` bytes of them."""
-    number = size // CHUNK_BYTES + 1
-    if number == 1:
-        yield folded.toArrow()
-        return
-    piece = F.pmod(F.xxhash64(*folded.columns), F.lit(number))
+    """The rows of a fold, about `size` bytes of them, in chunks."""
+    number = size // (_CHUNKS_TAKEN * CHUNK_BYTES) + 1
+    piece = F.pmod(F.xxhash64(*[name for name in _SPREAD_BY if name in folded.columns]), F.lit(number))
     for turn in range(number):
-        yield folded.where(piece == turn).toArrow()
+        yield from parts((folded if number == 1 else folded.where(piece == turn)).toArrow())
 
 
 def apart(rejected: DataFrame) -> Iterator[pa.Table]:
@@ -68,11 +75,11 @@ def apart(rejected: DataFrame) -> Iterator[pa.Table]:
 
 
 def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
-    """Pieces of about twice CHUNK_BYTES, for letters are as large as their records, as ranges [start, end) of places.
+    """Pieces of what is taken at once, for letters are as large as their records, as ranges [start, end) of places.
 
     `places` are in order. Each piece has a part of every partition, so that all tasks work for it.
     """
-    number = int(sizes.sum()) // (2 * CHUNK_BYTES) + 1
+    number = int(sizes.sum()) // (_CHUNKS_TAKEN * CHUNK_BYTES) + 1
     _, starts = np.unique(places // (PARTITION_STEP // _TOGETHER), return_index=True)
     pieces = np.concatenate(
         [(np.cumsum(part) - part) * number // part.sum() for part in np.split(sizes, starts[1:])]

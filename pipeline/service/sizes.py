@@ -19,7 +19,7 @@ class Sizes:
 
     def are_small(self, records: int, sets: int) -> bool:
         """Whether the fold of so many records by so many sets of keys is likely to be small, and none for executors."""
-        return records * self._of_record <= pieces.CHUNK_BYTES and not self._large.is_large(records * sets)
+        return pieces.are_few(records * self._of_record) and not self._large.is_large(records * sets)
 
     def committed(self, tallies: Tallies) -> None:
         """Takes note of a batch; one without records tells nothing."""

@@ -143,7 +143,7 @@ def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
     *,
     is_guessed: bool,
 ) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 400)
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", 100)
     if not is_guessed:
         monkeypatch.setattr(Sizes, "are_small", lambda *_: True)
         monkeypatch.setattr(pieces, "at_once", lambda _: None)

@@ -62,7 +62,7 @@ def told(table: pa.Table) -> Counter[tuple[object, ...]]:
 def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 500)
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", 250)
     values = [(event(time=NOW - n * 60_000), b"", b"noise %d" % n, header(1) + bytes(n))[n % 4] for n in range(200)]
     fold, records, watermark = plan(), read(spark, values), KNOWN.watermark
     together = fold(records, KNOWN).toArrow()
@@ -87,7 +87,7 @@ def test_a_batch_of_nothing_has_no_pieces_and_no_share(spark: SparkSession) -> N
 
 
 def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 500)
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", 250)
     step = 2**48 // 16
     places = np.concatenate([np.arange(100), step + np.arange(0, 300, 3), 5 * step + np.arange(2)]).astype(np.int64)
     sizes = np.full(len(places), 100, np.int64)
