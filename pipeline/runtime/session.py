@@ -46,6 +46,10 @@ _ALWAYS: Final = {
     "spark.ui.retainedStages": "200",
 }
 _MEMORY: Final = "spark.driver.memory"
+_PAGES: Final = (
+    "Exception while sending command.",
+    "There was an exception while executing the Python Proxy on the Python Side.",
+)
 _STAND_ALONE: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -72,8 +76,9 @@ def spark_session(settings: SparkSettings, log_format: LogFormat = "console") ->
 
 
 def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession:
-    # py4j prints pages to the root logger where its Java process ends; `java_process` says it in a sentence.
-    logging.getLogger().addFilter(lambda record: record.msg != "Exception while sending command.")
+    # py4j prints pages where its Java process ends; `java_process` says it in a sentence.
+    for name in ("root", "py4j.clientserver"):
+        logging.getLogger(name).addFilter(lambda record: record.msg not in _PAGES)
     builder = SparkSession.builder.appName("tidemark")
     properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
     # PySpark starts Java with every property in its arguments, which all users of the machine can read.

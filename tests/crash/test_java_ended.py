@@ -1,5 +1,6 @@
 """Spark's Java process is killed: the service notices at once, says so in a sentence, and ends."""
 
+import logging
 import os
 import signal
 import time
@@ -7,8 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
 
+from pipeline.runtime.session import spark_session
+from pipeline.settings.model import SparkSettings
 from tests.support.against_truth import ledger_version
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, tidemark
@@ -50,3 +56,20 @@ def java_of(service: Process) -> int:
     threads = Path(f"/proc/{service.popen.pid}/task").iterdir()
     (child,) = [int(pid) for thread in threads for pid in (thread / "children").read_text().split()]
     return child
+
+
+@pytest.mark.jvm
+def test_what_py4j_tells_of_a_call_that_failed_is_not_told_beside_our_sentence(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The call into Python fails where Java ends during it, before it comes to what is ours."""
+
+    def fails(_: DataFrame, number: int) -> None:
+        raise OSError(number)
+
+    with caplog.at_level(logging.WARNING):
+        stream = spark_session(SparkSettings(conf=BRIEF_DRIVER)).readStream.format("rate").load()
+        query = stream.writeStream.foreachBatch(fails).start()
+        with pytest.raises(StreamingQueryException):
+            query.awaitTermination(PATIENCE_S)
+    assert not [record for record in caplog.records if record.name.startswith("py4j")]
