@@ -31,7 +31,7 @@ from benchmarks import (
 )
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
-from benchmarks.data import Crowd, backlog
+from benchmarks.data import DAY_S, Crowd, backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness.figures import Figures, Load
@@ -132,12 +132,9 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
     if "start" in options.only:
         parts["start"] = start.starts(options.repeat or _ROUNDS, options.keep or work / "broker", work)
         console.print(start.render(parts["start"]))
-    if "bad" in options.only:
-        _bad(options, work, console, parts)
-    if "partitions" in options.only:
-        _partitions(options, work, console, parts)
-    if "users" in options.only:
-        _users(options, work, console, parts)
+    of_their_own = {"windows": _windows_of_a_day, "bad": _bad, "partitions": _partitions, "users": _users}
+    for part in [part for part in of_their_own if part in options.only]:
+        of_their_own[part](options, work, console, parts)
 
 
 @contextmanager
@@ -176,10 +173,22 @@ def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: C
 
 
 def _windows(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan = _plan(options, options.events)
-    parts["windows"] = users.figures(_rounds(windows.drains_by_windows(plan, *data, work), console), plan.events)
-    title = f"events of {options.backlog_users[0]:,} users, one report"
-    console.print(users.render(parts["windows"], plan.events, title, "windows"))
+    plan, told = _plan(options, options.events), parts.setdefault("windows", {})
+    found = windows.drains_by_windows(plan, *data, work)
+    _windows_of(options.backlog_users[0], users.figures(_rounds(found, console), plan.events), plan, console, told)
+
+
+def _windows_of_a_day(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan, told = _plan(options, options.events), parts.setdefault("windows", {})
+    crowd = Crowd(options.users_of_a_day)
+    with backlog(plan.events, options.keep or work / "broker", crowd, span_s=DAY_S) as data:
+        found = windows.drains_by_windows(plan, *data, work, windows.OF_A_DAY)
+        _windows_of(crowd.users, users.figures(_rounds(found, console), plan.events), plan, console, told)
+
+
+def _windows_of(among: int, found: dict[str, Any], plan: drain.Plan, console: Console, told: dict[str, Any]) -> None:
+    told |= found
+    console.print(users.render(found, plan.events, f"events of {among:,} users, one report", "windows"))
 
 
 def _workers(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:

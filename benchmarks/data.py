@@ -18,9 +18,10 @@ PARTITIONS = 4
 USERS = 50_000
 SPAN_S = 240
 """Event time that a backlog spans whatever its size: 12 M events are then 50,000 per second, in four windows."""
+DAY_S = 86_400
 DISORDER = ("--jitter", "5s", "--late-share", "0.01", "--late-by", "10m")
-# A sixth of the way, which is after the first 2 M of 12 M: before a first batch is committed nothing is too late.
-_LATE_AFTER = ("--late-after", f"{SPAN_S // 6}s")
+_LATE_AFTER = 1 / 6
+"""Of the way, which is after the first 2 M of 12 M: before a first batch is committed nothing is too late."""
 _START = "2024-05-01T00:00:00Z"
 _REQUEST_S = 30.0
 _PAUSE_S = 0.2
@@ -51,19 +52,20 @@ class Crowd:
 
 @contextmanager
 def backlog(
-    events: int, data_dir: Path, crowd: Crowd = Crowd(), partitions: int = PARTITIONS
+    events: int, data_dir: Path, crowd: Crowd = Crowd(), partitions: int = PARTITIONS, span_s: int = SPAN_S
 ) -> Iterator[tuple[Broker, str]]:
     """A broker, and the topic with so many events of a crowd; not produced again if `data_dir` still holds them.
 
     Raises BenchmarkError if it holds something else, or production fails.
     """
-    topic = "-".join(["backlog", str(events), crowd.of_topic, *([f"on-{partitions}"] * (partitions != PARTITIONS))])
+    unusual = [f"on-{partitions}"] * (partitions != PARTITIONS) + [f"over-{span_s}s"] * (span_s != SPAN_S)
+    topic = "-".join(["backlog", str(events), crowd.of_topic, *unusual])
     with Broker(data_dir) as broker:
         held = count(broker.bootstrap_servers, topic)
         if held is None:
             broker.create_topic(topic, partitions)
             truth = ["--truth", str(truth_of(data_dir, topic).absolute())]
-            run([*_simulate(broker, topic, events, crowd), *truth], data_dir / "producer.log")
+            run([*_simulate(broker, topic, events, crowd, span_s), *truth], data_dir / "producer.log")
             held = count(broker.bootstrap_servers, topic)
         if held != events:
             raise BenchmarkError(f"topic {topic} in {data_dir} holds {held} events; remove that folder and start again")
@@ -96,7 +98,7 @@ def _count(client: AdminClient, topic: str) -> int | None:
     return sum(int(answer.result(_REQUEST_S).offset) for answer in client.list_offsets(asked).values())
 
 
-def _simulate(broker: Broker, topic: str, events: int, crowd: Crowd) -> list[str]:
+def _simulate(broker: Broker, topic: str, events: int, crowd: Crowd, span_s: int) -> list[str]:
     target = ["producers", "simulate", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic]
-    pace = ["--rate", "0", "--events", str(events), "--event-rate", str(events / SPAN_S), "--start-time", _START]
-    return [*target, *pace, *crowd.options, *DISORDER, *_LATE_AFTER]
+    pace = ["--rate", "0", "--events", str(events), "--event-rate", str(events / span_s), "--start-time", _START]
+    return [*target, *pace, *crowd.options, *DISORDER, "--late-after", f"{int(span_s * _LATE_AFTER)}s"]

@@ -38,7 +38,7 @@ _PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
 _QUICK: Final = (
     "--events 600000 --partition-counts 4,16 --partition-batches 6 --partition-events 120000 "
     "--user-counts 1000,10000 --unequal-users 5000 --backlog-users 5000,50000 --users 5000,50000 --repeat 1 "
-    "--textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
+    "--users-of-a-day 50 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
     "--collect-for 2s --collect-rounds 1"
@@ -59,7 +59,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     for add in (_drain, _partitions, _freshness, _bad, _age, _views, _micro, _collect):
         add(parser)
     quick = _QUICK.split() if "--quick" in arguments else []
-    return parser.parse_args([*quick, *arguments])
+    options = parser.parse_args([*quick, *arguments])
+    if options.warm_up % options.slice:
+        parser.error("--warm-up has to be a multiple of --slice: a slice of which a part is warm-up would not count")
+    return options
 
 
 def _drain(parser: argparse.ArgumentParser) -> None:
@@ -89,6 +92,7 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         metavar="N,...",
         help="whose events the topic has, a topic each for drain; of the first for all others but users",
     )
+    add("--users-of-a-day", type=typed(whole), default=1_000, help="for windows: in a day's backlog")
     add(
         "--remembered",
         type=typed(_sizes),
@@ -120,7 +124,7 @@ def _freshness(parser: argparse.ArgumentParser) -> None:
     add("--rate", type=typed(whole), default=50_000, help="events per second")
     add("--duration", type=typed(length_ms), default="1m", help="of what counts")
     add("--warm-up", type=typed(length_ms), default="75s", help="before that; shown apart")
-    add("--slice", type=typed(length_ms), default="1m", help="one row of the table")
+    add("--slice", type=typed(length_ms), default="15s", help="one row of the table")
     add(
         "--users",
         type=typed(_sizes),

@@ -54,6 +54,13 @@ def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no part drains; choose from drain, start, freshness" in capsys.readouterr().err
 
 
+def test_the_warm_up_ends_with_a_slice_so_that_every_slice_after_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not parse([]).warm_up % parse([]).slice
+    with pytest.raises(SystemExit):
+        parse(["--warm-up", "75s", "--slice", "1m"])
+    assert "--warm-up has to be a multiple of --slice" in capsys.readouterr().err
+
+
 @pytest.mark.jvm
 @pytest.mark.broker
 def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
