@@ -173,21 +173,22 @@ def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: C
 
 
 def _windows(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan, told = _plan(options, options.events), parts.setdefault("windows", {})
-    found = windows.drains_by_windows(plan, *data, work)
-    _windows_of(options.backlog_users[0], users.figures(_rounds(found, console), plan.events), plan, console, told)
+    _windows_of(windows.WINDOWS, options.backlog_users[0], data, options, work, console, parts)
 
 
 def _windows_of_a_day(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    plan, told = _plan(options, options.events), parts.setdefault("windows", {})
-    crowd = Crowd(options.users_of_a_day)
-    with backlog(plan.events, options.keep or work / "broker", crowd, span_s=DAY_S) as data:
-        found = windows.drains_by_windows(plan, *data, work, windows.OF_A_DAY)
-        _windows_of(crowd.users, users.figures(_rounds(found, console), plan.events), plan, console, told)
+    among = options.users_of_a_day
+    with backlog(options.events, options.keep or work / "broker", Crowd(among), span_s=DAY_S) as data:
+        _windows_of(windows.OF_A_DAY, among, data, options, work, console, parts)
 
 
-def _windows_of(among: int, found: dict[str, Any], plan: drain.Plan, console: Console, told: dict[str, Any]) -> None:
-    told |= found
+def _windows_of(
+    kinds: windows.Kinds, among: int, data: tuple[Broker, str], options: Namespace, work: Path, console: Console,
+    parts: dict[str, Any],
+) -> None:  # fmt: skip
+    plan = _plan(options, options.events)
+    found = users.figures(_rounds(windows.drains_by_windows(plan, *data, work, kinds), console), plan.events)
+    parts.setdefault("windows", {}).update(found)
     console.print(users.render(found, plan.events, f"events of {among:,} users, one report", "windows"))
 
 

@@ -25,7 +25,7 @@ OF_A_DAY: Final[Kinds] = {"tumbling, 1d": {"size": "1d"}, "sliding, 1d by 1m": {
 
 
 def drains_by_windows(
-    plan: Plan, broker: Broker, topic: str, work: Path, kinds: Kinds = WINDOWS
+    plan: Plan, broker: Broker, topic: str, work: Path, kinds: Kinds
 ) -> Iterator[tuple[str, list[Drain]]]:
     """Drains with one report per user in windows of each kind, round after round. Raises BenchmarkError."""
     for number in range(plan.rounds):

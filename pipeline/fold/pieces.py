@@ -54,7 +54,7 @@ def parts(taken: pa.Table) -> Iterator[pa.Table]:
 
 def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
     """The rows of a fold, about `size` bytes of them, in chunks."""
-    number = size // (_CHUNKS_TAKEN * CHUNK_BYTES) + 1
+    number = _pieces_of(size)
     piece = F.pmod(F.xxhash64(*[name for name in _SPREAD_BY if name in folded.columns]), F.lit(number))
     for turn in range(number):
         yield from parts((folded if number == 1 else folded.where(piece == turn)).toArrow())
@@ -79,7 +79,7 @@ def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
 
     `places` are in order. Each piece has a part of every partition, so that all tasks work for it.
     """
-    number = int(sizes.sum()) // (_CHUNKS_TAKEN * CHUNK_BYTES) + 1
+    number = _pieces_of(int(sizes.sum()))
     _, starts = np.unique(places // (PARTITION_STEP // _TOGETHER), return_index=True)
     pieces = np.concatenate(
         [(np.cumsum(part) - part) * number // part.sum() for part in np.split(sizes, starts[1:])]
@@ -90,3 +90,7 @@ def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
         mine = places[pieces == turn]
         _, firsts = np.unique(mine // (PARTITION_STEP // _TOGETHER), return_index=True)
         yield [(int(part[0]), int(part[-1]) + 1) for part in np.split(mine, firsts[1:])]
+
+
+def _pieces_of(size: int) -> int:
+    return size // (_CHUNKS_TAKEN * CHUNK_BYTES) + 1
