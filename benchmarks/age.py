@@ -1,4 +1,4 @@
-"""Whether a start costs more the older the warehouse is: what it reads of ledgers of very different ages."""
+"""Whether a start, or upkeep, costs more the older the warehouse is: with ledgers of very different ages."""
 
 import json
 import resource
@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,10 +27,11 @@ _FILE_BATCHES: Final = 100_000
 _OPEN_MS: Final = 3_600_000
 """How far the windows reach back that are not final, in milliseconds."""
 _BATCHES_OF_EPOCH: Final = 600
+_BATCHES_TO_TIDY: Final = 60
 
 
 def starts_by_age(ages: Sequence[int], work: Path) -> dict[int, dict[str, float]]:
-    """Returns what `read_as_a_start` does, by the number of batches; each read is in a process of its own."""
+    """Returns what `as_a_start` does, by the number of batches; each is in a process of its own."""
     found = {}
     for age in ages:
         warehouse = str(work / f"age-{age}")
@@ -67,8 +69,11 @@ def _rows(numbers: np.ndarray[Any, np.dtype[np.int64]], opening: str) -> pa.Tabl
     return rows_of(LEDGER.schema, len(numbers), columns)
 
 
-def read_as_a_start(warehouse: str) -> dict[str, float]:
-    """Reads what a start does; returns seconds, the number of watermarks read, and the largest size in MB."""
+def as_a_start(warehouse: str) -> dict[str, float]:
+    """Reads what a start does, and then commits until the ledger merges its files.
+
+    Returns seconds of both, the number of watermarks read, and the largest size in MB.
+    """
     began = time.perf_counter()
     ledger = Ledger(warehouse)
     rows = ledger.latest()
@@ -78,15 +83,33 @@ def read_as_a_start(warehouse: str) -> dict[str, float]:
     return {
         "seconds": seconds,
         "watermarks": len(found),
+        "tidy_seconds": _seconds_to_tidy(ledger),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
+def _seconds_to_tidy(ledger: Ledger) -> float:
+    """The longest of the tidies that so many batches lead to: all but one find too few files and do nothing."""
+    [row], longest = ledger.latest(), 0.0
+    for _ in range(_BATCHES_TO_TIDY):
+        row = replace(row, batch=row.batch + 1, from_offset=row.to_offset, to_offset=row.to_offset + 1, opening=None)
+        ledger.commit([row])
+        began = time.perf_counter()
+        ledger.tidy()
+        longest = max(longest, time.perf_counter() - began)
+    return longest
+
+
 def render(found: dict[int, dict[str, float]]) -> Table:
     """One row for each age."""
-    heads = {"seconds": "seconds", "watermarks": "watermarks read", "megabytes": "MB of the process"}
-    return by_number("What a start reads of the ledger", "batches so far", found, heads)
+    heads = {
+        "seconds": "seconds of a start",
+        "watermarks": "watermarks read",
+        "tidy_seconds": "seconds to merge files",
+        "megabytes": "MB of the process",
+    }
+    return by_number("The ledger: what a start reads of it, and its upkeep", "batches so far", found, heads)
 
 
 if __name__ == "__main__":
-    print(json.dumps(read_as_a_start(sys.argv[1])))  # noqa: T201 - it is how the parent learns of it
+    print(json.dumps(as_a_start(sys.argv[1])))  # noqa: T201 - it is how the parent learns of it

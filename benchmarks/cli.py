@@ -31,7 +31,7 @@ from benchmarks import (
 )
 from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
-from benchmarks.data import DAY_S, Crowd, backlog
+from benchmarks.data import DAY_S, YEAR_S, Crowd, backlog
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness.figures import Figures, Load
@@ -91,7 +91,7 @@ def _freshness(options: Namespace, work: Path, console: Console, parts: dict[str
     usual, *more = options.users
     shapes = [*((usual, interval) for interval in options.intervals), *((many, options.intervals[0]) for many in more)]
     for number, (among, interval) in enumerate(shapes):
-        load = Load(options.rate, among, options.warm_up, options.duration, options.slice, interval)
+        load = _load(options, among, interval)
         console.print(f"{load}, for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
         found[load] = freshness.measure(load, work / f"freshness-{number}")
         parts.setdefault("freshness", {})[str(load)] = asdict(found[load])
@@ -99,6 +99,10 @@ def _freshness(options: Namespace, work: Path, console: Console, parts: dict[str
             console.print(table)
     if len(found) > 1:
         console.print(freshness.curve(found))
+
+
+def _load(options: Namespace, among: int, interval_ms: int) -> Load:
+    return Load(options.rate, among, options.warm_up, options.duration, options.slice, interval_ms)
 
 
 def _run_publications(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
@@ -132,7 +136,9 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
     if "start" in options.only:
         parts["start"] = start.starts(options.repeat or _ROUNDS, options.keep or work / "broker", work)
         console.print(start.render(parts["start"]))
-    of_their_own = {"windows": _windows_of_a_day, "bad": _bad, "partitions": _partitions, "users": _users}
+    of_their_own = {
+        "windows": _windows_of_a_day, "year": _year, "bad": _bad, "partitions": _partitions, "users": _users,
+    }  # fmt: skip
     for part in [part for part in of_their_own if part in options.only]:
         of_their_own[part](options, work, console, parts)
 
@@ -170,6 +176,13 @@ def _plan(options: Namespace, events: int, rounds: int = 1) -> drain.Plan:
 def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
     parts["growth"] = micro.growth(*data, options.events, options.batches, work)
     console.print(micro.growth_table(parts["growth"], options.batches))
+
+
+def _year(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
+    events, crowd = options.year_events, Crowd(options.users_of_a_day)
+    with backlog(events, options.keep or work / "broker", crowd, span_s=YEAR_S) as data:
+        parts["year"] = micro.year(*data, events, options.year_batches, work)
+    console.print(micro.year_table(parts["year"], events))
 
 
 def _windows(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
@@ -218,8 +231,19 @@ def _versions(
     broker, topic = data
     task = Task(broker.bootstrap_servers, topic, options.events, str(work))
     found = list(versions.pairs(options.against, task, options.pairs, work))
-    parts["versions"] = versions.figures(found)
+    parts["versions"] = {"drain": versions.figures(found)}
     console.print(versions.render(found, options.against, options.events))
+    with backlog(start.EVENTS, work / "broker-of-starts") as (broker, topic):
+        task = Task(broker.bootstrap_servers, topic, start.EVENTS, str(work))
+        starts = list(versions.starts(options.against, task, options.pairs, work))
+    parts["versions"]["start"] = versions.times(starts)
+    console.print(versions.times_table("From a process to its first committed batch", starts))
+    load = _load(options, options.users[0], options.intervals[0])
+    rounds = list(versions.ages(options.against, load, options.repeat or 1, work))
+    for name in ("median_ms", "p99_ms"):
+        found_of = [tuple(getattr(one, name) / 1000 for one in pair) for pair in rounds]
+        parts["versions"][name] = versions.times(found_of)
+        console.print(versions.times_table(f"Freshness, {name}: {load}", found_of))
 
 
 def _bad(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

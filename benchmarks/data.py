@@ -19,6 +19,7 @@ USERS = 50_000
 SPAN_S = 240
 """Event time that a backlog spans whatever its size: 12 M events are then 50,000 per second, in four windows."""
 DAY_S = 86_400
+YEAR_S = 365 * DAY_S
 DISORDER = ("--jitter", "5s", "--late-share", "0.01", "--late-by", "10m")
 _LATE_AFTER = 1 / 6
 """Of the way, which is after the first 2 M of 12 M: before a first batch is committed nothing is too late."""

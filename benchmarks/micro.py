@@ -1,20 +1,21 @@
 """Micro measurements, each of one cost that could grow: of a batch, and of publishing a day's window or sessions.
 
-`growth` goes through the whole service; `day` and `sessions` write panes as the service does, without Kafka and Spark.
+`growth` and `year` go through the whole service; `day` and `sessions` write panes as it does, without Kafka and Spark.
 """
 
 import time
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from deltalake import DeltaTable
 from rich.table import Table
 
-from benchmarks.contestants import ONE_REPORT, Contestant, Job
+from benchmarks.contestants import ALL_REPORTS, ONE_REPORT, Contestant, Job
 from benchmarks.drain import drain_alone
 from benchmarks.report import by_number, figures_table
 from benchmarks.rows import rows_of
@@ -41,6 +42,7 @@ Figures = dict[int, dict[str, float]]
 """Seconds and sizes by number of batches."""
 
 _TENTHS: Final = 10
+_MEGA: Final = 1e6
 _DAY_MS: Final = 86_400_000
 _COMPACT_EVERY: Final = 100
 _DAY: Final = Report("page_views", Grid(_DAY_MS, _DAY_MS), 0)
@@ -61,7 +63,10 @@ def growth(broker: Broker, topic: str, events: int, batches: int, work: Path) ->
     """Returns the median seconds from commit to commit in each tenth of the batches. Raises BenchmarkError."""
     size = max(1, events // batches)
     task = Task(broker.bootstrap_servers, topic, events, str(work / "growth"), batch=size, drains=1)
-    seconds = drain_alone(Contestant(Job.OURS, ONE_REPORT, size), task)[0].notes["seconds_per_batch"]
+    return _by_tenth(drain_alone(Contestant(Job.OURS, ONE_REPORT, size), task)[0].notes["seconds_per_batch"])
+
+
+def _by_tenth(seconds: list[float]) -> list[float]:
     bounds = [len(seconds) * part // _TENTHS for part in range(_TENTHS + 1)]
     return [median(seconds[a:b]) for a, b in pairwise(bounds) if b > a]
 
@@ -72,6 +77,52 @@ def growth_table(seconds: list[float], batches: int) -> Table:
     return figures_table(
         title, [f"{number}." for number in range(1, len(seconds) + 1)], [[f"{s:.3f}" for s in seconds]]
     )
+
+
+def year(broker: Broker, topic: str, events: int, batches: int, work: Path) -> dict[int, dict[str, Any]]:
+    """Drains a topic of few events in so many batches, and in as few as it takes, with all reports out of the box.
+
+    Returns, by the number of batches: seconds in all, median seconds of a batch by tenth, those of a start afterwards,
+    the most bytes of the Python process, rows of page views per user, and files and bytes of all tables. Raises
+    BenchmarkError.
+    """
+    found = {}
+    for size in (max(1, events // batches), None):
+        contestant = Contestant(Job.OURS, ALL_REPORTS, size, all_reports=True)
+        folder = str(work / f"year-{size}")
+        task = Task(broker.bootstrap_servers, topic, events, folder, batch=size, drains=1, all_reports=True)
+        [drain] = drain_alone(contestant, task)
+        each = drain.notes["seconds_per_batch"]
+        found[len(each) + 1] = {
+            "seconds": drain.seconds,
+            "tenths": _by_tenth(each),
+            "reopening_seconds": drain.notes["reopening_seconds"],
+            "python_bytes": drain.notes["peak_bytes"]["python"],
+            "rows": drain.window_rows,
+            "files": drain.notes["files"],
+            "bytes": sum(drain.notes["table_bytes"].values()),
+        }
+    return found
+
+
+def year_table(found: Mapping[int, Mapping[str, Any]], events: int) -> Table:
+    """One row for each number of batches; a batch late in the year should take no longer than one early in it."""
+    heads = ["batches", "s", "s of a batch, 2nd tenth", "last tenth", "a start after it, s", "Python MB"]
+    heads += ["rows of page_views", "files", "MB"]
+    rows = [
+        [
+            f"{batches:,}",
+            f"{one['seconds']:.0f}",
+            *(f"{one['tenths'][place]:.3f}" if len(one["tenths"]) == _TENTHS else "-" for place in (1, -1)),
+            f"{one['reopening_seconds']:.1f}",
+            f"{one['python_bytes'] / _MEGA:,.0f}",
+            f"{one['rows']:,}",
+            f"{one['files']:,}",
+            f"{one['bytes'] / _MEGA:,.1f}",
+        ]
+        for batches, one in found.items()
+    ]
+    return figures_table(f"A year in which {events:,} events came, three reports", heads, rows)
 
 
 def day(batches: int, users: int, work: Path) -> Figures:

@@ -15,6 +15,7 @@ PARTS: Final = (
     "start",
     "freshness",
     "growth",
+    "year",
     "bad",
     "users",
     "windows",
@@ -38,7 +39,8 @@ _PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
 _QUICK: Final = (
     "--events 600000 --partition-counts 4,16 --partition-batches 6 --partition-events 120000 "
     "--user-counts 1000,10000 --unequal-users 5000 --backlog-users 5000,50000 --users 5000,50000 --repeat 1 "
-    "--users-of-a-day 50 --textbook-batches 300000 --drains 2 --batches 60 --bad-records 300000 "
+    "--users-of-a-day 50 --year-events 300 --year-batches 20 --textbook-batches 300000 --drains 2 --batches 60 "
+    "--bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
     "--collect-for 2s --collect-rounds 1"
@@ -92,7 +94,7 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         metavar="N,...",
         help="whose events the topic has, a topic each for drain; of the first for all others but users",
     )
-    add("--users-of-a-day", type=typed(whole), default=1_000, help="for windows: in a day's backlog")
+    add("--users-of-a-day", type=typed(whole), default=1_000, help="for windows: in a day's backlog; and in the year's")
     add(
         "--remembered",
         type=typed(_sizes),
@@ -164,8 +166,10 @@ def _views(parser: argparse.ArgumentParser) -> None:
 
 
 def _micro(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("growth, day, sessions, totals and engines").add_argument
+    add = parser.add_argument_group("growth, year, day, sessions, totals and engines").add_argument
     add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
+    add("--year-events", type=typed(whole), default=26_280, help="that come in a year: one each twenty minutes")
+    add("--year-batches", type=typed(whole), default=2_628, help="into how many the year is cut")
     add("--engine-rows", type=typed(_sizes), default=(1_000_000, 16_000_000), metavar="N,...", help="panes of a window")
     add("--day-batches", type=typed(whole), default=10_000, help="before the day's window is published")
     add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")

@@ -39,6 +39,7 @@ def drain(task: Task, folder: Path) -> Drain:
         "seconds_per_batch": [after - before for before, after in pairwise(commits)],
         "peak_bytes": {"python": peak_bytes(os.getpid()), "java": max(map(peak_bytes, descendants()))},
         "amplification": amplification(_written(folder)),
+        "files": sum(1 for _ in folder.rglob("*.parquet")),
         "table_bytes": {table.name: _bytes_below(table) for table in folder.iterdir() if table.is_dir()},
     }
     return Drain(watch.seconds, watch.cpu_seconds, totals[PAGE_VIEWS.name], notes)

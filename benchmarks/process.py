@@ -18,11 +18,13 @@ _SHOWN_WIDTH = 300
 
 
 @contextmanager
-def started(arguments: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    arguments: Sequence[str], log: Path, program: Sequence[str] = (sys.executable, "-m")
+) -> Iterator[subprocess.Popen[bytes]]:
     """`python -m ...` tied to this process, its words in `log`; told to end when the block is left."""
     with log.open("wb") as words:
         process = subprocess.Popen(
-            dying_with_parent([sys.executable, "-m", *arguments]),
+            dying_with_parent([*program, *arguments]),
             cwd=_ROOT,
             stdin=subprocess.DEVNULL,
             stdout=words,
@@ -34,12 +36,12 @@ def started(arguments: Sequence[str], log: Path) -> Iterator[subprocess.Popen[by
         stop(process)
 
 
-def run(arguments: Sequence[str], log: Path) -> None:
+def run(arguments: Sequence[str], log: Path, program: Sequence[str] = (sys.executable, "-m")) -> None:
     """Run to the end. Raises BenchmarkError with the last words if that is not a good one."""
-    with started(arguments, log) as process:
+    with started(arguments, log, program) as process:
         process.wait()
     if process.returncode:
-        raise BenchmarkError(f"`python -m {arguments[0]}` ended with {process.returncode}:\n{last_words(log)}")
+        raise BenchmarkError(f"`{arguments[0]}` ended with {process.returncode}:\n{last_words(log)}")
 
 
 def stop(process: subprocess.Popen[bytes]) -> int:

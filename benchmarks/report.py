@@ -16,9 +16,9 @@ def figures_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]
 
 
 def by_number(title: str, number: str, found: Mapping[int, Mapping[str, float]], heads: Mapping[str, str]) -> Table:
-    """A row for each number, of the figures that `heads` names; `seconds` have three places, others none."""
+    """A row for each number, of the figures that `heads` names; seconds have three places, others none."""
     shown = [
-        [f"{key:,}", *(f"{figures[name]:{'.3f' if name == 'seconds' else ',.0f'}}" for name in heads)]
+        [f"{key:,}", *(f"{figures[name]:{'.3f' if name.endswith('seconds') else ',.0f'}}" for name in heads)]
         for key, figures in found.items()
     ]
     return figures_table(title, [number, *heads.values()], shown)

@@ -1,7 +1,8 @@
-"""Our version against another: drains in turn, by a process of each that stays, so that both meet the same machine."""
+"""Our version against another: drains, starts and freshness in turn, so that both meet the same machine."""
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -12,10 +13,14 @@ from typing import Any, Final
 from rich.table import Table
 
 from benchmarks.errors import BenchmarkError
-from benchmarks.process import last_words
+from benchmarks.freshness import part as freshness
+from benchmarks.freshness.figures import Figures, Load
+from benchmarks.freshness.part import of_a_run
+from benchmarks.process import last_words, run
 from benchmarks.report import figures_table
 from benchmarks.task import Task
 from benchmarks.turn import DONE
+from benchmarks.verify import committed_at
 from demo.die_with_parent import dying_with_parent
 
 HERE: Final = Path(__file__).parent.parent
@@ -56,6 +61,57 @@ def pairs(other: Path, task: Task, count: int, work: Path) -> Iterator[Pair]:
             done = {id(process): process(number, task) for process in in_turn}
             if number >= _COLD:
                 yield Pair(done[id(ours)], done[id(theirs)])
+
+
+def starts(other: Path, task: Task, count: int, work: Path) -> Iterator[tuple[float, float]]:
+    """Seconds from a process of `tidemark run` to its first committed batch, ours and theirs, but for a first pair.
+
+    Raises BenchmarkError.
+    """
+    for number in range(1 + count):
+        done = {root: _start(root, task, work / f"start-{number}-{root.name}") for root in _in_turn(other, number)}
+        if number:
+            yield done[HERE], done[other]
+
+
+def _start(root: Path, task: Task, work: Path) -> float:
+    work.mkdir(parents=True)
+    warehouse, began = str(work / "warehouse"), time.time()
+    run(["run", *of_a_run(task, warehouse), "--metrics.port", "0", "--until-caught-up"], work / "log", _program(root))
+    return committed_at(warehouse)[0] - began
+
+
+def ages(other: Path, load: Load, count: int, work: Path) -> Iterator[tuple[Figures, Figures]]:
+    """Freshness of ours and theirs under the same load. Raises BenchmarkError."""
+    for number in range(count):
+        done = {
+            root: freshness.measure(load, work / f"freshness-{number}-{root.name}", _program(root))
+            for root in _in_turn(other, number)
+        }
+        yield done[HERE], done[other]
+
+
+def _in_turn(other: Path, number: int) -> tuple[Path, Path]:
+    return (HERE, other) if number % 2 else (other, HERE)
+
+
+def _program(root: Path) -> list[str]:
+    return [str(root.absolute() / ".venv" / "bin" / "tidemark")]
+
+
+def times(found: Sequence[tuple[float, ...]]) -> dict[str, Any]:
+    """The median of how many times ours theirs took, pair by pair, so that more is better for us; and all pairs."""
+    return {"ratio": median(theirs / ours for ours, theirs in found), "pairs": found}
+
+
+def times_table(title: str, found: Sequence[tuple[float, ...]]) -> Table:
+    """One row for each pair, and the median."""
+    rows = [
+        [str(number), f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.3f}"]
+        for number, (ours, theirs) in enumerate(found, 1)
+    ]
+    rows.append(["median", "", "", f"{times(found)['ratio']:.3f}"])
+    return figures_table(title, ["pair", "this version, s", "the other, s", "the other's of this one's"], rows)
 
 
 def figures(found: Sequence[Pair]) -> dict[str, Any]:

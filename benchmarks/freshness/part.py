@@ -1,6 +1,8 @@
 """The run: a service and a simulator, each in a process of its own; then the figures, and their tables."""
 
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import median
 
@@ -28,25 +30,30 @@ _MEDIAN_GOAL_S = 0.6
 _P99_GOAL_S = 1.2
 
 
-def measure(load: Load, work: Path) -> Figures:
-    """Runs the load and works out the figures. Raises BenchmarkError if a process fails or a record is missing."""
+def measure(load: Load, work: Path, program: Sequence[str] = ()) -> Figures:
+    """Runs the load and works out the figures. Raises BenchmarkError if a process fails or a record is missing.
+
+    `program` is the `tidemark` of another version, which is known by its tables alone: its figures are the ages.
+    """
     work.mkdir(parents=True)
     warehouse = str(work / WAREHOUSE)
     with Broker(work / "broker") as broker:
         broker.create_topic(_TOPIC, PARTITIONS)
         task = Task(broker.bootstrap_servers, _TOPIC, 0, str(work))
-        produced = _run(load, task, work)
-        verify(warehouse, count(task.bootstrap_servers, _TOPIC) or 0)
+        produced = _run(load, task, work, program)
         rows = ledger(warehouse)
-        samples = read_samples((work / SAMPLES).read_text())
+        if not program:
+            verify(warehouse, count(task.bootstrap_servers, _TOPIC) or 0)
+        samples = [] if program else read_samples((work / SAMPLES).read_text())
         return work_out(load, produced, warehouse, rows, _read_again(task, rows), samples)
 
 
-def _run(load: Load, task: Task, work: Path) -> Span:
+def _run(load: Load, task: Task, work: Path, program: Sequence[str]) -> Span:
     """Returns from when to when events were produced."""
     log = work / "service.log"
-    with started(["benchmarks.freshness.service", task.to_json(), str(load.interval_ms)], log) as service:
-        wait_until((work / READY).exists, service, log, _START_S)
+    with _service(load, task, work, program) as service:
+        ready = Path(work, WAREHOUSE, "ledger/_delta_log") if program else work / READY
+        wait_until(ready.exists, service, log, _START_S)
         began = now_ms()
         run(_simulate(load, task), work / "producer.log")
         ended = now_ms()
@@ -55,6 +62,22 @@ def _run(load: Load, task: Task, work: Path) -> Span:
         if stop(service):
             raise BenchmarkError(f"the service ended with {service.returncode}:\n{last_words(log)}")
     return Span(began, ended)
+
+
+def _service(
+    load: Load, task: Task, work: Path, program: Sequence[str]
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    log, interval = work / "service.log", str(load.interval_ms)
+    if program:
+        warehouse = str(work / WAREHOUSE)
+        options = [*of_a_run(task, warehouse), "--metrics.port", "0", "--batch.interval", f"{interval}ms"]
+        return started(["run", *options], log, program)
+    return started(["benchmarks.freshness.service", task.to_json(), interval], log)
+
+
+def of_a_run(task: Task, warehouse: str) -> list[str]:
+    """What every version of `tidemark run` is told of a topic and a warehouse."""
+    return ["--bootstrap-servers", task.bootstrap_servers, "--topic", task.topic, "--warehouse", warehouse]
 
 
 def _simulate(load: Load, task: Task) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from benchmarks import micro, totals
+from benchmarks import age, micro, totals
 from benchmarks.rows import rows_of
 
 
@@ -36,6 +36,23 @@ def test_sessions_are_published_after_ten_batches_and_after_all_since_a_compacti
 
 def test_the_table_of_growth_has_a_column_for_each_tenth() -> None:
     assert len(micro.growth_table([0.5] * 10, 600).columns) == 10
+
+
+def test_a_year_is_told_by_its_second_and_its_last_tenth() -> None:
+    same = {"seconds": 9.0, "reopening_seconds": 0.5, "python_bytes": 3e8, "rows": 40, "files": 7, "bytes": 2e6}
+    found = {100: {**same, "tenths": [0.9, *[0.2] * 8, 0.3]}, 2: {**same, "tenths": [1.0]}}
+    columns = {str(column.header): list(column.cells) for column in micro.year_table(found, 300).columns}
+    assert columns["s of a batch, 2nd tenth"] == ["0.200", "-"]
+    assert columns["last tenth"] == ["0.300", "-"], "two batches have no tenths"
+
+
+@pytest.mark.slow
+def test_a_start_and_the_merging_of_files_are_timed_by_the_age_of_a_ledger(tmp_path: Path) -> None:
+    found = age.starts_by_age((50, 2_000), tmp_path)
+    # The watermarks of the last hour are read, and no older ones.
+    assert {batches: one["watermarks"] for batches, one in found.items()} == {50: 50, 2_000: 2_000}
+    assert all(one["tidy_seconds"] > 0 for one in found.values())
+    assert age.render(found).row_count == 2
 
 
 @pytest.mark.slow
