@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.pages.windows import Window
 from pipeline.commands.report.bars import bars_of, totals
 from pipeline.commands.report.day import Day, day_of, tiles, told_day

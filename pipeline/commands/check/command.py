@@ -6,6 +6,7 @@ import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
+from pipeline.commands.times import now_ms
 from pipeline.settings.model import Settings
 
 _COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "red"}
@@ -25,12 +26,11 @@ def check(settings: Settings) -> int:
     Each line passes, warns or fails, and says what to do. It makes nothing that stays, and may run beside a service.
     Exit code 0: nothing failed. 1: something did. 2: the settings are not right.
     """
-    from pipeline.app import wall_clock
     from pipeline.commands.check.check import findings
     from pipeline.commands.check.finding import Level
 
     levels = []
-    for finding in findings(settings, wall_clock):
+    for finding in findings(settings, now_ms):
         levels.append(finding.level)
         click.echo(f"{click.style(finding.level, fg=_COLOURS[finding.level])}  {finding.about:<10}  {finding.said}")
     failed, warned = levels.count(Level.FAIL), levels.count(Level.WARN)

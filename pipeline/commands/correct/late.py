@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.app import wall_clock
 from pipeline.commands.persons import known_as
+from pipeline.commands.times import now_ms
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.checks import Check
@@ -76,7 +76,7 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     ledger = Ledger(settings.warehouse)
     openings = ledger.openings()
     hidden = any(how.pseudonyms for how in openings.values())
-    late = late_events(dead, schemas_of(settings), policy, wall_clock(), hidden=hidden)
+    late = late_events(dead, schemas_of(settings), policy, now_ms(), hidden=hidden)
     events = _filtered(late, chosen).toArrow().to_pylist()
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}

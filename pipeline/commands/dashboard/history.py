@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.pages.dead_letters import Letters, letters_of
 from pipeline.commands.pages.tables import Tables, text_in_sql
 from pipeline.commands.pages.windows import Page, rows_of_report

@@ -1,7 +1,6 @@
 """The pages, each made on the server from one reading of the tables."""
 
 import re
-import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -16,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from pipeline import columns as c
+from pipeline.commands.books import Books
 from pipeline.commands.dashboard.access import COOKIE, Guard
 from pipeline.commands.dashboard.guarded import Guarded
 from pipeline.commands.dashboard.history import history_of
@@ -23,12 +23,12 @@ from pipeline.commands.dashboard.overview import Overview, overview_of
 from pipeline.commands.dashboard.service import QUIET_MS, Service
 from pipeline.commands.dashboard.shared import Shared
 from pipeline.commands.decoded import Schemas
-from pipeline.commands.pages.books import Books
 from pipeline.commands.pages.dead_letters import REASONS, letter_of, letters_of
 from pipeline.commands.pages.reader import Reader
 from pipeline.commands.pages.tables import Tables
 from pipeline.commands.pages.windows import SHOWN, rows_of_report, windows_of
 from pipeline.commands.pages.written import templates
+from pipeline.commands.times import now_ms
 from pipeline.errors import TidemarkError
 from pipeline.event_time import rules
 from pipeline.tables.faults import OF_THE_STORE, one_line
@@ -59,7 +59,7 @@ class Pages:
         found = self._overview()
         if found is None:
             return self._page("empty.html", None)
-        return self._page("overview.html", found.books, it=found, now=_now())
+        return self._page("overview.html", found.books, it=found)
 
     def report(self, request: Request) -> Response:
         """A report by its name."""
@@ -136,7 +136,7 @@ class Pages:
         return self._page("failed.html", None, HTTPStatus.NOT_FOUND, said=said)
 
     def _look(self, tables: Tables, books: Books | None) -> Overview | None:
-        return None if books is None else overview_of(tables, books, self._schemas(), _now())
+        return None if books is None else overview_of(tables, books, self._schemas(), now_ms())
 
     def _history(self, request: Request, key: str, asked: str) -> Response:
         value = request.query_params.get(asked, "")
@@ -148,7 +148,7 @@ class Pages:
         return self._page("history.html", books, history=history, key=key, value_of_key=value)
 
     def _page(self, name: str, books: Books | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
-        now = _now()
+        now = now_ms()
         quiet = books is not None and now - books.committed_at > QUIET_MS
         common = {
             "warehouse": self._reader.warehouse,
@@ -212,7 +212,3 @@ def _place(request: Request) -> tuple[int | None, int]:
         raise Nothing("What comes after until= and skip= is no place in a list: follow its links.")
     until, skip = told
     return int(until) if until else None, int(skip or 0)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.pages.watermark import Doing, Lane
 from pipeline.event_time import lateness
 from pipeline.event_time.report import Report

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from deltalake import DeltaTable
 
-from pipeline.commands.pages.books import Books, read_books
+from pipeline.commands.books import Books, read_books
 from pipeline.commands.pages.tables import Tables
 from pipeline.tables.faults import is_of_store
 from pipeline.tables.schemas import LEDGER

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pipeline.commands.pages.books import Books, PartitionNow
+from pipeline.commands.books import Books, PartitionNow
 from pipeline.commands.times import span_of
 from pipeline.event_time.policy import AllIdle, Policy
 

@@ -6,8 +6,8 @@ from typing import Final
 from deltalake import DeltaTable
 
 from pipeline import columns as c
+from pipeline.commands.books import Account, account_of, account_sql
 from pipeline.commands.dead_letters.letters import REASONS
-from pipeline.commands.pages.books import Account, account_of, account_sql
 from pipeline.commands.pages.dead_letters import letters_of
 from pipeline.commands.pages.tables import Tables
 from pipeline.commands.report.day import Day

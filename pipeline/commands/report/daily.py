@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.pages.changed import Correction, Late, corrections_of, late_of
 from pipeline.commands.pages.picture import Picture, picture_of
 from pipeline.commands.pages.tables import Tables

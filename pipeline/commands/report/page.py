@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import time
 from importlib.resources import files
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -13,6 +12,7 @@ from pipeline.commands.pages.reader import Reader
 from pipeline.commands.pages.written import templates
 from pipeline.commands.report.daily import daily_of
 from pipeline.commands.report.day import Day, day_of
+from pipeline.commands.times import now_ms
 from pipeline.tables.ledger import require_warehouse
 
 _STATIC: Final = files("pipeline.commands.pages") / "static"
@@ -21,7 +21,7 @@ _STATIC: Final = files("pipeline.commands.pages") / "static"
 def page_of(warehouse: str, told: str, zone: ZoneInfo) -> tuple[Day, str]:
     """The day that is told, and its page as HTML. Raises SetUpError where there is no warehouse."""
     require_warehouse(warehouse)
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     day = day_of(told, zone, now)
     found = Reader(warehouse).read(lambda tables, books: None if books is None else daily_of(tables, books, day, now))
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))

@@ -1,6 +1,6 @@
 """Whether a day is over, in words: by the clock, and by the watermark. Pure."""
 
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.report.day import Day
 from pipeline.commands.times import span_of, time_of
 from pipeline.event_time import lateness

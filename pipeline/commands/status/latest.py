@@ -1,6 +1,5 @@
 """The newest reading of a status, by a thread of its own: a store that hangs holds up neither the clock nor Ctrl-C."""
 
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from threading import Event, Thread
@@ -10,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pipeline.commands.status.view import Status, render
-from pipeline.commands.times import span_of, time_of
+from pipeline.commands.times import now_ms, span_of, time_of
 from pipeline.errors import TidemarkError
 from pipeline.tables.faults import OF_THE_STORE, one_line
 
@@ -24,7 +23,7 @@ class Latest:
         """Reads once. Raises what that raises."""
         self._read = read
         self._every = every
-        self._status, self._read_at = read(), _now()
+        self._status, self._read_at = read(), now_ms()
         self._asked_at: int | None = None
         """When the reading began that goes on; None while none does."""
         self._said = ""
@@ -64,14 +63,10 @@ class Latest:
                 stop.set()
 
     def _read_again(self) -> None:
-        self._asked_at = _now()
+        self._asked_at = now_ms()
         try:
-            self._status, self._read_at, self._said = self._read(), _now(), ""
+            self._status, self._read_at, self._said = self._read(), now_ms(), ""
         except (TidemarkError, *OF_THE_STORE) as error:
             self._said = one_line(error).rstrip(".")
         finally:
             self._asked_at = None
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -2,7 +2,6 @@
 
 import signal
 import sys
-import time
 from datetime import timedelta
 from threading import Event
 from typing import Final
@@ -12,6 +11,7 @@ from rich.live import Live
 
 from pipeline.commands.status.latest import Latest
 from pipeline.commands.status.status import read_status
+from pipeline.commands.times import now_ms
 from pipeline.errors import SetUpError
 from pipeline.tables.ledger import require_warehouse
 
@@ -34,11 +34,7 @@ def watch_status(warehouse: str, report: str | None, every: timedelta) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     latest.keep_reading(stop)
-    with Live(latest.screen(_now()), console=console, screen=True, auto_refresh=False) as live:
+    with Live(latest.screen(now_ms()), console=console, screen=True, auto_refresh=False) as live:
         while not stop.wait(_DRAWN_S):
-            live.update(latest.screen(_now()), refresh=True)
+            live.update(latest.screen(now_ms()), refresh=True)
     latest.raise_defect()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
