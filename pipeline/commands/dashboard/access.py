@@ -3,11 +3,10 @@
 import hashlib
 import hmac
 import ipaddress
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Final, Self
 
 from pydantic import SecretStr
+from starlette.requests import Request
 
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
@@ -48,14 +47,13 @@ class Guard:
         """Whether there is a token."""
         return self._token is not None
 
-    def admits(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request with these headers is let in."""
+    def admits(self, request: Request) -> bool:
+        """Whether a request is let in."""
         if self._token is None:
-            return _host(headers.get("host", "")) in _LOCAL_NAMES
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        return (scheme.lower() == "bearer" and self.knows(bearer)) or _same(
-            _cookie(headers.get("cookie", "")), self.pass_of_token
-        )
+            return _host(request.headers.get("host", "")) in _LOCAL_NAMES
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        has_token = scheme.lower() == "bearer" and self.knows(bearer)
+        return has_token or _same(request.cookies.get(COOKIE, ""), self.pass_of_token)
 
     def knows(self, token: str) -> bool:
         """Whether it is the token."""
@@ -81,14 +79,6 @@ def _host(header: str) -> str:
     """The name that was asked for, without its port."""
     name = header[1:].partition("]")[0] if header.startswith("[") else header.partition(":")[0]
     return name.lower()
-
-
-def _cookie(header: str) -> str:
-    try:
-        found = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
 
 
 def _same(one: str, other: str) -> bool:

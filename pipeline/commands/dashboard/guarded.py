@@ -47,7 +47,7 @@ class Guarded:
         await self._answer(Request(scope))(scope, receive, sent)
 
     def _answer(self, request: Request) -> ASGIApp:
-        if self._guard.admits(request.headers) or (self._guard.asks and request.url.path.startswith(_OPEN)):
+        if self._guard.admits(request) or (self._guard.asks and request.url.path.startswith(_OPEN)):
             return self._site
         if self._guard.asks:
             return self._ask()

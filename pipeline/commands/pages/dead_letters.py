@@ -68,7 +68,7 @@ def letters_of(
     return Letters(shown, None, first and first - 1)
 
 
-def letter_of(tables: Tables, batch: int, partition: int, offset: int, schemas: Schemas) -> Letter | None:
+def letter_of(tables: Tables, schemas: Schemas, batch: int, partition: int, offset: int) -> Letter | None:
     """The dead letter of a record; None where there is none, or its batch was never committed."""
     found, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
     if found is None or ledger is None:

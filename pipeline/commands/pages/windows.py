@@ -17,11 +17,7 @@ from pipeline.tables.schemas import result_of
 
 SHOWN: Final = 24
 """So many windows are shown at once."""
-_OF_LISTS: Final = 10
-"""So many windows lists are made of: of a window for each user there are many rows."""
 ROWS: Final = 50
-LONGEST: Final = 10
-"""Entries of a list."""
 _FIRST_LOOK_MS: Final = 3_600_000
 _FURTHER: Final = 8
 _LOOKS_S: Final = 0.15
@@ -78,32 +74,6 @@ def windows_in(tables: Tables, report: Report, span: Span, most: int | None = No
         {},
     )
     return [_window(row, report) for row in reversed(rows)]
-
-
-def top_of(tables: Tables, report: Report) -> tuple[int, list[tuple[str, int]]]:
-    """The values of a report's only key with the most events in how many of its newest windows, and in open ones.
-
-    It is one window alone where they overlap, for an event is in several.
-    """
-    assert isinstance(report.windows, Periodic)  # noqa: S101 - lists are made of no other
-    ends, number = tables.ends(report), _OF_LISTS
-    span: Span = (ends and ends[1] - number * apart(report.windows, ends[1]), None)
-    if report.windows.has_overlap:
-        number, span = 1, (ends and ends[1] - 1, ends and ends[1])
-    return number, top_in(tables, report, span)
-
-
-def top_in(tables: Tables, report: Report, span: Span, those: str = "") -> list[tuple[str, int]]:
-    """The values of a report's only key with the most events in a span; `those` is SQL of which windows count."""
-    (key,), name = report.keys, first_sum(report)
-    rows = tables.live(
-        report,
-        f"{key} AS key, CAST(sum({name}) AS BIGINT) AS events",
-        f"AND {key} IS NOT NULL {those} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LONGEST}",
-        span,
-        {},
-    )
-    return [(row["key"], row["events"] or 0) for row in rows]
 
 
 def rows_of_report(tables: Tables, report: Report, only: Only, until: int | None, skip: int) -> Page:

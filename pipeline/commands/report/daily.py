@@ -9,9 +9,9 @@ from pipeline.commands.books import Books
 from pipeline.commands.pages.changed import Correction, Late, corrections_of, late_of
 from pipeline.commands.pages.picture import Picture, picture_of
 from pipeline.commands.pages.tables import Tables
-from pipeline.commands.pages.tops import Top, chief, listed
+from pipeline.commands.pages.tops import Top, chief, listed, top_in
 from pipeline.commands.pages.watermark import Lane, explained, lanes_of
-from pipeline.commands.pages.windows import Window, first_sum, top_in, windows_in
+from pipeline.commands.pages.windows import Window, windows_in
 from pipeline.commands.report.bars import bars_of, totals
 from pipeline.commands.report.committed import Committed, committed_on
 from pipeline.commands.report.day import Day, tiles
@@ -29,8 +29,6 @@ _LATE: Final = 24
 class Daily:
     """What the page of a day shows; times in milliseconds."""
 
-    now: int
-    day: Day
     books: Books
     standing: str
     report: Report | None
@@ -64,8 +62,6 @@ def daily_of(tables: Tables, books: Books, day: Day, now: int) -> Daily:
     shown, adding_up = _apart(windows, report, day), _adding_up(report)
     is_current, lanes = day.start <= books.committed_at < day.end, lanes_of(books)
     return Daily(
-        now=now,
-        day=day,
         books=books,
         standing=standing(day, now, books, report, committed.passed_at),
         report=report,
@@ -102,7 +98,7 @@ def _top(tables: Tables, report: Report, day: Day) -> Top:
     ends, those = list(tiles(report.windows, day)), ""
     if report.windows.has_overlap:
         those = f"AND {c.WINDOW_END} IN ({', '.join(Engine.DELTA_RS.time(str(end)) for end in ends) or 'NULL'})"
-    return Top(report.name, report.keys[0], first_sum(report), len(ends), top_in(tables, report, day.span, those))
+    return top_in(tables, report, day.span, len(ends), those)
 
 
 def _users(tables: Tables, reports: Sequence[Report], day: Day) -> int | None:
