@@ -9,6 +9,11 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def ms_of(moment: datetime) -> int:
+    """A moment in milliseconds since the epoch."""
+    return round(moment.timestamp() * 1000)
+
+
 def time_of(milliseconds: int | None, zone: tzinfo = UTC) -> str:
     """A moment by the clocks of a zone, to the second; what a record claims may be no time at all."""
     if milliseconds is None:

@@ -7,12 +7,13 @@ from pipeline import columns as c
 from pipeline.commands.books import Books
 from pipeline.commands.decoded import Schemas
 from pipeline.commands.pages.changed import Correction, Late, corrections_of, late_of
-from pipeline.commands.pages.dead_letters import Letter, Letters, letter_of, letters_of
+from pipeline.commands.pages.dead_letters import Letter, letter_of, letters_of
+from pipeline.commands.pages.paging import Page
 from pipeline.commands.pages.picture import Picture, picture_of
 from pipeline.commands.pages.tables import Tables
 from pipeline.commands.pages.tops import Top, chief, listed, top_of
 from pipeline.commands.pages.watermark import Lane, explained, lanes_of
-from pipeline.commands.pages.windows import SHOWN, Window, windows_of
+from pipeline.commands.pages.windows import Window, windows_of
 from pipeline.event_time.report import Report
 
 _LETTERS: Final = 5
@@ -32,7 +33,7 @@ class Overview:
     picture: Picture | None
     late: list[Late]
     corrections: list[Correction]
-    letters: Letters
+    letters: Page
     opened: Letter | None
     """The newest dead letter."""
 
@@ -40,7 +41,7 @@ class Overview:
 def overview_of(tables: Tables, books: Books, schemas: Schemas, now: int) -> Overview:
     """The first screen, of what is a fixed number of windows, batches and dead letters."""
     report = chief(books.policy.reports)
-    windows = windows_of(tables, report, SHOWN) if report else []
+    windows = windows_of(tables, report) if report else []
     lanes, letters = lanes_of(books), letters_of(tables, listed=_LETTERS)
     newest = letters.rows[0] if letters.rows else None
     return Overview(

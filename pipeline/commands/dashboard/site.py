@@ -27,7 +27,7 @@ from pipeline.commands.decoded import Schemas
 from pipeline.commands.pages.dead_letters import REASONS, letter_of, letters_of
 from pipeline.commands.pages.reader import Reader
 from pipeline.commands.pages.tables import Tables
-from pipeline.commands.pages.windows import SHOWN, rows_of_report, windows_of
+from pipeline.commands.pages.windows import rows_of_report, windows_of
 from pipeline.commands.pages.written import templates
 from pipeline.commands.times import now_ms
 from pipeline.errors import TidemarkError
@@ -189,7 +189,7 @@ def _report_page(
     return {
         "report": report,
         "only": only,
-        "windows": [] if only else windows_of(tables, report, SHOWN, place[0]),
+        "windows": [] if only else windows_of(tables, report, place[0]),
         "rows": rows_of_report(tables, report, only, *place),
     }
 

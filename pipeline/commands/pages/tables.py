@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from deltalake import DeltaTable
 
 from pipeline import columns as c
+from pipeline.commands.times import ms_of
 from pipeline.event_time.report import Report
 from pipeline.tables.engines import Engine
 from pipeline.tables.live import live_sql
@@ -51,7 +51,7 @@ class Tables:
         """The earliest and the latest end of a published window, in milliseconds; None where there is none."""
         table = self.find(report.name)
         first, last = (None, None) if table is None else (lowest(table, c.WINDOW_END), highest(table, c.WINDOW_END))
-        return None if first is None or last is None else (_milliseconds(first), _milliseconds(last))
+        return None if first is None or last is None else (ms_of(first), ms_of(last))
 
     def live(self, report: Report, select: str, rest: str, span: Span, only: Only) -> list[Row]:
         """Rows of a report's live view in a span; `select` and `rest`, which stands behind the conditions, are SQL."""
@@ -101,7 +101,3 @@ def _within(after: int | None, until: int | None) -> str:
 def text_in_sql(value: str) -> str:
     """A text that came from outside, as SQL."""
     return "'" + value.replace("'", "''") + "'"
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)

@@ -8,7 +8,7 @@ from rich.console import Console
 from pipeline import columns as c
 from pipeline.commands.books import read_books
 from pipeline.commands.status.view import Status, WindowStatus, render
-from pipeline.commands.times import now_ms
+from pipeline.commands.times import ms_of, now_ms
 from pipeline.errors import SetUpError
 from pipeline.event_time.report import Report
 from pipeline.tables.latest import latest_windows
@@ -49,5 +49,5 @@ def _shown(reports: Sequence[Report], name: str | None) -> Report:
 
 
 def _window(row: Row) -> WindowStatus:
-    start, end = (round(row.pop(name).timestamp() * 1000) for name in (c.WINDOW_START, c.WINDOW_END))
+    start, end = (ms_of(row.pop(name)) for name in (c.WINDOW_START, c.WINDOW_END))
     return WindowStatus(start, end, row)
