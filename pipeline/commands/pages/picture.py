@@ -36,10 +36,6 @@ class Axis:
         """Where a time is, in percent; what lies outside is at the edge."""
         return round(min(max((time - self.left) * 100 / (self.right - self.left), 0.0), 100.0), 2)
 
-    def has(self, time: int) -> bool:
-        """Whether a time lies on it."""
-        return self.left <= time <= self.right
-
     @property
     def ticks(self) -> list[int]:
         """A few round times on it."""
