@@ -17,9 +17,9 @@ from pydantic import SecretStr
 
 from demo.children import free_port
 from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.dashboard.service import said_by_service
 from pipeline.commands.dashboard.site import site
-from pipeline.commands.pages.reader import Reader
+from pipeline.commands.page import said_by_service
+from pipeline.commands.pages.tables import Reader
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid

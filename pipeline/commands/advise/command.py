@@ -32,8 +32,6 @@ def advise(warehouse: str, bounds: Sequence[int]) -> None:
     """Tells what other values of time.bound would have made of a warehouse's events; needs no Spark."""
     from rich.console import Console
 
-    from pipeline.commands.advise.advise import outcomes_of
-    from pipeline.commands.advise.table import render
+    from pipeline.commands.advise.advise import outcomes_of, render
 
-    outcomes, now_ms = outcomes_of(warehouse, bounds)
-    Console().print(render(outcomes, now_ms))
+    Console().print(render(*outcomes_of(warehouse, bounds)))

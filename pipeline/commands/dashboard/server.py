@@ -10,11 +10,11 @@ import structlog
 import uvicorn
 
 from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.dashboard.service import said_by_service
 from pipeline.commands.dashboard.shared import Shared
 from pipeline.commands.dashboard.site import site
 from pipeline.commands.decoded import Schemas
-from pipeline.commands.pages.reader import Reader
+from pipeline.commands.page import said_by_service
+from pipeline.commands.pages.tables import Reader
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.settings.load import require

@@ -21,12 +21,10 @@ from pipeline.commands.dashboard.access import COOKIE, Guard
 from pipeline.commands.dashboard.guarded import Guarded
 from pipeline.commands.dashboard.history import history_of
 from pipeline.commands.dashboard.overview import Overview, overview_of
-from pipeline.commands.dashboard.service import QUIET_MS
 from pipeline.commands.dashboard.shared import Shared
 from pipeline.commands.decoded import Schemas
 from pipeline.commands.pages.dead_letters import REASONS, letter_of, letters_of
-from pipeline.commands.pages.reader import Reader
-from pipeline.commands.pages.tables import Tables
+from pipeline.commands.pages.tables import Reader, Tables
 from pipeline.commands.pages.windows import rows_of_report, windows_of
 from pipeline.commands.pages.written import templates
 from pipeline.commands.times import now_ms
@@ -39,6 +37,8 @@ _STATIC: Final = Path(__file__).parent / "static"
 _LARGEST: Final = rules.LATEST_EVENT_MS
 """Of numbers in addresses: ends of windows, batches and offsets."""
 _LOGIN_BYTES: Final = 4096
+_QUIET_MS: Final = 10_000
+"""A service that reads commits more often than that."""
 _KEPT_S: Final = 0.5
 """So long the first screen is the same for all who ask."""
 
@@ -144,7 +144,7 @@ class Pages:
 
     def _page(self, name: str, books: Books | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
         now = now_ms()
-        quiet = books is not None and now - books.committed_at > QUIET_MS
+        quiet = books is not None and now - books.committed_at > _QUIET_MS
         common = {
             "warehouse": self._reader.warehouse,
             "books": books,

@@ -51,7 +51,7 @@ def by_hour(warehouse: str, since: int | None, until: int | None) -> None:
 @settings_options
 def show(settings: Settings, *, partition: int, offset: int) -> None:
     """Opens one, decoded as far as it goes."""
-    from pipeline.commands.dead_letters.opened import print_opened
+    from pipeline.commands.dead_letters.letters import print_opened
 
     print_opened(settings, partition, offset)
 

@@ -47,8 +47,7 @@ def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None
     The file asks for nothing else, so it can be kept, sent and opened anywhere. A window belongs to the day on which it
     ends. It only reads, needs no Spark, and may run beside the service.
     """
-    from pipeline.commands.report.output import put
-    from pipeline.commands.report.page import page_of
+    from pipeline.commands.report.page import page_of, put
 
     found, page = page_of(warehouse, day, zone)
     put(page, output or f"tidemark-{found.date}.html")

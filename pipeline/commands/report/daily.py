@@ -15,7 +15,8 @@ from pipeline.commands.pages.windows import Window, windows_in
 from pipeline.commands.report.bars import bars_of, totals
 from pipeline.commands.report.committed import Committed, committed_on
 from pipeline.commands.report.day import Day, tiles
-from pipeline.commands.report.standing import standing
+from pipeline.commands.times import span_of, time_of
+from pipeline.event_time import lateness
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
@@ -79,6 +80,24 @@ def daily_of(tables: Tables, books: Books, day: Day, now: int) -> Daily:
         words=explained(books, lanes) if is_current else [],
         picture=picture_of(books, lanes, report, now) if is_current else None,
     )
+
+
+def standing(day: Day, now: int, books: Books, report: Report | None, passed_at: int | None) -> str:
+    """Whether the day is over by the clock and by the watermark, in words.
+
+    `report` is the one whose windows are shown, `passed_at` when the watermark came to the day's end.
+    """
+    if now < day.start:
+        return f"The day has not begun: it begins at {time_of(day.start, day.zone)}."
+    if now < day.end:
+        return f"The day goes on for {span_of(day.end - now)}: this is as of {time_of(now, day.zone)}."
+    if passed_at is None:
+        where = "there is none yet" if books.watermark is None else f"it is at {time_of(books.watermark, day.zone)}"
+        return f"The day is over by the clock, but the watermark has not come to its end: {where}."
+    passed = f"The watermark came to the end of the day at {time_of(passed_at, day.zone)}"
+    if report is not None and not lateness.is_closed(day.end, lateness.closed_until(report, books.watermark)):
+        return f"{passed}: all windows have fired, and late events may still change the last ones."
+    return f"{passed}: what is shown is final, but for what `tidemark correct` adds."
 
 
 def _apart(windows: list[Window], report: Report | None, day: Day) -> list[Window]:
