@@ -33,7 +33,8 @@ def read_history(warehouse: str) -> History:
 
     Raises SetUpError where there is no warehouse, where it has no events yet, or where no bound moves its watermark.
     """
-    tables = _tables(warehouse)
+    require_warehouse(warehouse)
+    tables = {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
     told = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
     events = {row["epoch"]: row["events"] for row in rows_of(_EVENTS, **tables)}
     policies = {epoch: policy for epoch, policy in told.items() if isinstance(policy.strategy, Bounded)}
@@ -58,12 +59,6 @@ def read_history(warehouse: str) -> History:
         ],
         windows={one.windows for one in newest.reports if one.windows.by_time},
     )
-
-
-def _tables(warehouse: str) -> dict[str, DeltaTable]:
-    """The ledger and, if there are any, the dead letters, by their names."""
-    require_warehouse(warehouse)
-    return {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
 
 
 def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> list[Ahead]:

@@ -24,9 +24,7 @@ def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
 
 def _as_table(rows: Iterable[Row], *, dry_run: bool) -> Table:
     done = "would be added" if dry_run else "added"
-    table = Table(
-        "report", "window (UTC)", *("page views", "clicks"), title=f"Too-late events, {done} to closed windows"
-    )
+    table = Table("report", "window (UTC)", "page views", "clicks", title=f"Too-late events, {done} to closed windows")
     cells: dict[tuple[Any, ...], list[int]] = {}
     for row in rows:
         window = row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]

@@ -50,7 +50,7 @@ def print_hours(warehouse: str, since: int | None, until: int | None) -> None:
 
 
 def print_opened(settings: Settings, partition: int, offset: int) -> None:
-    """Prints it. Raises SetUpError where there is none at this place."""
+    """Why one was rejected, and its fields as far as they can be read. Raises SetUpError where there is none."""
     require(settings, "warehouse")
     found = _letters(_ONE, settings.warehouse, more=f'"partition" = {partition} AND "offset" = {offset}')
     if not found:

@@ -36,7 +36,10 @@ def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = F
     """Runs the command and prints what it did, or would do. Raises what `erase_person` raises."""
     in_hand = drop_later(*_named(settings, user)) if does_it and drops_later else None
     rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
-    Console().print(_as_table(rows))
+    table = Table("table", "rows of the user")
+    for name, number in sorted(rows.items()):
+        table.add_row(name, f"{number:,}")
+    Console().print(table)
     click.echo("They are erased." if does_it else "Nothing is changed: say --yes to erase them.")
     if does_it and drops_later:
         click.echo("Later events of the user are dropped.")
@@ -101,10 +104,3 @@ def _named(settings: Settings, user: str) -> tuple[Site, Person]:
     require(settings, "warehouse")
     require_warehouse(settings.warehouse)
     return Site.of(settings.warehouse), Person(known_as(settings, [user])[0])
-
-
-def _as_table(rows: Mapping[str, int]) -> Table:
-    table = Table("table", "rows of the user")
-    for name, number in sorted(rows.items()):
-        table.add_row(name, f"{number:,}")
-    return table

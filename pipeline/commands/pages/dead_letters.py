@@ -65,9 +65,11 @@ def letter_of(tables: Tables, schemas: Schemas, batch: int, partition: int, offs
         dead=found,
         ledger=ledger,
     )
-    return (
-        Letter(rows[0], sentence(rows[0]), _text(rows[0][c.KEY]), decoded(rows[0][c.VALUE], schemas)) if rows else None
-    )
+    if not rows:
+        return None
+    row, key = rows[0], rows[0][c.KEY]
+    told = None if key is None else key.decode(errors="backslashreplace")
+    return Letter(row, sentence(row), told, decoded(row[c.VALUE], schemas))
 
 
 def sentence(row: Row) -> str:
@@ -121,7 +123,3 @@ def _since(table: DeltaTable, until: int | None) -> int | None:
         if rows > _LOOKED_AT:
             return int(file[f"min.{c.BATCH}"])
     return None
-
-
-def _text(key: bytes | None) -> str | None:
-    return None if key is None else key.decode(errors="backslashreplace")

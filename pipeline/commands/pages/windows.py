@@ -86,7 +86,9 @@ def rows_of_report(tables: Tables, report: Report, only: Only, until: int | None
     first, last = tables.ends(report) or (0, 0)
     last = last if until is None else until
     # Of a value of its only key a window has one row.
-    begun, back = time.monotonic(), _first_look(report, last, ROWS + 1 if only.keys() == {*report.keys} else _SHOWN)
+    number = ROWS + 1 if only.keys() == {*report.keys} else _SHOWN
+    back = number * apart(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS
+    begun = time.monotonic()
     while True:
         since = last - back if last - back >= first else None
         found = tables.live(report, select, rest, (since, until), only)
@@ -110,7 +112,3 @@ def first_sum(report: Report) -> str:
 def apart(windows: Periodic, end: int) -> int:
     """How far from the end of a window the next one ends, in milliseconds."""
     return windows.ends(windows.pane_start(end))[-1] - end
-
-
-def _first_look(report: Report, last: int, windows: int) -> int:
-    return windows * apart(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS

@@ -60,7 +60,7 @@ def daily_of(tables: Tables, books: Books, day: Day, now: int) -> Daily:
     reports, committed = books.policy.reports, committed_on(tables, day)
     report = chief([one for one in reports if not one.windows.has_overlap]) or chief(reports)
     windows = windows_in(tables, report, day.span) if report else []
-    shown, adding_up = _apart(windows, report, day), _adding_up(report)
+    shown, adding_up = _apart(windows, report, day), report.sums if report else []
     is_current, lanes = day.start <= books.committed_at < day.end, lanes_of(books)
     return Daily(
         books=books,
@@ -106,10 +106,6 @@ def _apart(windows: list[Window], report: Report | None, day: Day) -> list[Windo
         return windows
     ends = set(tiles(report.windows, day))
     return [window for window in windows if window.end in ends]
-
-
-def _adding_up(report: Report | None) -> set[str]:
-    return {one.name for one in report.tells if one.adds_up} if report else set()
 
 
 def _top(tables: Tables, report: Report, day: Day) -> Top:

@@ -56,17 +56,13 @@ class Latest:
 
     def _keep_reading(self, stop: Event) -> None:
         while not stop.wait(self._every.total_seconds()):
+            self._asked_at = now_ms()
             try:
-                self._read_again()
+                self._status, self._read_at, self._said = self._read(), now_ms(), ""
+            except (TidemarkError, *OF_THE_STORE) as error:
+                self._said = one_line(error).rstrip(".")
             except Exception as defect:  # noqa: BLE001 - the main thread raises it
                 self._defect = defect
                 stop.set()
-
-    def _read_again(self) -> None:
-        self._asked_at = now_ms()
-        try:
-            self._status, self._read_at, self._said = self._read(), now_ms(), ""
-        except (TidemarkError, *OF_THE_STORE) as error:
-            self._said = one_line(error).rstrip(".")
-        finally:
-            self._asked_at = None
+            finally:
+                self._asked_at = None

@@ -46,13 +46,14 @@ def render(status: Status, now_ms: int) -> RenderableType:
 
 def _head(warehouse: str, books: Books, now_ms: int) -> Table:
     head = Table.grid(padding=(0, 2))
-    rate, ago = books.records_per_second, span_of(now_ms - books.committed_at)
+    rate, ago, reached = books.records_per_second, span_of(now_ms - books.committed_at), books.watermark
+    behind = "nothing fires" if reached is None else f"{span_of(now_ms - reached)} behind the clock"
     lines = {
         "warehouse": warehouse,
         "topic": books.topic,
         "epoch": str(books.epoch),
         "last batch": f"{books.number}, committed {time_of(books.committed_at)} ({ago} ago)",
-        "watermark": f"{time_of(books.watermark)}, {_behind(books.watermark, now_ms)}",
+        "watermark": f"{time_of(reached)}, {behind}",
         "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
     }
     for name, value in lines.items():
@@ -95,7 +96,3 @@ def _table(first: str, *others: str) -> Table:
     for name in others:
         table.add_column(name, justify="right", no_wrap=True)
     return table
-
-
-def _behind(milliseconds: int | None, now_ms: int) -> str:
-    return "nothing fires" if milliseconds is None else f"{span_of(now_ms - milliseconds)} behind the clock"
