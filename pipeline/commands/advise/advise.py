@@ -37,7 +37,8 @@ def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:
     for one in outcomes:
         is_now = one.bound_ms == now_ms
         bound = write_milliseconds(one.bound_ms) + (" (now)" if is_now else "")
-        table.add_row(bound, f"{one.too_late:,}", f"{one.share:.3%}", *_later(one), style="bold" if is_now else None)
+        too_late = f"{one.too_late:,}", f"{one.too_late / one.events:.3%}"
+        table.add_row(bound, *too_late, *_later(one), style="bold" if is_now else None)
     return Group(table, _NOTE)
 
 

@@ -17,8 +17,7 @@ from starlette.types import ASGIApp
 
 from pipeline import columns as c
 from pipeline.commands.books import Books
-from pipeline.commands.dashboard.access import COOKIE, Guard
-from pipeline.commands.dashboard.guarded import Guarded
+from pipeline.commands.dashboard.access import COOKIE, Guard, Guarded
 from pipeline.commands.dashboard.history import history_of
 from pipeline.commands.dashboard.overview import Overview, overview_of
 from pipeline.commands.dashboard.shared import Shared

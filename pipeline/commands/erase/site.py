@@ -52,16 +52,12 @@ class Site:
     def specs(self) -> list[TableSpec]:
         """Every table in which a person may be."""
         results = [self.spec(name) for name in self.personal]
-        return [spec for spec in (DEAD_LETTERS, PANES, CORRECTIONS, *results) if self.find(spec)]
+        return [spec for spec in (DEAD_LETTERS, PANES, CORRECTIONS, *results) if find_table(spec.name, self.warehouse)]
 
     def spec(self, name: str) -> TableSpec:
         """That of a result."""
         one = self.personal[name]
         return USER_TOTALS if isinstance(one, UserTotals) else result_of(one)
-
-    def find(self, spec: TableSpec) -> DeltaTable | None:
-        """The table as it is now, where there is one."""
-        return find_table(spec.name, self.warehouse)
 
     @property
     def among_personal(self) -> str:
