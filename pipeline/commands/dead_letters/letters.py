@@ -26,7 +26,6 @@ SELECT kafka_timestamp / 3600000 * 3600000 AS hour, reason, count(*) AS number
 FROM dead WHERE {those} GROUP BY 1, 2 ORDER BY 1, 2
 """
 _ONE: Final = "SELECT * FROM dead WHERE {those}"
-_COMMITTED: Final = "batch IN (SELECT batch FROM ledger)"
 
 
 def print_reasons(warehouse: str, since: int | None, until: int | None) -> None:
@@ -89,8 +88,9 @@ def _letters(sql: str, warehouse: str, since: int | None = None, until: int | No
     if dead is None or ledger is None:
         return []
     bounds = {">=": since, "<": until}
-    those = [_COMMITTED, *(f"kafka_timestamp {sign} {at}" for sign, at in bounds.items() if at is not None)]
-    return rows_of(sql.format(those=" AND ".join([*those, *filter(None, [more])])), dead=dead, ledger=ledger)
+    those = [f"kafka_timestamp {sign} {at}" for sign, at in bounds.items() if at is not None]
+    those = ["batch IN (SELECT batch FROM ledger)", *those, *filter(None, [more])]
+    return rows_of(sql.format(those=" AND ".join(those)), dead=dead, ledger=ledger)
 
 
 def _shown(milliseconds: int | None) -> str:

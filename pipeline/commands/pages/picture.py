@@ -10,10 +10,9 @@ from pipeline.event_time import lateness
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic
 
-_SECOND: Final = 1000
 _STEPS: Final = tuple(
-    step * _SECOND
-    for step in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+    seconds * 1000
+    for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 )
 _TICKS: Final = 4
 _LANES: Final = 12
