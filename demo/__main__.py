@@ -94,7 +94,7 @@ def _watch(warehouse: Path, seconds: float, *children: Child) -> None:
         with Live(console=_console, refresh_per_second=2) as live:
             while ends is None or time.monotonic() < ends:
                 status = read_status(str(warehouse))
-                if ends is None and status.batch:
+                if ends is None and status.books and status.books.number:
                     ends = time.monotonic() + seconds
                 live.update(_picture(status))
                 for each in children:
@@ -111,11 +111,16 @@ def _picture(status: Status) -> RenderableType:
 def _await_all_read(warehouse: Path, sent: int, service: Child) -> None:
     """Waits until the ledger has every record that the producer sent."""
     ends = time.monotonic() + _CAUGHT_UP_S
-    while (read := sum(read_status(str(warehouse)).verdicts.values())) < sent:
+    while (read := _read(warehouse)) < sent:
         service.check()
         if time.monotonic() > ends:
             raise TidemarkError(f"the service read {read} of {sent} records in {_CAUGHT_UP_S} s; see {service.log}")
         time.sleep(0.5)
+
+
+def _read(warehouse: Path) -> int:
+    books = read_status(str(warehouse)).books
+    return books.account.records if books else 0
 
 
 if __name__ == "__main__":

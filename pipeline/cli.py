@@ -77,10 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a verb; returns the exit code: 0 done, 1 failed, 2 something must be put right first."""
     try:
         return run(tidemark, argv)
-    except SetUpError as error:
-        return _say(error, SET_UP)
     except TidemarkError as error:
-        return _say(error, _FAILED)
+        return _say(error, SET_UP if isinstance(error, SetUpError) else _FAILED)
     except Exception as error:
         from pipeline.tables.faults import is_of_store, one_line
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from command_line.verbs import Verb
-from pipeline.commands.options import settings_options
+from pipeline.commands.options import sources_options
 from pipeline.settings.catalogue import Setting, catalogue
 from pipeline.settings.load import settings_of
 from pipeline.settings.model import Settings
@@ -32,8 +32,8 @@ def config() -> None:
         "TIDEMARK_TIME__BOUND=30s tidemark config show --topic events > tidemark.toml",
     ],
 )
-@settings_options
-def show(sources: Sequence[Source]) -> int:
+@sources_options
+def show(sources: Sequence[Source]) -> None:
     """Prints the settings that a start would go by, in TOML, each with where it comes from.
 
     What is a default stands in a comment, and so does a secret, without its value: what is printed may be a settings
@@ -41,7 +41,6 @@ def show(sources: Sequence[Source]) -> int:
     """
     for line in shown(settings_of(sources), sources):
         click.echo(line)
-    return 0
 
 
 def shown(settings: Settings, sources: Sequence[Source]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What verbs have in common: the settings as options, the warehouse, and how times are written."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -14,15 +14,16 @@ from command_line.types import Read
 from command_line.verbs import SectionOption
 from pipeline.errors import SetUpError
 from pipeline.settings.catalogue import Setting, catalogue
-from pipeline.settings.durations import PositiveDuration, parse_duration
-from pipeline.settings.load import CONFIG, Flags, read_file, read_sources
+from pipeline.settings.durations import PositiveDuration
+from pipeline.settings.load import CONFIG, Flags, read_file, read_sources, settings_of
+from pipeline.settings.sources import Source
 from pipeline.settings.start_position import iso_milliseconds
-from pipeline.settings.zones import zone_of
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _FLAGS: Final = "tidemark.flags"
 """Where a context keeps what was said of settings."""
-Run = Callable[..., int]
+Run = Callable[..., object]
+"""A verb; one that returns no exit code ends with 0."""
 
 
 def _positive(text: str) -> timedelta:
@@ -32,40 +33,34 @@ def _positive(text: str) -> timedelta:
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
 
 
-def _durations(text: str) -> list[timedelta]:
-    return [parse_duration(one) for one in text.split(",") if one]
-
-
 POSITIVE_DURATION: Final = Read("DURATION", _positive)
-DURATIONS: Final = Read("DURATION,...", _durations)
 TIME: Final = Read("TIME", iso_milliseconds)
 """An ISO time, as milliseconds since the epoch."""
-ZONE: Final = Read("ZONE", zone_of)
-_FILE: Final = click.Path(path_type=Path)
 _PLACES: Final = {"FOLDER": "dir", "FILE": "file"}
 """What a shell may complete, by the form of a setting."""
 
-_config = click.option(
-    "--config",
-    type=_FILE,
-    envvar=CONFIG,
-    show_envvar=True,
-    metavar="FILE",
-    help="Settings in TOML. A flag wins over the environment, and that over the file.",
-)
-
 
 def settings_options(run: Run) -> Run:
+    """Gives a verb every setting as an option, and what they come to as its argument `settings`."""
+
+    @functools.wraps(run)
+    def told(*arguments: Any, sources: Sequence[Source], **own: Any) -> object:
+        return run(*arguments, settings=settings_of(sources), **own)
+
+    return sources_options(told)
+
+
+def sources_options(run: Run) -> Run:
     """Gives a verb every setting as an option, and where they were told, strongest first, as its argument `sources`."""
 
     @functools.wraps(run)
-    def told(*arguments: Any, config: Path | None, **own: Any) -> int:
+    def told(*arguments: Any, config: Path | None, **own: Any) -> object:
         return run(*arguments, sources=read_sources(flags_of(click.get_current_context()), config), **own)
 
     decorated: Run = told
     for setting in reversed(catalogue()):
         decorated = _option(setting)(decorated)
-    return _config(decorated)
+    return _config_option("Settings in TOML. A flag wins over the environment, and that over the file.")(decorated)
 
 
 def choosing_events(*reasons: str, by_default: str) -> Callable[[Run], Run]:
@@ -102,49 +97,25 @@ def warehouse_option(run: Run) -> Run:
         show_envvar=True,
         required=True,
         metavar="FOLDER",
-        help=_setting("warehouse").meaning,
+        help=next(setting.meaning for setting in catalogue() if setting.name == "warehouse"),
     )
-
-    @functools.wraps(run)
-    def told(*arguments: Any, config: Path | None, **own: Any) -> int:  # noqa: ARG001 - `_from_file` has read it
-        return run(*arguments, **own)
-
     # Eager: it gives `--warehouse` and `--zone` what they are by default.
-    in_file = click.option(
-        "--config",
-        type=_FILE,
-        envvar=CONFIG,
-        show_envvar=True,
-        is_eager=True,
-        callback=_from_file,
-        metavar="FILE",
-        help="Settings in TOML, of which the warehouse is read.",
+    in_file = _config_option(
+        "Settings in TOML, of which the warehouse is read.", is_eager=True, expose_value=False, callback=_from_file
     )
-    return named(in_file(told))
+    return named(in_file(run))
 
 
-def _from_file(context: click.Context, _: click.Parameter, config: Path | None) -> Path | None:
+def _config_option(meaning: str, **more: Any) -> Callable[[Run], Run]:
+    form = click.Path(path_type=Path)
+    return click.option("--config", type=form, envvar=CONFIG, show_envvar=True, metavar="FILE", help=meaning, **more)
+
+
+def _from_file(context: click.Context, _: click.Parameter, config: Path | None) -> None:
     found = {} if context.resilient_parsing else read_file(config)
     window = found.get("window")
     told = {"warehouse": found.get("warehouse"), "zone": window.get("zone") if isinstance(window, dict) else None}
     context.default_map = {name: value for name, value in told.items() if value}
-    return config
-
-
-def zone_option(run: Run) -> Run:
-    """Gives a verb that has the warehouse as an option its argument `zone`, too."""
-    return click.option(
-        "--zone",
-        type=ZONE,
-        envvar="TIDEMARK_WINDOW__ZONE",
-        show_envvar=True,
-        default="UTC",
-        help="By whose clocks days begin and times are told, such as Europe/Berlin.  [default: window.zone, or UTC]",
-    )(run)
-
-
-def _setting(name: str) -> Setting:
-    return next(setting for setting in catalogue() if setting.name == name)
 
 
 def _option(setting: Setting) -> Callable[[Run], Run]:

@@ -2,11 +2,14 @@
 
 import ssl
 import urllib.request
+from http import HTTPStatus
 from typing import Any, Final
+from urllib.error import HTTPError
 
 from pipeline.settings.model import MetricsSettings
 
 _ANSWER_S: Final = 4
+_LONGEST: Final = 300
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - not to listen there
 
 
@@ -23,6 +26,20 @@ def open_page(metrics: MetricsSettings, path: str) -> Any:
     if metrics.certificate:
         handlers.append(urllib.request.HTTPSHandler(context=_trusting(metrics)))
     return urllib.request.build_opener(*handlers).open(address_of(metrics, path), timeout=_ANSWER_S)
+
+
+def said_by_service(metrics: MetricsSettings) -> str:
+    """The service's own word as a sentence, by the settings that both have."""
+    address = address_of(metrics, "/healthz")
+    try:
+        with open_page(metrics, "/healthz") as page:
+            page.read(_LONGEST)
+    except HTTPError as error:
+        told = error.read(_LONGEST).decode(errors="replace").strip()
+        return f"The service at {address} is not well ({HTTPStatus(error.code).phrase}): {told}"
+    except OSError:
+        return f"No service answers at {address}: most likely it does not run."
+    return f"The service at {address} says that it is well: nothing new has come that it could read."
 
 
 def _trusting(metrics: MetricsSettings) -> ssl.SSLContext:

@@ -1,6 +1,17 @@
-"""How verbs write times and spans of time for people."""
+"""The clock, and how verbs write times and spans of time for people."""
 
+import time
 from datetime import UTC, datetime, tzinfo
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def ms_of(moment: datetime) -> int:
+    """A moment in milliseconds since the epoch."""
+    return round(moment.timestamp() * 1000)
 
 
 def time_of(milliseconds: int | None, zone: tzinfo = UTC) -> str:

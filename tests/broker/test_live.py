@@ -7,10 +7,9 @@ import pytest
 
 from pipeline.app import open_service
 from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.commands.live.view import live_view
+from pipeline.commands.live.view import statement
 from pipeline.errors import SetUpError
 from pipeline.settings.model import Settings
-from pipeline.tables.engines import Engine
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, by_delta_rs, cells
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
@@ -92,4 +91,4 @@ def test_different_users_so_far_are_known_to_those_who_can_merge_sketches(settin
 @pytest.mark.parametrize(("report", "said"), [("user_totals", "has no windows"), ("nothing", "has no report nothing")])
 def test_what_has_no_live_view_is_told(settings: Settings, report: str, said: str) -> None:
     with pytest.raises(SetUpError, match=said):
-        live_view(settings.warehouse, report, Engine.SPARK)
+        statement(settings.warehouse, report, "spark")

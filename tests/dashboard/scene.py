@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from email.message import Message
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -16,9 +17,9 @@ from pydantic import SecretStr
 
 from demo.children import free_port
 from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.dashboard.service import Service
 from pipeline.commands.dashboard.site import site
-from pipeline.commands.pages.reader import Reader
+from pipeline.commands.page import said_by_service
+from pipeline.commands.pages.tables import Reader
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid
@@ -125,7 +126,7 @@ _OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
 @contextmanager
 def serving(warehouse: Path | str, token: str | None = None, port: int = 0) -> Iterator[Served]:
     """The application of `tidemark dashboard` behind its own server, in a thread; no service is beside it."""
-    beside = Service(MetricsSettings(port=free_port()))
+    beside = partial(said_by_service, MetricsSettings(port=free_port()))
     app = site(Reader(str(warehouse)), Guard(SecretStr(token) if token else None), load_schemas, beside)
     chosen = port or free_port()
     server = uvicorn.Server(uvicorn.Config(app, port=chosen, log_config=None, access_log=False, lifespan="off"))

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.pages.windows import Window
 from pipeline.commands.report.bars import bars_of, totals
+from pipeline.commands.report.daily import standing
 from pipeline.commands.report.day import Day, day_of, tiles, told_day
-from pipeline.commands.report.standing import standing
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.cumulate import Cumulate

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.commands.pages.books import Account, Books, PartitionNow
+from pipeline.commands.books import Account, Books, PartitionNow
 from pipeline.commands.pages.picture import Picture, picture_of
 from pipeline.commands.pages.watermark import Doing, explained, lanes_of
 from pipeline.event_time.policy import AllIdle, Policy

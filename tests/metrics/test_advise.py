@@ -12,8 +12,7 @@ from deltalake import write_deltalake
 from rich.console import Console
 
 from pipeline.cli import main
-from pipeline.commands.advise.advise import outcomes_of
-from pipeline.commands.advise.table import render
+from pipeline.commands.advise.advise import outcomes_of, render
 from pipeline.event_time.batch import EPOCH
 from pipeline.settings.durations import write_milliseconds
 from pipeline.settings.model import Settings

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from pipeline.cli import main
-from pipeline.commands.status.latest import Latest
 from pipeline.commands.status.view import Status
+from pipeline.commands.status.watch import Latest
 from pipeline.errors import SetUpError
 from tests.support.terminal import BACK, CTRL_C, CURSOR_HIDDEN, CURSOR_SHOWN, OTHER_SCREEN, Terminal
 from tests.support.waiting import wait_for

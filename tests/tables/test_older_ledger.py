@@ -9,12 +9,10 @@ from deltalake import DeltaTable, write_deltalake
 from pipeline.commands.erase.later import drop_later
 from pipeline.commands.erase.person import Person
 from pipeline.commands.erase.site import Site as ErasureSite
-from pipeline.commands.pages.books import read_books
 from pipeline.commands.status.status import read_status
 from pipeline.commands.verify.laws import verify
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import Verdict
 from pipeline.tables.engines import Engine
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.schemas import LEDGER
@@ -47,10 +45,9 @@ def test_it_is_read_as_one_without_duplicates(site: Site) -> None:
     warehouse = str(site.warehouse)
     assert not {*LATER} & {*columns(site)}
     assert verify(warehouse).breaches == ()
-    verdicts = read_status(warehouse).verdicts
-    assert (verdicts[Verdict.DUPLICATE], verdicts[Verdict.ERASED], verdicts[Verdict.COUNTED]) == (0, 0, 10)
-    books = read_books(DeltaTable(LEDGER.uri(warehouse)), None)
+    books = read_status(warehouse).books
     assert books is not None
+    assert (books.account.duplicate, books.account.erased, books.account.counted) == (0, 0, 10)
     assert books.account.balances
     shown = next(view for view in views(warehouse, Engine.DUCKDB) if view.name == "ledger").columns
     assert not {*LATER} & {*shown}
@@ -69,4 +66,6 @@ def test_the_next_epoch_adds_the_column_with_its_first_rows(site: Site) -> None:
     assert verify(str(site.warehouse)).breaches == ()
     newest = Ledger(str(site.warehouse)).latest()[0]
     assert (newest.batch, newest.duplicate, newest.erased) == (2 * EPOCH + 1, 0, 0)
-    assert read_status(str(site.warehouse)).verdicts[Verdict.DUPLICATE] == 0
+    books = read_status(str(site.warehouse)).books
+    assert books is not None
+    assert books.account.duplicate == 0

@@ -1,13 +1,17 @@
 """The verb `advise`."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import click
 
+from command_line.types import Read
 from command_line.verbs import Verb
-from pipeline.commands.options import DURATIONS, warehouse_option
-from pipeline.settings.durations import milliseconds
+from pipeline.commands.options import warehouse_option
+from pipeline.settings.durations import milliseconds, parse_duration
+
+
+def _bounds(text: str) -> list[int]:
+    return [milliseconds(parse_duration(one)) for one in text.split(",") if one]
 
 
 @click.command(
@@ -20,17 +24,14 @@ from pipeline.settings.durations import milliseconds
 @warehouse_option
 @click.option(
     "--bounds",
-    type=DURATIONS,
+    type=Read("DURATION,...", _bounds),
     default="",
     help="By default some around the one of now.",
 )
-def advise(warehouse: str, bounds: Sequence[timedelta]) -> int:
+def advise(warehouse: str, bounds: Sequence[int]) -> None:
     """Tells what other values of time.bound would have made of a warehouse's events; needs no Spark."""
     from rich.console import Console
 
-    from pipeline.commands.advise.advise import outcomes_of
-    from pipeline.commands.advise.table import render
+    from pipeline.commands.advise.advise import outcomes_of, render
 
-    outcomes, now_ms = outcomes_of(warehouse, [milliseconds(bound) for bound in bounds])
-    Console().print(render(outcomes, now_ms))
-    return 0
+    Console().print(render(*outcomes_of(warehouse, bounds)))

@@ -14,7 +14,7 @@ from pipeline.event_time.policy import Policy, TimeOf, Verdict
 from pipeline.event_time.strategies import Bounded
 from pipeline.fold.grouping_sets import groupings
 from pipeline.tables.ledger import Ledger, require_warehouse
-from pipeline.tables.query import Row, rows_of
+from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
 _EVENTS: Final = "SELECT epoch, sum(counted + too_late) AS events FROM ledger GROUP BY epoch"
@@ -33,7 +33,8 @@ def read_history(warehouse: str) -> History:
 
     Raises SetUpError where there is no warehouse, where it has no events yet, or where no bound moves its watermark.
     """
-    tables = _tables(warehouse)
+    require_warehouse(warehouse)
+    tables = {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
     told = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
     events = {row["epoch"]: row["events"] for row in rows_of(_EVENTS, **tables)}
     policies = {epoch: policy for epoch, policy in told.items() if isinstance(policy.strategy, Bounded)}
@@ -60,25 +61,16 @@ def read_history(warehouse: str) -> History:
     )
 
 
-def _tables(warehouse: str) -> dict[str, DeltaTable]:
-    """The ledger and, if there are any, the dead letters, by their names."""
-    require_warehouse(warehouse)
-    return {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
-
-
 def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> list[Ahead]:
     """The dead letters of an epoch that were too late; those of a pane were so at the same watermark."""
     grid = groupings(policy.consumers)
     time = c.KAFKA_TIMESTAMP if policy.time_of is TimeOf.INGESTION else c.EVENT_TIME
     rows = rows_of(
-        f"SELECT ({time} + {grid.shift_ms}) / {grid.pane_ms} AS pane, {c.WATERMARK}, count(*) AS events "  # noqa: S608 - our own names
-        f"FROM {DEAD_LETTERS.name} WHERE {c.REASON} = '{Verdict.TOO_LATE}' "
+        f"SELECT ({time} + {grid.shift_ms}) / {grid.pane_ms} * {grid.pane_ms} - {grid.shift_ms} AS pane, "  # noqa: S608 - our own names
+        f"{c.WATERMARK}, count(*) AS events FROM {DEAD_LETTERS.name} WHERE {c.REASON} = '{Verdict.TOO_LATE}' "
         f"AND {c.BATCH} BETWEEN {epoch * EPOCH} AND {(epoch + 1) * EPOCH - 1} "
         f"AND {c.BATCH} IN (SELECT {c.BATCH} FROM {LEDGER.name}) GROUP BY 1, 2",
         **tables,
     )
-    return [_ahead(row["pane"] * grid.pane_ms - grid.shift_ms, row, policy) for row in rows]
-
-
-def _ahead(pane: int, row: Row, policy: Policy) -> Ahead:
-    return Ahead(too_late_at(policy.reports, pane) - row[c.WATERMARK], policy.strategy.idle_lag_ms, row["events"])
+    reports, bound_ms = policy.reports, policy.strategy.idle_lag_ms
+    return [Ahead(too_late_at(reports, row["pane"]) - row[c.WATERMARK], bound_ms, row["events"]) for row in rows]

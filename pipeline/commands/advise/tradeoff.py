@@ -59,11 +59,6 @@ class Outcome:
     Earlier where below zero; None if no window would have had one yet.
     """
 
-    @property
-    def share(self) -> float:
-        """The part of the events that would have been too late."""
-        return self.too_late / self.events
-
 
 def outcome(history: History, bound_ms: int) -> Outcome:
     """The outcome of a bound in a history."""

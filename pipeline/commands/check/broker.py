@@ -59,7 +59,9 @@ class Cluster:
                 f"topic {self.topic.name} keeps {config['retention.bytes']} bytes a partition: while the service is "
                 "away records may go before they are read. Set its retention.bytes to -1, or watch the record lag",
             )
-        yield _retention(self.topic.name, int(config.get("retention.ms", -1)), _latest_ms(policy))
+        # So much later than a newer one an event of some report may come.
+        latest_ms = policy.strategy.idle_lag_ms + max(report.allowed_lateness_ms for report in policy.reports)
+        yield _retention(self.topic.name, int(config.get("retention.ms", -1)), latest_ms)
 
     def timestamps(self, policy: Policy) -> Iterator[Finding]:
         """Whose clock the Kafka timestamps are."""
@@ -180,11 +182,6 @@ def _retention(topic: str, kept_ms: int, latest_ms: int) -> Finding:
             "retention", f"topic {topic} keeps records for {kept}: a longer outage loses some. Raise its retention.ms"
         )
     return well("retention", f"topic {topic} keeps records for {kept}; in time are events up to {latest} late")
-
-
-def _latest_ms(policy: Policy) -> int:
-    """How much later than a newer one an event of some report may come."""
-    return policy.strategy.idle_lag_ms + max(report.allowed_lateness_ms for report in policy.reports)
 
 
 def _answer(asked: "Future[_T]", seconds: float, what: str) -> _T:

@@ -11,9 +11,9 @@ from pipeline.commands.check.broker import Cluster
 from pipeline.commands.check.finding import Finding, tried, well, wrong
 from pipeline.errors import SetUpError
 from pipeline.fold.duplicates import require_event_id
-from pipeline.kafka.topic import Topic, connect
+from pipeline.kafka.topic import connect
 from pipeline.runtime.session import spark_session
-from pipeline.settings.model import KafkaSettings, Settings
+from pipeline.settings.model import Settings
 
 _PATIENCE: Final = timedelta(seconds=10)
 """How long a broker is waited for: long enough to answer, and no start that could wait for it."""
@@ -52,12 +52,13 @@ def _conditions(settings: Settings) -> Iterator[Finding]:
 
 
 def _of_the_topic(settings: Settings, now: Callable[[], int]) -> Iterator[Finding]:
-    policy = settings.policy()
+    policy, patience = settings.policy(), min(_PATIENCE, settings.kafka.connect_timeout)
     try:
-        topic = _connect(settings.kafka)
+        topic = connect(settings.kafka.model_copy(update={"connect_timeout": patience}))
     except SetUpError as error:
         yield wrong("brokers", str(error))
         return
+    topic = replace(topic, patience_s=patience.total_seconds())
     cluster = Cluster(topic, now)
     yield from tried("brokers", cluster.brokers)
     yield from tried("retention", lambda: cluster.keeping(policy))
@@ -65,9 +66,3 @@ def _of_the_topic(settings: Settings, now: Callable[[], int]) -> Iterator[Findin
     yield from tried("clocks", cluster.clocks)
     yield from tried("group", lambda: cluster.group(settings.kafka))
     yield from tried("start", lambda: warehouse.start(settings, topic, now))
-
-
-def _connect(kafka: KafkaSettings) -> Topic:
-    patience = min(_PATIENCE, kafka.connect_timeout)
-    topic = connect(kafka.model_copy(update={"connect_timeout": patience}))
-    return replace(topic, patience_s=patience.total_seconds())

@@ -1,14 +1,13 @@
 """The verb `check`."""
 
-from collections.abc import Sequence
 from typing import Final
 
 import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
-from pipeline.settings.load import settings_of
-from pipeline.settings.sources import Source
+from pipeline.commands.times import now_ms
+from pipeline.settings.model import Settings
 
 _COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "red"}
 
@@ -21,19 +20,17 @@ _COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "red"}
     ],
 )
 @settings_options
-def check(sources: Sequence[Source]) -> int:
+def check(settings: Settings) -> int:
     """Looks whether a start with these settings would succeed: broker, topic, warehouse, Java and all else it needs.
 
     Each line passes, warns or fails, and says what to do. It makes nothing that stays, and may run beside a service.
     Exit code 0: nothing failed. 1: something did. 2: the settings are not right.
     """
-    settings = settings_of(sources)
-    from pipeline.app import wall_clock
     from pipeline.commands.check.check import findings
     from pipeline.commands.check.finding import Level
 
     levels = []
-    for finding in findings(settings, wall_clock):
+    for finding in findings(settings, now_ms):
         levels.append(finding.level)
         click.echo(f"{click.style(finding.level, fg=_COLOURS[finding.level])}  {finding.about:<10}  {finding.said}")
     failed, warned = levels.count(Level.FAIL), levels.count(Level.WARN)

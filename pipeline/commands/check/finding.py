@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from typing import Final
 
 from pipeline.errors import TidemarkError
 from pipeline.tables.faults import is_of_store, one_line
@@ -27,19 +29,12 @@ class Finding:
     said: str
 
 
-def well(about: str, said: str) -> Finding:
-    """Nothing to do."""
-    return Finding(Level.PASS, about, said)
-
-
-def doubtful(about: str, said: str) -> Finding:
-    """Something to look at."""
-    return Finding(Level.WARN, about, said)
-
-
-def wrong(about: str, said: str) -> Finding:
-    """Something to put right."""
-    return Finding(Level.FAIL, about, said)
+well: Final = partial(Finding, Level.PASS)
+"""Nothing to do."""
+doubtful: Final = partial(Finding, Level.WARN)
+"""Something to look at."""
+wrong: Final = partial(Finding, Level.FAIL)
+"""Something to put right."""
 
 
 def tried(about: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline.commands.check.finding import Finding, doubtful, well
 from pipeline.commands.check.machine import room
 from pipeline.kafka.topic import Topic
-from pipeline.service.next_epoch import Ground, NextEpoch, next_epoch, remarks
+from pipeline.service.next_epoch import Ground, next_epoch, remarks
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
 from pipeline.tables import layout
@@ -41,15 +41,10 @@ def start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[
     found = next_epoch(ground, settings.kafka, rows)
     for remark in remarks(found, settings.kafka):
         yield doubtful("start", remark)
-    yield well("start", _where(found, topic))
-
-
-def _where(found: NextEpoch, topic: Topic) -> str:
     ends = topic.log_ends()
     behind = sum(ends[number] - state.position for number, state in found.batch.after.partitions.items())
-    if found.before is None:
-        return f"a new warehouse would be made; there are {behind:,} offsets to read"
-    return f"epoch {found.batch.epoch} would go on from the ledger; there are {behind:,} offsets to read"
+    what = f"epoch {found.batch.epoch} would go on from the ledger" if found.before else "a new warehouse would be made"
+    yield well("start", f"{what}; there are {behind:,} offsets to read")
 
 
 def _existing(folder: Path) -> Path:

@@ -1,14 +1,12 @@
 """The verb `correct`."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import choosing_events, settings_options
-from pipeline.settings.load import settings_of
-from pipeline.settings.sources import Source
+from pipeline.settings.model import Settings
 
 
 @click.command(
@@ -20,7 +18,7 @@ from pipeline.settings.sources import Source
 )
 @choosing_events("too_late", "partly_late", "future", by_default="too_late and partly_late")
 @settings_options
-def correct(sources: Sequence[Source], *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> int:
+def correct(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
     """Adds too-late events to the closed windows that they belong to, each once.
 
     It takes the settings that the service has, and may run beside it.
@@ -28,5 +26,4 @@ def correct(sources: Sequence[Source], *, dry_run: bool, reasons: tuple[str, ...
     from pipeline.commands.correct.correct import correct as do
     from pipeline.commands.correct.late import REASONS, Chosen
 
-    do(settings_of(sources), Chosen(**chosen, reasons=reasons or REASONS), dry_run=dry_run)
-    return 0
+    do(settings, Chosen(**chosen, reasons=reasons or REASONS), dry_run=dry_run)

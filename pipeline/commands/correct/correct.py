@@ -3,7 +3,6 @@
 It may run while the service goes on: it touches closed windows only, of which the service has published the end.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -13,26 +12,18 @@ from pipeline import columns as c
 from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.commands.times import time_of
 from pipeline.settings.model import Settings
-from pipeline.tables.query import Row
 
 
 def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
     """Runs the command and prints what it did, or would do."""
-    rows = apply_corrections(settings, chosen, dry_run=dry_run)
-    Console().print(_as_table(rows, dry_run=dry_run))
-
-
-def _as_table(rows: Iterable[Row], *, dry_run: bool) -> Table:
     done = "would be added" if dry_run else "added"
-    table = Table(
-        "report", "window (UTC)", *("page views", "clicks"), title=f"Too-late events, {done} to closed windows"
-    )
+    table = Table("report", "window (UTC)", "page views", "clicks", title=f"Too-late events, {done} to closed windows")
     cells: dict[tuple[Any, ...], list[int]] = {}
-    for row in rows:
+    for row in apply_corrections(settings, chosen, dry_run=dry_run):
         window = row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]
         cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0])
         cell[0] += row[c.PAGE_VIEWS]
         cell[1] += row[c.CLICKS]
     for (report, window), (views, clicks) in sorted(cells.items()):
         table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
-    return table
+    Console().print(table)

@@ -9,13 +9,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.app import wall_clock
 from pipeline.commands.persons import known_as
+from pipeline.commands.times import now_ms
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Consumer
-from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.fold.late import BELONGS, late_events
 from pipeline.runtime.session import spark_session
@@ -76,7 +75,7 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     ledger = Ledger(settings.warehouse)
     openings = ledger.openings()
     hidden = any(how.pseudonyms for how in openings.values())
-    late = late_events(dead, schemas_of(settings), policy, wall_clock(), hidden=hidden)
+    late = late_events(dead, schemas_of(settings), policy, now_ms(), hidden=hidden)
     events = _filtered(late, chosen).toArrow().to_pylist()
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
@@ -120,7 +119,7 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
 
 def _added(event: Row, consumer: Consumer, final: int) -> list[Row]:
     """The rows that an event adds: one for each window that it missed; none if one of them is still to become final."""
-    missed = _missed_by_totals(event) if isinstance(consumer, UserTotals) else _missed(event, consumer)
+    missed = _missed(event, consumer)
     if not all(lateness.is_closed(end, final) for _, end in missed):
         return []
     click = event[c.EVENT_TYPE] == "click"
@@ -131,16 +130,16 @@ def _added(event: Row, consumer: Consumer, final: int) -> list[Row]:
     return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in missed]
 
 
-def _missed(event: Row, report: Report) -> list[tuple[int, int]]:
-    """The windows of a report, to which an event belongs, in which it did not count when it came."""
-    if not event[f"{BELONGS}{report.name}"]:
-        return []
-    closed_until = lateness.closed_until(report, event[c.WATERMARK])
-    windows = report.windows.of(event[c.TIME])
+def _missed(event: Row, consumer: Consumer) -> list[tuple[int, int]]:
+    """The windows in which an event did not count when it came, of a report to which it belongs.
+
+    Of totals, which take what any report takes, it is the time of an event that missed every window.
+    """
     partly = event[c.REASON] == "partly_late"
+    if isinstance(consumer, UserTotals):
+        return [] if partly else [(event[c.TIME], event[c.TIME])]
+    if not event[f"{BELONGS}{consumer.name}"]:
+        return []
+    closed_until = lateness.closed_until(consumer, event[c.WATERMARK])
+    windows = consumer.windows.of(event[c.TIME])
     return [(start, end) for start, end in windows if not partly or lateness.is_closed(end, closed_until)]
-
-
-def _missed_by_totals(event: Row) -> list[tuple[int, int]]:
-    """The time of an event that missed every window: totals take what any report takes."""
-    return [] if event[c.REASON] == "partly_late" else [(event[c.TIME], event[c.TIME])]

@@ -3,11 +3,15 @@
 import hashlib
 import hmac
 import ipaddress
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final, Self
 
 from pydantic import SecretStr
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
@@ -17,6 +21,17 @@ from pipeline.settings.secrets import for_a_person
 COOKIE: Final = "tidemark_dashboard"
 _SHORTEST: Final = 16
 _LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+_OPEN: Final = ("/healthz", "/login", "/static/")
+"""What nobody is asked a token for."""
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
 
 
 class Guard:
@@ -48,14 +63,13 @@ class Guard:
         """Whether there is a token."""
         return self._token is not None
 
-    def admits(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request with these headers is let in."""
+    def admits(self, request: Request) -> bool:
+        """Whether a request is let in."""
         if self._token is None:
-            return _host(headers.get("host", "")) in _LOCAL_NAMES
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        return (scheme.lower() == "bearer" and self.knows(bearer)) or _same(
-            _cookie(headers.get("cookie", "")), self.pass_of_token
-        )
+            return _host(request.headers.get("host", "")) in _LOCAL_NAMES
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        has_token = scheme.lower() == "bearer" and self.knows(bearer)
+        return has_token or _same(request.cookies.get(COOKIE, ""), self.pass_of_token)
 
     def knows(self, token: str) -> bool:
         """Whether it is the token."""
@@ -66,6 +80,39 @@ class Guard:
         """What a browser keeps instead of the token."""
         assert self._token is not None  # noqa: S101 - for the type checker
         return hashlib.sha256(b"tidemark dashboard\0" + self._token.get_secret_value().encode()).hexdigest()
+
+
+class Guarded:
+    """The site behind its guard, with headers by which a browser does no more than the pages need."""
+
+    def __init__(self, site: ASGIApp, guard: Guard, ask: Callable[[], Response]) -> None:
+        """`ask` makes the page that asks for the token."""
+        self._site = site
+        self._guard = guard
+        self._ask = ask
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        if scope["type"] != "http":
+            await self._site(scope, receive, send)
+            return
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        await self._answer(Request(scope))(scope, receive, sent)
+
+    def _answer(self, request: Request) -> ASGIApp:
+        if self._guard.admits(request) or (self._guard.asks and request.url.path.startswith(_OPEN)):
+            return self._site
+        if self._guard.asks:
+            return self._ask()
+        return PlainTextResponse(
+            "Without a token this page answers to 127.0.0.1, [::1] and localhost only; see dashboard.token.\n",
+            HTTPStatus.FORBIDDEN,
+        )
 
 
 def _is_loopback(host: str) -> bool:
@@ -81,14 +128,6 @@ def _host(header: str) -> str:
     """The name that was asked for, without its port."""
     name = header[1:].partition("]")[0] if header.startswith("[") else header.partition(":")[0]
     return name.lower()
-
-
-def _cookie(header: str) -> str:
-    try:
-        found = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
 
 
 def _same(one: str, other: str) -> bool:

@@ -1,13 +1,10 @@
 """The verb `dashboard`."""
 
-from collections.abc import Sequence
-
 import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
-from pipeline.settings.load import settings_of
-from pipeline.settings.sources import Source
+from pipeline.settings.model import Settings
 
 
 @click.command(
@@ -19,7 +16,7 @@ from pipeline.settings.sources import Source
     ],
 )
 @settings_options
-def dashboard(sources: Sequence[Source]) -> int:
+def dashboard(settings: Settings) -> None:
     """Serves a web page over the tables, at http://127.0.0.1:9478 by default, until SIGTERM or Ctrl-C.
 
     It only reads, and may run beside the service. Of the settings it goes by `warehouse`, `schemas.*`, `dashboard.*`,
@@ -27,5 +24,4 @@ def dashboard(sources: Sequence[Source]) -> int:
     """
     from pipeline.commands.dashboard.server import serve
 
-    serve(settings_of(sources))
-    return 0
+    serve(settings)

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.commands.pages.books import Books
-from pipeline.commands.pages.dead_letters import Letters, letters_of
+from pipeline.commands.books import Books
+from pipeline.commands.pages.dead_letters import letters_of
+from pipeline.commands.pages.paging import Page
 from pipeline.commands.pages.tables import Tables, text_in_sql
-from pipeline.commands.pages.windows import Page, rows_of_report
+from pipeline.commands.pages.windows import rows_of_report
 from pipeline.event_time.report import Report
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import USER_TOTALS
@@ -25,7 +26,7 @@ class History:
     """Of a user: its row in `user_totals`."""
     pages: list[tuple[Report, Page]]
     others: list[Report]
-    letters: Letters | None
+    letters: Page | None
     """Of a user: its newest dead letters."""
 
 

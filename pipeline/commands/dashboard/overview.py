@@ -1,19 +1,19 @@
 """The first screen: all of it as of one moment."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
+from pipeline.commands.books import Books
 from pipeline.commands.decoded import Schemas
-from pipeline.commands.pages.books import Books
 from pipeline.commands.pages.changed import Correction, Late, corrections_of, late_of
-from pipeline.commands.pages.dead_letters import Letter, Letters, letter_of, letters_of
+from pipeline.commands.pages.dead_letters import Letter, letter_of, letters_of
+from pipeline.commands.pages.paging import Page
 from pipeline.commands.pages.picture import Picture, picture_of
 from pipeline.commands.pages.tables import Tables
-from pipeline.commands.pages.tops import Top, chief, listed
+from pipeline.commands.pages.tops import Top, chief, listed, top_of
 from pipeline.commands.pages.watermark import Lane, explained, lanes_of
-from pipeline.commands.pages.windows import SHOWN, Window, first_sum, top_of, windows_of
+from pipeline.commands.pages.windows import Window, windows_of
 from pipeline.event_time.report import Report
 
 _LETTERS: Final = 5
@@ -23,7 +23,6 @@ _LETTERS: Final = 5
 class Overview:
     """What the first screen shows; times in milliseconds."""
 
-    now: int
     books: Books
     report: Report | None
     """Whose windows are shown."""
@@ -34,7 +33,7 @@ class Overview:
     picture: Picture | None
     late: list[Late]
     corrections: list[Correction]
-    letters: Letters
+    letters: Page
     opened: Letter | None
     """The newest dead letter."""
 
@@ -42,24 +41,19 @@ class Overview:
 def overview_of(tables: Tables, books: Books, schemas: Schemas, now: int) -> Overview:
     """The first screen, of what is a fixed number of windows, batches and dead letters."""
     report = chief(books.policy.reports)
-    windows = windows_of(tables, report, SHOWN) if report else []
+    windows = windows_of(tables, report) if report else []
     lanes, letters = lanes_of(books), letters_of(tables, listed=_LETTERS)
     newest = letters.rows[0] if letters.rows else None
     return Overview(
-        now=now,
         books=books,
         report=report,
         windows=windows,
-        tops=_tops(tables, books.policy.reports),
+        tops=[top_of(tables, one) for one in listed(books.policy.reports)],
         lanes=lanes,
         words=explained(books, lanes),
         picture=picture_of(books, lanes, report, now),
         late=late_of(tables, windows),
         corrections=corrections_of(tables),
         letters=letters,
-        opened=letter_of(tables, newest[c.BATCH], newest[c.PARTITION], newest[c.OFFSET], schemas) if newest else None,
+        opened=letter_of(tables, schemas, newest[c.BATCH], newest[c.PARTITION], newest[c.OFFSET]) if newest else None,
     )
-
-
-def _tops(tables: Tables, reports: Sequence[Report]) -> list[Top]:
-    return [Top(one.name, one.keys[0], first_sum(one), *top_of(tables, one)) for one in listed(reports)]

@@ -10,10 +10,11 @@ import structlog
 import uvicorn
 
 from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.dashboard.service import Service
+from pipeline.commands.dashboard.shared import Shared
 from pipeline.commands.dashboard.site import site
 from pipeline.commands.decoded import Schemas
-from pipeline.commands.pages.reader import Reader
+from pipeline.commands.page import said_by_service
+from pipeline.commands.pages.tables import Reader
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.settings.load import require
@@ -21,6 +22,8 @@ from pipeline.settings.model import DashboardSettings, Settings
 from pipeline.tables.event_schemas import kept_schemas, schemas_of
 
 _STOP_S: Final = 3
+_KEPT_S: Final = 5.0
+"""So long the service's word counts."""
 _log = structlog.get_logger()
 
 
@@ -32,7 +35,7 @@ def serve(settings: Settings) -> None:
     """
     require(settings, "warehouse")
     schemas, guard = _schemas(settings), Guard.of(settings.dashboard)
-    app = site(Reader(settings.warehouse), guard, schemas, Service(settings.metrics))
+    app = site(Reader(settings.warehouse), guard, schemas, Shared(partial(said_by_service, settings.metrics), _KEPT_S))
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
         # uvicorn raises again what ended it, which would end the process by a signal.

@@ -3,17 +3,17 @@
 import time
 from collections.abc import Callable
 from threading import Lock
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
-_KEPT_S: Final = 0.5
 
 
 class Shared(Generic[T]):
-    """An answer that all who ask within half a second have together."""
+    """An answer that all who ask within some seconds have together."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
+    def __init__(self, make: Callable[[], T], kept_s: float) -> None:
         self._make = make
+        self._kept_s = kept_s
         self._lock = Lock()
         self._kept: tuple[float, T] | None = None
 
@@ -22,5 +22,5 @@ class Shared(Generic[T]):
         with self._lock:
             if self._kept is None or time.monotonic() >= self._kept[0]:
                 found = self._make()
-                self._kept = (time.monotonic() + _KEPT_S, found)
+                self._kept = (time.monotonic() + self._kept_s, found)
             return self._kept[1]

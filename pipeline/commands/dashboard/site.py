@@ -1,11 +1,11 @@
 """The pages, each made on the server from one reading of the tables."""
 
 import re
-import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -16,27 +16,30 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from pipeline import columns as c
-from pipeline.commands.dashboard.access import COOKIE, Guard
-from pipeline.commands.dashboard.guarded import Guarded
+from pipeline.commands.books import Books
+from pipeline.commands.dashboard.access import COOKIE, Guard, Guarded
 from pipeline.commands.dashboard.history import history_of
 from pipeline.commands.dashboard.overview import Overview, overview_of
-from pipeline.commands.dashboard.service import QUIET_MS, Service
 from pipeline.commands.dashboard.shared import Shared
 from pipeline.commands.decoded import Schemas
-from pipeline.commands.pages.books import Books
 from pipeline.commands.pages.dead_letters import REASONS, letter_of, letters_of
-from pipeline.commands.pages.reader import Reader
-from pipeline.commands.pages.tables import Tables
-from pipeline.commands.pages.windows import SHOWN, rows_of_report, windows_of
+from pipeline.commands.pages.tables import Reader, Tables
+from pipeline.commands.pages.windows import rows_of_report, windows_of
 from pipeline.commands.pages.written import templates
+from pipeline.commands.times import now_ms
 from pipeline.errors import TidemarkError
 from pipeline.event_time import rules
 from pipeline.tables.faults import OF_THE_STORE, one_line
 
+T = TypeVar("T")
 _STATIC: Final = Path(__file__).parent / "static"
 _LARGEST: Final = rules.LATEST_EVENT_MS
 """Of numbers in addresses: ends of windows, batches and offsets."""
 _LOGIN_BYTES: Final = 4096
+_QUIET_MS: Final = 10_000
+"""A service that reads commits more often than that."""
+_KEPT_S: Final = 0.5
+"""So long the first screen is the same for all who ask."""
 
 
 class Nothing(TidemarkError):
@@ -46,58 +49,50 @@ class Nothing(TidemarkError):
 class Pages:
     """The answers, each a page."""
 
-    def __init__(self, reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: Service) -> None:
+    def __init__(
+        self, reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: Callable[[], str]
+    ) -> None:
         self._reader = reader
         self._guard = guard
         self._schemas = schemas
         self._service = service
         self._templates = templates("pipeline.commands.dashboard")
-        self._overview = Shared(lambda: reader.read(self._look))
+        self._overview = Shared(lambda: reader.read(self._look), _KEPT_S)
 
     def overview(self, _: Request) -> Response:
         """The first screen."""
         found = self._overview()
         if found is None:
             return self._page("empty.html", None)
-        return self._page("overview.html", found.books, it=found, now=_now())
+        return self._page("overview.html", found.books, it=found)
 
     def report(self, request: Request) -> Response:
         """A report by its name."""
         name, place = request.path_params["name"], _place(request)
-        books, found = self._reader.read(
-            lambda tables, books: (books, _report_page(tables, _begun(books), name, request.query_params, place))
-        )
+        books, found = self._read(lambda tables, books: _report_page(tables, books, name, request.query_params, place))
         return self._page("report.html", books, until=place[0], **found)
 
-    def user(self, request: Request) -> Response:
-        """The history of a user."""
-        return self._history(request, c.USER_ID, "id")
-
-    def page(self, request: Request) -> Response:
-        """The history of a page of the site."""
-        return self._history(request, c.PAGE_URL, "url")
+    def history(self, key: str, asked: str, request: Request) -> Response:
+        """The history of a user or of a page of the site: of the value of a key, that is `asked` for by a name."""
+        value = request.query_params.get(asked, "")
+        if not value:
+            raise Nothing(f"Say which one by {request.url.path}?{asked}=…, or choose one on the first page.")
+        books, history = self._read(lambda tables, books: history_of(tables, books, key, value))
+        return self._page("history.html", books, history=history, key=key, value_of_key=value)
 
     def dead_letters(self, request: Request) -> Response:
         """Dead letters by reason."""
         reason, place = request.query_params.get("reason"), _place(request)
         if reason and reason not in REASONS:
             raise Nothing(f"There is no such reason. Choose one of {', '.join(REASONS)}.")
-        books, letters = self._reader.read(
-            lambda tables, books: (_begun(books), letters_of(tables, *place, reason=reason))
-        )
+        books, letters = self._read(lambda tables, _: letters_of(tables, *place, reason=reason))
         return self._page("dead_letters.html", books, letters=letters, reason=reason, reasons=REASONS)
 
     def dead_letter(self, request: Request) -> Response:
         """A dead letter, opened."""
-        place = request.path_params
-        if max(place.values()) > _LARGEST:
+        if max(request.path_params.values()) > _LARGEST:
             raise Nothing("There is no such dead letter.")
-        books, letter = self._reader.read(
-            lambda tables, books: (
-                _begun(books),
-                letter_of(tables, place["batch"], place["partition"], place["offset"], self._schemas()),
-            )
-        )
+        books, letter = self._read(lambda tables, _: letter_of(tables, self._schemas(), **request.path_params))
         if letter is None:
             raise Nothing("There is no such dead letter: it may have gone by age.")
         return self._page("dead_letter.html", books, letter=letter)
@@ -106,9 +101,7 @@ class Pages:
         """Whether the tables can be read; it tells nothing of them."""
         try:
             self._reader.read(lambda *_: None)
-        except Exception as error:
-            if not isinstance(error, (TidemarkError, *OF_THE_STORE)):
-                raise
+        except (TidemarkError, *OF_THE_STORE):
             return PlainTextResponse("the store of the tables does not answer\n", HTTPStatus.SERVICE_UNAVAILABLE)
         return PlainTextResponse("ok\n")
 
@@ -136,20 +129,21 @@ class Pages:
         return self._page("failed.html", None, HTTPStatus.NOT_FOUND, said=said)
 
     def _look(self, tables: Tables, books: Books | None) -> Overview | None:
-        return None if books is None else overview_of(tables, books, self._schemas(), _now())
+        return None if books is None else overview_of(tables, books, self._schemas(), now_ms())
 
-    def _history(self, request: Request, key: str, asked: str) -> Response:
-        value = request.query_params.get(asked, "")
-        if not value:
-            raise Nothing(f"Say which one by {request.url.path}?{asked}=…, or choose one on the first page.")
-        books, history = self._reader.read(
-            lambda tables, books: (_begun(books), history_of(tables, _begun(books), key, value))
-        )
-        return self._page("history.html", books, history=history, key=key, value_of_key=value)
+    def _read(self, ask: Callable[[Tables, Books], T]) -> tuple[Books, T]:
+        """The books and an answer, as of one moment. Raises Nothing before the first batch."""
+
+        def begun(tables: Tables, books: Books | None) -> tuple[Books, T]:
+            if books is None:
+                raise Nothing("Nothing was read yet: the first page says what is missing.")
+            return books, ask(tables, books)
+
+        return self._reader.read(begun)
 
     def _page(self, name: str, books: Books | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
-        now = _now()
-        quiet = books is not None and now - books.committed_at > QUIET_MS
+        now = now_ms()
+        quiet = books is not None and now - books.committed_at > _QUIET_MS
         common = {
             "warehouse": self._reader.warehouse,
             "books": books,
@@ -160,14 +154,14 @@ class Pages:
         return HTMLResponse(self._templates.get_template(name).render(common | told), status)
 
 
-def site(reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: Service) -> ASGIApp:
+def site(reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: Callable[[], str]) -> ASGIApp:
     """The application."""
     pages = Pages(reader, guard, schemas, service)
     routes = [
         Route("/", pages.overview),
         Route("/reports/{name}", pages.report),
-        Route("/users", pages.user),
-        Route("/pages", pages.page),
+        Route("/users", partial(pages.history, c.USER_ID, "id")),
+        Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
         Route("/dead-letters", pages.dead_letters),
         Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
         Route("/healthz", pages.health),
@@ -182,12 +176,6 @@ def site(reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: 
     return Guarded(Starlette(routes=routes, exception_handlers=handlers), guard, pages.ask)
 
 
-def _begun(books: Books | None) -> Books:
-    if books is None:
-        raise Nothing("Nothing was read yet: the first page says what is missing.")
-    return books
-
-
 def _report_page(
     tables: Tables, books: Books, name: str, asked: Mapping[str, str], place: tuple[int | None, int]
 ) -> dict[str, Any]:
@@ -200,7 +188,7 @@ def _report_page(
     return {
         "report": report,
         "only": only,
-        "windows": [] if only else windows_of(tables, report, SHOWN, place[0]),
+        "windows": [] if only else windows_of(tables, report, place[0]),
         "rows": rows_of_report(tables, report, only, *place),
     }
 
@@ -212,7 +200,3 @@ def _place(request: Request) -> tuple[int | None, int]:
         raise Nothing("What comes after until= and skip= is no place in a list: follow its links.")
     until, skip = told
     return int(until) if until else None, int(skip or 0)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

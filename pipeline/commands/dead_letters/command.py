@@ -1,14 +1,13 @@
 """The verbs `dead-letters list`, `hours`, `show` and `replay`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import TIME, choosing_events, settings_options, warehouse_option
-from pipeline.settings.load import settings_of
-from pipeline.settings.sources import Source
+from pipeline.settings.model import Settings
 
 
 @click.group("dead-letters")
@@ -16,7 +15,7 @@ def dead_letters() -> None:
     """Shows what was rejected and why, and adds what today's rules would take."""
 
 
-def _within(run: Callable[..., int]) -> Callable[..., int]:
+def _within(run: Callable[..., None]) -> Callable[..., None]:
     since = click.option("--from", "since", type=TIME, help="Taken by Kafka from then on, as 2024-05-01T12:00:00Z.")
     until = click.option("--to", "until", type=TIME, help="Taken by Kafka before this time.")
     return since(until(run))
@@ -27,23 +26,21 @@ def _within(run: Callable[..., int]) -> Callable[..., int]:
 )
 @warehouse_option
 @_within
-def by_reason(warehouse: str, since: int | None, until: int | None) -> int:
+def by_reason(warehouse: str, since: int | None, until: int | None) -> None:
     """Lists reasons and details, with how many there are, the first and the last, and the newest one's place."""
     from pipeline.commands.dead_letters.letters import print_reasons
 
     print_reasons(warehouse, since, until)
-    return 0
 
 
 @dead_letters.command("hours", cls=Verb, examples=["tidemark dead-letters hours --warehouse /data/tidemark"])
 @warehouse_option
 @_within
-def by_hour(warehouse: str, since: int | None, until: int | None) -> int:
+def by_hour(warehouse: str, since: int | None, until: int | None) -> None:
     """Counts them by the hour in which Kafka took them, and by reason."""
     from pipeline.commands.dead_letters.letters import print_hours
 
     print_hours(warehouse, since, until)
-    return 0
 
 
 @dead_letters.command(
@@ -52,12 +49,11 @@ def by_hour(warehouse: str, since: int | None, until: int | None) -> int:
 @click.option("--partition", type=int, required=True, help="Its Kafka partition.")
 @click.option("--offset", type=int, required=True, help="Its Kafka offset.")
 @settings_options
-def show(sources: Sequence[Source], *, partition: int, offset: int) -> int:
+def show(settings: Settings, *, partition: int, offset: int) -> None:
     """Opens one, decoded as far as it goes."""
-    from pipeline.commands.dead_letters.opened import print_opened
+    from pipeline.commands.dead_letters.letters import print_opened
 
-    print_opened(settings_of(sources), partition, offset)
-    return 0
+    print_opened(settings, partition, offset)
 
 
 @dead_letters.command(
@@ -69,7 +65,7 @@ def show(sources: Sequence[Source], *, partition: int, offset: int) -> int:
 )
 @choosing_events("malformed", "future", by_default="both")
 @settings_options
-def replay(sources: Sequence[Source], *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> int:
+def replay(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
     """Judges malformed and future records again, and adds those that are in order now to closed windows and totals.
 
     After a schema was added, a mapping mended or a bound on the future raised. Each is added once, as `correct` adds
@@ -79,5 +75,4 @@ def replay(sources: Sequence[Source], *, dry_run: bool, reasons: tuple[str, ...]
     from pipeline.commands.correct.late import Chosen
 
     chosen["reasons"] = reasons or ("malformed", "future")
-    correct(settings_of(sources), Chosen(**chosen, is_judged_again=True), dry_run=dry_run)
-    return 0
+    correct(settings, Chosen(**chosen, is_judged_again=True), dry_run=dry_run)

@@ -1,12 +1,12 @@
 """What was erased and when, without whom: the table `erasures`."""
 
-import time
 from collections.abc import Mapping
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipeline.commands.erase.site import Site
+from pipeline.commands.times import now_ms
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import ERASED_EVENTS_APP, ERASURES, PANES, open_table
 from pipeline.tables.swap import swap
@@ -21,7 +21,7 @@ def write_down(site: Site, rows: Mapping[str, int]) -> dict[str, int]:
     while True:
         events = _untold(site, table)
         number = (rows_of("SELECT max(erasure) AS last FROM it", it=table)[0]["last"] or 0) + 1
-        fixed = {"erasure": number, "erased_at": time.time_ns() // 1_000_000}
+        fixed = {"erasure": number, "erased_at": now_ms()}
         told = [
             {**fixed, "table": name, "rows": rows.get(name, 0), "events": events.get(name)}
             for name in sorted({*rows, *events})

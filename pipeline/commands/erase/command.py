@@ -1,13 +1,10 @@
 """The verb `erase`."""
 
-from collections.abc import Sequence
-
 import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
-from pipeline.settings.load import settings_of
-from pipeline.settings.sources import Source
+from pipeline.settings.model import Settings
 
 
 @click.command(
@@ -24,7 +21,7 @@ from pipeline.settings.sources import Source
 @click.option("--drop-later", is_flag=True, help="Have the service drop later events of the user, too.")
 @click.option("--keep-later", is_flag=True, help="Only take that back: later events are counted again.")
 @settings_options
-def erase(sources: Sequence[Source], *, user: str, yes: bool, drop_later: bool, keep_later: bool) -> int:
+def erase(settings: Settings, *, user: str, yes: bool, drop_later: bool, keep_later: bool) -> None:
     """Takes a person out of every table and of every file below them. It cannot be undone.
 
     It takes the settings that the service has, and may run beside it, be killed and run again. Earlier versions of the
@@ -36,7 +33,6 @@ def erase(sources: Sequence[Source], *, user: str, yes: bool, drop_later: bool, 
     if keep_later and (yes or drop_later):
         raise click.UsageError("--keep-later erases nothing: say it without --yes and --drop-later")
     if keep_later:
-        count_again(settings_of(sources), user)
+        count_again(settings, user)
     else:
-        do(settings_of(sources), user, does_it=yes, drops_later=drop_later)
-    return 0
+        do(settings, user, does_it=yes, drops_later=drop_later)

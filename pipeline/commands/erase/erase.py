@@ -17,7 +17,7 @@ from rich.table import Table
 from pipeline.commands.erase import panes
 from pipeline.commands.erase.audit import write_down
 from pipeline.commands.erase.files import GRACE, remove_files
-from pipeline.commands.erase.later import drop_later, keep_later
+from pipeline.commands.erase.later import drop_later
 from pipeline.commands.erase.others import blank_letters, remove_corrections, remove_rows
 from pipeline.commands.erase.person import Person
 from pipeline.commands.erase.site import Site
@@ -25,6 +25,7 @@ from pipeline.commands.persons import known_as
 from pipeline.errors import TransientError
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
+from pipeline.tables.erased_users import forget
 from pipeline.tables.ledger import require_warehouse
 
 _TIMES: Final = 10
@@ -33,9 +34,12 @@ _TIMES: Final = 10
 
 def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = False) -> None:
     """Runs the command and prints what it did, or would do. Raises what `erase_person` raises."""
-    in_hand = drop_later(_site(settings), _person(settings, user)) if does_it and drops_later else None
+    in_hand = drop_later(*_named(settings, user)) if does_it and drops_later else None
     rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
-    Console().print(_as_table(rows))
+    table = Table("table", "rows of the user")
+    for name, number in sorted(rows.items()):
+        table.add_row(name, f"{number:,}")
+    Console().print(table)
     click.echo("They are erased." if does_it else "Nothing is changed: say --yes to erase them.")
     if does_it and drops_later:
         click.echo("Later events of the user are dropped.")
@@ -48,15 +52,15 @@ def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = F
 
 def count_again(settings: Settings, user: str) -> None:
     """Has later events of a user counted again, and says so."""
-    was_dropped = keep_later(_site(settings), _person(settings, user))
-    click.echo(
-        "Later events of the user are counted again." if was_dropped else "Later events of the user are not dropped."
-    )
+    site, person = _named(settings, user)
+    was_dropped = forget(site.warehouse, person.id)
+    click.echo(f"Later events of the user are {'counted again' if was_dropped else 'not dropped'}.")
 
 
 def persons_rows(settings: Settings, user: str) -> dict[str, int]:
     """How many rows each table has of a user. Raises SetUpError where there is no warehouse, or it has another key."""
-    return _site(settings).found(_person(settings, user))
+    site, person = _named(settings, user)
+    return site.found(person)
 
 
 def erase_person(settings: Settings, user: str, grace: timedelta = GRACE) -> dict[str, int]:
@@ -64,7 +68,7 @@ def erase_person(settings: Settings, user: str, grace: timedelta = GRACE) -> dic
 
     Raises TransientError where it is not done: events of the user go on coming, or files may still be in use.
     """
-    site, person = _site(settings), _person(settings, user)
+    site, person = _named(settings, user)
     rows = Counter(_from_tables(site, person))
     write_down(site, rows)
     young = remove_files(site, person, grace)
@@ -96,18 +100,7 @@ def _from_tables(site: Site, person: Person) -> Mapping[str, int]:
     )
 
 
-def _site(settings: Settings) -> Site:
+def _named(settings: Settings, user: str) -> tuple[Site, Person]:
     require(settings, "warehouse")
     require_warehouse(settings.warehouse)
-    return Site.of(settings.warehouse)
-
-
-def _person(settings: Settings, user: str) -> Person:
-    return Person(known_as(settings, [user])[0])
-
-
-def _as_table(rows: Mapping[str, int]) -> Table:
-    table = Table("table", "rows of the user")
-    for name, number in sorted(rows.items()):
-        table.add_row(name, f"{number:,}")
-    return table
+    return Site.of(settings.warehouse), Person(known_as(settings, [user])[0])

@@ -1,4 +1,4 @@
-"""Later events of a person: dropped from now on, or counted again."""
+"""Later events of a person, dropped from now on."""
 
 import time
 from typing import Final
@@ -9,7 +9,7 @@ from pipeline.commands.erase.person import Person
 from pipeline.commands.erase.site import Site
 from pipeline.errors import SetUpError
 from pipeline.service.erased_users import LOOKS_EVERY_S
-from pipeline.tables.erased_users import forget, remember
+from pipeline.tables.erased_users import remember
 from pipeline.tables.ledger import has_columns
 from pipeline.tables.schemas import LEDGER
 
@@ -39,8 +39,3 @@ def drop_later(site: Site, person: Person, patience_s: float = PATIENCE_S) -> in
             return None
         time.sleep(_POLL_S)
     return last
-
-
-def keep_later(site: Site, person: Person) -> bool:
-    """Has a service count later events again, within a second or so; False if it did."""
-    return forget(site.warehouse, person.id)

@@ -16,7 +16,7 @@ from pipeline.commands.erase.site import Site
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.results.result_table import published, utc
-from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, DEAD_LETTERS, ERASED_APP, TableSpec
+from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, DEAD_LETTERS, ERASED_APP, TableSpec, find_table
 from pipeline.tables.swap import attempt, insist
 
 _AT_ONCE: Final = 1000
@@ -57,7 +57,7 @@ def remove_corrections(site: Site, person: Person) -> None:
 
     There is always a commit, by which a `tidemark correct` at work learns that its dead letters are not what they were.
     """
-    table = site.find(CORRECTIONS)
+    table = find_table(CORRECTIONS.name, site.warehouse)
     if table is None:
         return
     insist(table, _removing(table, CORRECTIONS, f"{site.among_personal} AND {person.acted}"))

@@ -27,6 +27,7 @@ from pipeline.tables.schemas import (
     PANES,
     USER_TOTALS,
     WRITER_APP,
+    find_table,
 )
 from pipeline.tables.swap import attempt, swap
 
@@ -111,7 +112,7 @@ def _events(site: Site, person: Person, results: Mapping[str, DeltaTable], panes
 
 def _corrected(site: Site, person: Person, name: str, result: DeltaTable) -> int:
     """Of the events in rows those that were added afterwards, which the ledger does not count."""
-    table = site.find(CORRECTIONS)
+    table = find_table(CORRECTIONS.name, site.warehouse)
     last = result.transaction_version(CORRECTED_APP) or 0
     sql = _CORRECTED.format(name=name, last=last, removed=removed(result), person=person.acted)
     return int(rows_of(sql, it=table)[0]["events"]) if table else 0

@@ -22,7 +22,7 @@ from pipeline.commands.options import warehouse_option
     show_default=True,
     help="In whose SQL.",
 )
-def live(warehouse: str, report: str, engine: str) -> int:
+def live(warehouse: str, report: str, engine: str) -> None:
     """Prints the SQL of a view that adds a report's open windows so far to the published ones, with their state.
 
     Of delta-rs, which has no views, it prints the query alone.
@@ -30,4 +30,3 @@ def live(warehouse: str, report: str, engine: str) -> int:
     from pipeline.commands.live.view import statement
 
     click.echo(statement(warehouse, report, engine))
-    return 0

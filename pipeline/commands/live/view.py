@@ -8,14 +8,12 @@ from pipeline.tables.schemas import CORRECTIONS, is_table
 
 
 def statement(warehouse: str, report: str, engine: str) -> str:
-    """The statement that makes the view; for delta-rs, which has none, the query."""
+    """The statement that makes the view, as of what the warehouse has; for delta-rs, which has none, the query.
+
+    Raises SetUpError where there is no warehouse, or the report cannot have a view.
+    """
     require_warehouse(warehouse)
-    query = live_view(warehouse, report, Engine(engine)).strip()
+    corrected = is_table(CORRECTIONS.uri(warehouse))
+    query = live_sql(warehouse, stored_report(report, warehouse), Engine(engine), corrected=corrected).strip()
     # Spark keeps a view on paths for its session only.
     return query if engine == Engine.DELTA_RS else f"CREATE OR REPLACE TEMPORARY VIEW {view_name(report)} AS\n{query}"
-
-
-def live_view(warehouse: str, report: str, engine: Engine) -> str:
-    """The query of the view, as of what the warehouse has. Raises SetUpError where it cannot have one."""
-    corrected = is_table(CORRECTIONS.uri(warehouse))
-    return live_sql(warehouse, stored_report(report, warehouse), engine, corrected=corrected)

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.commands.decoded import Decoded, Schemas, decoded
-from pipeline.commands.pages.paging import Further, further
+from pipeline.commands.pages.paging import Page, page_of
 from pipeline.commands.pages.tables import Tables, text_in_sql
 from pipeline.commands.times import span_of, time_of
 from pipeline.event_time import rules
@@ -36,39 +36,25 @@ class Letter:
     value: Decoded
 
 
-@dataclass(frozen=True, slots=True)
-class Letters:
-    """Dead letters, newest first, and where to go on."""
-
-    rows: list[Row]
-    further: Further | None
-    """What asks for those behind; None where there are none."""
-    looked_to: int | None = None
-    """Up to this batch they were not looked for."""
-
-
 def letters_of(
     tables: Tables, until: int | None = None, skip: int = 0, listed: int = LISTED, **only: str | None
-) -> Letters:
-    """The newest ones of batches up to one, without so many first ones.
+) -> Page:
+    """The newest ones of batches up to one, without so many first ones; their numbers are those batches.
 
     `only` has values of columns that they must have; None for any.
     """
     found, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
     if found is None or ledger is None:
-        return Letters([], None)
+        return Page([], None, None)
     first = _since(found, until)
     bounds = [f"{c.BATCH} >= {first or 0}", *([f"{c.BATCH} <= {until}"] if until else [])]
     chosen = [*bounds, *(f"{name} = {text_in_sql(value)}" for name, value in only.items() if value)]
     order = f'{c.BATCH} DESC, partition, "offset" DESC LIMIT {listed + 1} OFFSET {skip}'
     rows = _committed(chosen, order, found, ledger)
-    shown = rows[:listed]
-    if len(rows) > listed:
-        return Letters(shown, further([row[c.BATCH] for row in shown], until, skip))
-    return Letters(shown, None, first and first - 1)
+    return page_of(rows, listed, lambda row: int(row[c.BATCH]), until, skip, first and first - 1)
 
 
-def letter_of(tables: Tables, batch: int, partition: int, offset: int, schemas: Schemas) -> Letter | None:
+def letter_of(tables: Tables, schemas: Schemas, batch: int, partition: int, offset: int) -> Letter | None:
     """The dead letter of a record; None where there is none, or its batch was never committed."""
     found, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
     if found is None or ledger is None:
@@ -79,9 +65,11 @@ def letter_of(tables: Tables, batch: int, partition: int, offset: int, schemas: 
         dead=found,
         ledger=ledger,
     )
-    return (
-        Letter(rows[0], sentence(rows[0]), _text(rows[0][c.KEY]), decoded(rows[0][c.VALUE], schemas)) if rows else None
-    )
+    if not rows:
+        return None
+    row, key = rows[0], rows[0][c.KEY]
+    told = None if key is None else key.decode(errors="backslashreplace")
+    return Letter(row, sentence(row), told, decoded(row[c.VALUE], schemas))
 
 
 def sentence(row: Row) -> str:
@@ -135,7 +123,3 @@ def _since(table: DeltaTable, until: int | None) -> int | None:
         if rows > _LOOKED_AT:
             return int(file[f"min.{c.BATCH}"])
     return None
-
-
-def _text(key: bytes | None) -> str | None:
-    return None if key is None else key.decode(errors="backslashreplace")

@@ -1,12 +1,29 @@
-"""Where a list goes on: rows in the order of a falling number, such as the end of a window, which many may share."""
+"""A list page by page: rows in the order of a falling number, such as the end of a window, which many may share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
-Further = dict[str, int]
-"""What asks for the next rows: numbers up to `until`, without so many first ones (`skip`)."""
+from pipeline.tables.query import Row
 
 
-def further(shown: Sequence[int], until: int | None, skip: int) -> Further:
-    """Behind rows with these numbers, which began with `until` and `skip`."""
-    last = shown[-1]
-    return {"until": last, "skip": sum(number == last for number in shown) + (skip if last == until else 0)}
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some rows of a list, newest first, and where to go on."""
+
+    rows: list[Row]
+    further: dict[str, int] | None
+    """What asks for those behind: numbers up to `until`, without so many first ones (`skip`). None: there are none."""
+    looked_to: int | None
+    """Rows up to this number were not looked at; None where they were, or `further` asks for them."""
+
+
+def page_of(
+    found: list[Row], most: int, number: Callable[[Row], int], until: int | None, skip: int, looked_to: int | None
+) -> Page:
+    """The first rows of those `found` from `until` and `skip` on; where these are more than `most`, it goes on."""
+    shown = found[:most]
+    if len(found) <= most:
+        return Page(shown, None, looked_to)
+    numbers = [number(row) for row in shown]
+    last = numbers[-1]
+    return Page(shown, {"until": last, "skip": numbers.count(last) + (skip if last == until else 0)}, None)

@@ -4,16 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.pages.watermark import Doing, Lane
 from pipeline.event_time import lateness
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic
 
-_SECOND: Final = 1000
 _STEPS: Final = tuple(
-    step * _SECOND
-    for step in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+    seconds * 1000
+    for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 )
 _TICKS: Final = 4
 _LANES: Final = 12
@@ -35,10 +34,6 @@ class Axis:
     def at(self, time: int) -> float:
         """Where a time is, in percent; what lies outside is at the edge."""
         return round(min(max((time - self.left) * 100 / (self.right - self.left), 0.0), 100.0), 2)
-
-    def has(self, time: int) -> bool:
-        """Whether a time lies on it."""
-        return self.left <= time <= self.right
 
     @property
     def ticks(self) -> list[int]:

@@ -1,20 +1,24 @@
-"""The tables of a warehouse as the page reads them: handles that are kept, and moved on once for each answer."""
+"""The tables of a warehouse as pages read them: handles that are kept, and moved on once for each answer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Final
+from threading import Lock
+from typing import Final, TypeVar
 
 from deltalake import DeltaTable
 
 from pipeline import columns as c
+from pipeline.commands.books import Books, read_books
+from pipeline.commands.times import ms_of
 from pipeline.event_time.report import Report
 from pipeline.tables.engines import Engine
+from pipeline.tables.faults import is_of_store
 from pipeline.tables.live import live_sql
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, find_table
 from pipeline.tables.statistics import highest, lowest
 
+T = TypeVar("T")
 Span = tuple[int | None, int | None]
 """Windows that end after the first and not after the second time; milliseconds, None for no bound."""
 Only = Mapping[str, str]
@@ -51,7 +55,7 @@ class Tables:
         """The earliest and the latest end of a published window, in milliseconds; None where there is none."""
         table = self.find(report.name)
         first, last = (None, None) if table is None else (lowest(table, c.WINDOW_END), highest(table, c.WINDOW_END))
-        return None if first is None or last is None else (_milliseconds(first), _milliseconds(last))
+        return None if first is None or last is None else (ms_of(first), ms_of(last))
 
     def live(self, report: Report, select: str, rest: str, span: Span, only: Only) -> list[Row]:
         """Rows of a report's live view in a span; `select` and `rest`, which stands behind the conditions, are SQL."""
@@ -83,6 +87,37 @@ class Tables:
         return rows_of(sql, **{f"_all_{name}": table for name, table in there.items()})
 
 
+class Reader:
+    """A warehouse, for any number of people who look at the same time."""
+
+    def __init__(self, warehouse: str) -> None:
+        self.warehouse = warehouse
+        self._lock = Lock()
+        self._handles: dict[str, DeltaTable] = {}
+        self._books: Books | None = None
+
+    def read(self, ask: Callable[[Tables, Books | None], T]) -> T:
+        """The answer as of one moment, with the ledger's books; None of them before the first batch.
+
+        A file that was removed meanwhile, because a newer version of its table has no use for it, is no failure yet:
+        it is asked again. Raises what a store raises.
+        """
+        with self._lock:
+            try:
+                return self._ask(ask)
+            except Exception as error:
+                if not is_of_store(error):
+                    raise
+                self._handles.clear()
+                return self._ask(ask)
+
+    def _ask(self, ask: Callable[[Tables, Books | None], T]) -> T:
+        tables = Tables(self.warehouse, self._handles)
+        ledger = tables.find(LEDGER.name)
+        self._books = None if ledger is None else read_books(ledger, self._books)
+        return ask(tables, self._books)
+
+
 def _columns(name: str, report: Report) -> str:
     """All columns; keys without the comments that Delta has on them.
 
@@ -101,7 +136,3 @@ def _within(after: int | None, until: int | None) -> str:
 def text_in_sql(value: str) -> str:
     """A text that came from outside, as SQL."""
     return "'" + value.replace("'", "''") + "'"
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)

@@ -2,10 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pipeline import columns as c
+from pipeline.commands.pages.tables import Span, Tables
+from pipeline.commands.pages.windows import apart, first_sum
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic
+
+_WINDOWS: Final = 10
+"""So many windows lists are made of: of a window for each user there are many rows."""
+_LONGEST: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +38,29 @@ def listed(reports: Sequence[Report]) -> Iterator[Report]:
         found = (one for one in reports if one.keys == (key,) and not one.where and isinstance(one.windows, Periodic))
         if (first := next(found, None)) is not None:
             yield first
+
+
+def top_of(tables: Tables, report: Report) -> Top:
+    """Of the newest windows of a report with one key, and of open ones.
+
+    It is one window alone where they overlap, for an event is in several.
+    """
+    assert isinstance(report.windows, Periodic)  # noqa: S101 - lists are made of no other
+    ends, number = tables.ends(report), _WINDOWS
+    span: Span = (ends and ends[1] - number * apart(report.windows, ends[1]), None)
+    if report.windows.has_overlap:
+        number, span = 1, (ends and ends[1] - 1, ends and ends[1])
+    return top_in(tables, report, span, number)
+
+
+def top_in(tables: Tables, report: Report, span: Span, number: int, those: str = "") -> Top:
+    """Of so many windows in a span of a report with one key; `those` is SQL of which windows count."""
+    (key,), name = report.keys, first_sum(report)
+    rows = tables.live(
+        report,
+        f"{key} AS key, CAST(sum({name}) AS BIGINT) AS events",
+        f"AND {key} IS NOT NULL {those} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_LONGEST}",
+        span,
+        {},
+    )
+    return Top(report.name, key, name, number, [(row["key"], row["events"] or 0) for row in rows])

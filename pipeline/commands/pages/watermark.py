@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pipeline.commands.pages.books import Books, PartitionNow
+from pipeline.commands.books import Books
 from pipeline.commands.times import span_of
 from pipeline.event_time.policy import AllIdle, Policy
 
@@ -40,31 +40,23 @@ class Lane:
 
 def lanes_of(books: Books) -> list[Lane]:
     """Each partition, as of the last commit."""
-    alone = {
-        one.partition: books.policy.strategy.watermark(one.max_event_time, books.committed_at)
-        for one in books.partitions
-    }
-    active = {
-        one.partition: alone[one.partition]
-        for one in books.partitions
-        if books.policy.strategy.by_clock or _silent(one, books) < books.policy.idle_timeout_ms
-    }
+    partitions, strategy = {one.partition: one for one in books.partitions}, books.policy.strategy
+    alone = {number: strategy.watermark(one.max_event_time, books.committed_at) for number, one in partitions.items()}
+    silent = {number: max(0, books.committed_at - one.last_record_at) for number, one in partitions.items()}
+    timeout_ms = books.policy.idle_timeout_ms
+    active = {number: time for number, time in alone.items() if strategy.by_clock or silent[number] < timeout_ms}
     known = [time for time in active.values() if time is not None]
     lowest = min(known) if known and len(known) == len(active) else None
     return [
-        Lane(one.partition, one.max_event_time, alone[one.partition], _silent(one, books), _doing(one, active, lowest))
-        for one in books.partitions
+        Lane(number, one.max_event_time, alone[number], silent[number], _doing(number, active, lowest))
+        for number, one in partitions.items()
     ]
 
 
-def _silent(one: PartitionNow, books: Books) -> int:
-    return max(0, books.committed_at - one.last_record_at)
-
-
-def _doing(one: PartitionNow, active: dict[int, int | None], lowest: int | None) -> Doing:
-    if one.partition not in active:
+def _doing(partition: int, active: dict[int, int | None], lowest: int | None) -> Doing:
+    if partition not in active:
         return Doing.IDLE
-    alone = active[one.partition]
+    alone = active[partition]
     if alone is None:
         return Doing.EMPTY
     return Doing.HOLDS if alone == lowest else Doing.AHEAD

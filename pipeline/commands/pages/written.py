@@ -18,7 +18,6 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 
 _LONGEST: Final = 120
-_PERCENT: Final = 100
 _WHOLE: Final = 99.5
 """From here on two digits are 100."""
 
@@ -62,7 +61,7 @@ def number(value: float) -> str:
 
 def share(part: int, whole: int) -> str:
     """In percent, with two digits that tell."""
-    percent = part * _PERCENT / whole if whole else 0
+    percent = part * 100 / whole if whole else 0
     return "100 %" if percent >= _WHOLE else f"{percent:.2g} %"
 
 

@@ -6,8 +6,9 @@ import click
 
 from command_line.types import Read
 from command_line.verbs import Verb
-from pipeline.commands.options import warehouse_option, zone_option
+from pipeline.commands.options import warehouse_option
 from pipeline.commands.report.day import TODAY, told_day
+from pipeline.settings.zones import zone_of
 
 
 @click.command(
@@ -32,16 +33,21 @@ from pipeline.commands.report.day import TODAY, told_day
     help="The file to write, - for standard output.  [default: tidemark-DAY.html]",
 )
 @warehouse_option
-@zone_option
-def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> int:
+@click.option(
+    "--zone",
+    type=Read("ZONE", zone_of),
+    envvar="TIDEMARK_WINDOW__ZONE",
+    show_envvar=True,
+    default="UTC",
+    help="By whose clocks days begin and times are told, such as Europe/Berlin.  [default: window.zone, or UTC]",
+)
+def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None:
     """Writes a day as one HTML file: traffic, users, top pages, what came late, the ledger's balance, dead letters.
 
     The file asks for nothing else, so it can be kept, sent and opened anywhere. A window belongs to the day on which it
     ends. It only reads, needs no Spark, and may run beside the service.
     """
-    from pipeline.commands.report.output import put
-    from pipeline.commands.report.page import page_of
+    from pipeline.commands.report.page import page_of, put
 
     found, page = page_of(warehouse, day, zone)
     put(page, output or f"tidemark-{found.date}.html")
-    return 0

@@ -6,8 +6,8 @@ from typing import Final
 from deltalake import DeltaTable
 
 from pipeline import columns as c
+from pipeline.commands.books import Account, account_of, account_sql
 from pipeline.commands.dead_letters.letters import REASONS
-from pipeline.commands.pages.books import Account, account_of, account_sql
 from pipeline.commands.pages.dead_letters import letters_of
 from pipeline.commands.pages.tables import Tables
 from pipeline.commands.report.day import Day
@@ -65,7 +65,8 @@ def committed_on(tables: Tables, day: Day) -> Committed:
         f"SELECT min(committed_at) AS at FROM ledger WHERE {c.WATERMARK} >= {day.end}",  # noqa: S608 - our own number
         ledger=ledger,
     )
-    reasons = _reasons(tables, row["first"], row["last"], on_day)
+    reasons = _reasons(tables, ledger, row["first"], row["last"], on_day)
+    letters = letters_of(tables, until=row["last"], listed=_LETTERS).rows if row["batches"] else []
     return Committed(
         batches=row["batches"],
         epochs=row["epochs"],
@@ -75,7 +76,7 @@ def committed_on(tables: Tables, day: Day) -> Committed:
         delays=_delays(ledger, day, on_day),
         reasons=reasons[:_REASONS],
         more_reasons=len(reasons) > _REASONS,
-        letters=_letters(tables, row["first"], row["last"]),
+        letters=[letter for letter in letters if letter[c.BATCH] >= row["first"]],
     )
 
 
@@ -89,16 +90,10 @@ def _delays(ledger: DeltaTable, day: Day, on_day: str) -> list[Delay]:
     return [Delay(start, min(start + _QUARTER_MS, day.end), max(behind, 0)) for start, behind in starts]
 
 
-def _reasons(tables: Tables, first: int | None, last: int | None, on_day: str) -> list[Row]:
-    dead, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
-    if first is None or dead is None or ledger is None:
+def _reasons(tables: Tables, ledger: DeltaTable, first: int | None, last: int | None, on_day: str) -> list[Row]:
+    dead = tables.find(DEAD_LETTERS.name)
+    if first is None or dead is None:
         return []
     committed = f"SELECT {c.BATCH} FROM ledger WHERE {on_day}"  # noqa: S608 - our own numbers
     those = f"{c.BATCH} BETWEEN {first} AND {last} AND {c.BATCH} IN ({committed})"
     return rows_of(f"{REASONS.format(those=those)} LIMIT {_REASONS + 1}", dead=dead, ledger=ledger)
-
-
-def _letters(tables: Tables, first: int | None, last: int | None) -> list[Row]:
-    if first is None:
-        return []
-    return [row for row in letters_of(tables, until=last, listed=_LETTERS).rows if row[c.BATCH] >= first]

@@ -5,17 +5,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.commands.pages.books import Books
+from pipeline.commands.books import Books
 from pipeline.commands.pages.changed import Correction, Late, corrections_of, late_of
 from pipeline.commands.pages.picture import Picture, picture_of
 from pipeline.commands.pages.tables import Tables
-from pipeline.commands.pages.tops import Top, chief, listed
+from pipeline.commands.pages.tops import Top, chief, listed, top_in
 from pipeline.commands.pages.watermark import Lane, explained, lanes_of
-from pipeline.commands.pages.windows import Window, first_sum, top_in, windows_in
+from pipeline.commands.pages.windows import Window, windows_in
 from pipeline.commands.report.bars import bars_of, totals
 from pipeline.commands.report.committed import Committed, committed_on
 from pipeline.commands.report.day import Day, tiles
-from pipeline.commands.report.standing import standing
+from pipeline.commands.times import span_of, time_of
+from pipeline.event_time import lateness
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
@@ -29,8 +30,6 @@ _LATE: Final = 24
 class Daily:
     """What the page of a day shows; times in milliseconds."""
 
-    now: int
-    day: Day
     books: Books
     standing: str
     report: Report | None
@@ -61,11 +60,9 @@ def daily_of(tables: Tables, books: Books, day: Day, now: int) -> Daily:
     reports, committed = books.policy.reports, committed_on(tables, day)
     report = chief([one for one in reports if not one.windows.has_overlap]) or chief(reports)
     windows = windows_in(tables, report, day.span) if report else []
-    shown, adding_up = _apart(windows, report, day), _adding_up(report)
+    shown, adding_up = _apart(windows, report, day), report.sums if report else []
     is_current, lanes = day.start <= books.committed_at < day.end, lanes_of(books)
     return Daily(
-        now=now,
-        day=day,
         books=books,
         standing=standing(day, now, books, report, committed.passed_at),
         report=report,
@@ -85,6 +82,24 @@ def daily_of(tables: Tables, books: Books, day: Day, now: int) -> Daily:
     )
 
 
+def standing(day: Day, now: int, books: Books, report: Report | None, passed_at: int | None) -> str:
+    """Whether the day is over by the clock and by the watermark, in words.
+
+    `report` is the one whose windows are shown, `passed_at` when the watermark came to the day's end.
+    """
+    if now < day.start:
+        return f"The day has not begun: it begins at {time_of(day.start, day.zone)}."
+    if now < day.end:
+        return f"The day goes on for {span_of(day.end - now)}: this is as of {time_of(now, day.zone)}."
+    if passed_at is None:
+        where = "there is none yet" if books.watermark is None else f"it is at {time_of(books.watermark, day.zone)}"
+        return f"The day is over by the clock, but the watermark has not come to its end: {where}."
+    passed = f"The watermark came to the end of the day at {time_of(passed_at, day.zone)}"
+    if report is not None and not lateness.is_closed(day.end, lateness.closed_until(report, books.watermark)):
+        return f"{passed}: all windows have fired, and late events may still change the last ones."
+    return f"{passed}: what is shown is final, but for what `tidemark correct` adds."
+
+
 def _apart(windows: list[Window], report: Report | None, day: Day) -> list[Window]:
     """The windows less those that overlap with others."""
     if report is None or not isinstance(report.windows, Periodic) or not report.windows.has_overlap:
@@ -93,16 +108,12 @@ def _apart(windows: list[Window], report: Report | None, day: Day) -> list[Windo
     return [window for window in windows if window.end in ends]
 
 
-def _adding_up(report: Report | None) -> set[str]:
-    return {one.name for one in report.tells if one.adds_up} if report else set()
-
-
 def _top(tables: Tables, report: Report, day: Day) -> Top:
     assert isinstance(report.windows, Periodic)  # noqa: S101 - lists are made of no other
     ends, those = list(tiles(report.windows, day)), ""
     if report.windows.has_overlap:
         those = f"AND {c.WINDOW_END} IN ({', '.join(Engine.DELTA_RS.time(str(end)) for end in ends) or 'NULL'})"
-    return Top(report.name, report.keys[0], first_sum(report), len(ends), top_in(tables, report, day.span, those))
+    return top_in(tables, report, day.span, len(ends), those)
 
 
 def _users(tables: Tables, reports: Sequence[Report], day: Day) -> int | None:

@@ -6,6 +6,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from pipeline.commands.times import ms_of
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.periodic import Periodic
 
@@ -44,7 +45,7 @@ def day_of(told: str, zone: ZoneInfo, now: int) -> Day:
     today = datetime.fromtimestamp(now / 1000, zone).date()
     days = {TODAY: today, YESTERDAY: today - timedelta(days=1)}
     found = days.get(told) or date.fromisoformat(told)
-    noon = round(datetime.combine(found, time(12), zone).timestamp() * 1000)
+    noon = ms_of(datetime.combine(found, time(12), zone))
     return Day(found, zone, *Calendar(_DAY_MS, zone.key).window(noon))
 
 

@@ -2,17 +2,22 @@
 
 import base64
 import hashlib
-import time
+import os
+from contextlib import suppress
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
+import click
 from markupsafe import Markup
 
-from pipeline.commands.pages.reader import Reader
+from pipeline.commands.pages.tables import Reader
 from pipeline.commands.pages.written import templates
 from pipeline.commands.report.daily import daily_of
 from pipeline.commands.report.day import Day, day_of
+from pipeline.commands.times import now_ms
+from pipeline.errors import SetUpError
 from pipeline.tables.ledger import require_warehouse
 
 _STATIC: Final = files("pipeline.commands.pages") / "static"
@@ -21,7 +26,7 @@ _STATIC: Final = files("pipeline.commands.pages") / "static"
 def page_of(warehouse: str, told: str, zone: ZoneInfo) -> tuple[Day, str]:
     """The day that is told, and its page as HTML. Raises SetUpError where there is no warehouse."""
     require_warehouse(warehouse)
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     day = day_of(told, zone, now)
     found = Reader(warehouse).read(lambda tables, books: None if books is None else daily_of(tables, books, day, now))
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))
@@ -35,3 +40,24 @@ def page_of(warehouse: str, told: str, zone: ZoneInfo) -> tuple[Day, str]:
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         icon=icon,
     )
+
+
+def put(page: str, output: str) -> None:
+    """Writes a page to a file, which is whole or not there; `-` is standard output.
+
+    Raises SetUpError where the file cannot be written.
+    """
+    if output == "-":
+        click.echo(page.encode(), nl=False)  # in UTF-8, whatever the terminal has
+        return
+    file = Path(output)
+    part = file.parent / f".tidemark-{os.getpid()}"
+    try:
+        part.write_text(page, encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise SetUpError(f"cannot write {output}: {error.strerror}. Name another file by --output") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    click.echo(f"written to {output}")

@@ -4,12 +4,11 @@ It opens an epoch of its own, so a service that still runs is replaced, and the 
 shown stays as it is: no window that ends by the new watermark opens again.
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Final
 
+from pipeline.commands.times import ms_of, now_ms
 from pipeline.errors import SetUpError
 from pipeline.event_time import opening
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
@@ -26,39 +25,18 @@ from pipeline.tables.schemas import find_table, result_of
 _LATEST: Final = "SELECT max(window_end) AS latest FROM it WHERE window_end <= '{now}'"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Where a warehouse stands, and where it would go on; times in milliseconds."""
-
-    rows: Sequence[LedgerRow]
-    before: Opening
-    watermark: int
-    reason: str
-
-
 def reset(warehouse: str, to_ms: int | None, reason: str, *, does_it: bool) -> str:
-    """Puts it back, or does not; returns what was done, or would be."""
-    plan = plan_reset(warehouse, to_ms, reason)
-    stood = plan.rows[0].watermark
-    assert stood is not None  # noqa: S101 - else there would be no plan
-    was, will = moment(stood).isoformat(), moment(plan.watermark).isoformat()
-    if does_it:
-        apply_reset(warehouse, plan)
-    done = "is put back" if does_it else "would be put back; say --yes to do it"
-    return f"The watermark of {warehouse} {done}: from {was} to {will}."
-
-
-def plan_reset(warehouse: str, to_ms: int | None, reason: str) -> Plan:
-    """The reset that would be made. Raises SetUpError where there is none to make, or later windows are shown already.
+    """Puts it back, or does not; returns what was done, or would be.
 
     `to_ms` is by default the clock less the bound, or the end of the latest window that is shown, if that is later.
+    Raises SetUpError where there is nothing to put back, later windows are shown already, or a service is at work.
     """
     require_warehouse(warehouse)
     ledger = Ledger(warehouse)
     rows = ledger.latest()
     if not rows or rows[0].watermark is None:
         raise SetUpError(f"the warehouse {warehouse} has no watermark yet: there is nothing to put back")
-    before, now = ledger.opening(rows[0].epoch), time.time_ns() // 1_000_000
+    before, now = ledger.opening(rows[0].epoch), now_ms()
     shown = max((_latest_shown(warehouse, report, now) for report in _every_report(before, warehouse)), default=0)
     watermark = max(now - before.policy.strategy.idle_lag_ms, shown) if to_ms is None else to_ms
     if watermark < shown:
@@ -66,24 +44,24 @@ def plan_reset(warehouse: str, to_ms: int | None, reason: str) -> Plan:
             f"windows up to {moment(shown).isoformat()} are shown already and cannot open again: "
             "name that time or a later one"
         )
+    was, will = moment(rows[0].watermark).isoformat(), moment(watermark).isoformat()
     if watermark >= rows[0].watermark:
-        raise SetUpError(
-            f"the watermark is {moment(rows[0].watermark).isoformat()}, no later than {moment(watermark).isoformat()}: "
-            "there is nothing to put back"
-        )
-    return Plan(rows, before, watermark, reason)
+        raise SetUpError(f"the watermark is {was}, no later than {will}: there is nothing to put back")
+    if does_it:
+        _open(warehouse, rows, _opening(rows[0], before, Reset(watermark, reason)), watermark)
+    done = "is put back" if does_it else "would be put back; say --yes to do it"
+    return f"The watermark of {warehouse} {done}: from {was} to {will}."
 
 
-def apply_reset(warehouse: str, plan: Plan) -> None:
+def _open(warehouse: str, rows: Sequence[LedgerRow], how: Opening, watermark: int) -> None:
     """Opens an epoch that goes on from there. Raises SetUpError if a service committed meanwhile."""
-    number = (plan.rows[0].epoch + 1) * EPOCH
-    ledger, how = Ledger(warehouse), _opening(plan)
-    stands = [row.batch for row in ledger.latest()] == [row.batch for row in plan.rows]
-    if not stands or not ledger.commit_next(_batch(plan, number, how).ledger_rows(time.time_ns() // 1_000_000)):
+    ledger, batch = Ledger(warehouse), _batch(rows, how, watermark)
+    stands = [row.batch for row in ledger.latest()] == [row.batch for row in rows]
+    if not stands or not ledger.commit_next(batch.ledger_rows(now_ms())):
         raise SetUpError("a service is at work and has committed meanwhile: stop it first")
     for report in _every_report(how, warehouse):
         if report.windows.by_time:
-            Results(warehouse, result_of(report)).reset(number, how.closed[report.name])
+            Results(warehouse, result_of(report)).reset(batch.number, how.closed[report.name])
 
 
 def _every_report(how: Opening, warehouse: str) -> list[Report]:
@@ -91,26 +69,26 @@ def _every_report(how: Opening, warehouse: str) -> list[Report]:
     return layout.stored_reports({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
 
 
-def _opening(plan: Plan) -> Opening:
-    stood, names = plan.rows[0], [report.name for report in plan.before.policy.reports]
-    closed = opening.closed(plan.before.policy, plan.before.closed, stood.watermark, names)
-    lowered = {name: min(until, plan.watermark) for name, until in closed.items()}
-    last = stood.batch if stood.batch % EPOCH else plan.before.last_batch
-    return replace(plan.before, closed=lowered, last_batch=last, reset=Reset(plan.watermark, plan.reason))
+def _opening(stood: LedgerRow, before: Opening, done: Reset) -> Opening:
+    closed = opening.closed(before.policy, before.closed, stood.watermark, [one.name for one in before.policy.reports])
+    lowered = {name: min(until, done.watermark) for name, until in closed.items()}
+    last = stood.batch if stood.batch % EPOCH else before.last_batch
+    return replace(before, closed=lowered, last_batch=last, reset=done)
 
 
-def _batch(plan: Plan, number: int, how: Opening) -> Batch:
+def _batch(rows: Sequence[LedgerRow], how: Opening, watermark: int) -> Batch:
     """A batch that reads nothing. An event time that would take the watermark away again is forgotten."""
-    now, most = time.time_ns() // 1_000_000, plan.watermark + how.policy.strategy.idle_lag_ms
-    stood = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in plan.rows}
+    now, most = now_ms(), watermark + how.policy.strategy.idle_lag_ms
+    stood = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in rows}
     kept = {
         number: state
         if state.max_event_time is None or state.max_event_time <= most
         else replace(state, max_event_time=None)
         for number, state in stood.items()
     }
-    before, after = Frontier(stood, plan.rows[0].watermark), Frontier(kept, plan.watermark)
-    return Batch(number, plan.rows[0].topic, before, after, Tallies(), {}, now, how.policy, {}, how.to_text())
+    before, after = Frontier(stood, rows[0].watermark), Frontier(kept, watermark)
+    number, topic = (rows[0].epoch + 1) * EPOCH, rows[0].topic
+    return Batch(number, topic, before, after, Tallies(), {}, now, how.policy, {}, how.to_text())
 
 
 def _latest_shown(warehouse: str, report: Report, now: int) -> int:
@@ -118,5 +96,5 @@ def _latest_shown(warehouse: str, report: Report, now: int) -> int:
     table = find_table(report.name, warehouse)
     if not report.windows.by_time or table is None:
         return 0
-    latest: datetime | None = rows_of(_LATEST.format(now=utc(now)), it=table)[0]["latest"]
-    return round(latest.timestamp() * 1000) if latest else 0
+    latest = rows_of(_LATEST.format(now=utc(now)), it=table)[0]["latest"]
+    return ms_of(latest) if latest else 0

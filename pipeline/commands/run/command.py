@@ -1,14 +1,12 @@
 """The verb `run`: the service."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import POSITIVE_DURATION, settings_options
-from pipeline.settings.load import settings_of
-from pipeline.settings.sources import Source
+from pipeline.settings.model import Settings
 
 
 @click.command(
@@ -27,17 +25,15 @@ from pipeline.settings.sources import Source
     help="End with exit code 1 when attempts committed nothing for so long, such as 30m; by default never.",
 )
 @settings_options
-def run(sources: Sequence[Source], *, until_caught_up: bool, give_up_after: timedelta | None) -> int:
+def run(settings: Settings, *, until_caught_up: bool, give_up_after: timedelta | None) -> None:
     """Reads the topic and keeps the tables, until SIGTERM or Ctrl-C.
 
     A new warehouse begins where `kafka.start` says, an existing one goes on from its ledger. The brokers, the topic
     and the warehouse must be set. Durations are written as 500ms, 30s, 10m, 12h or 7d.
     """
-    settings = settings_of(sources)
     from pipeline.commands.run.supervise import catch_up, supervise  # here, so that --help does not wait for Spark
 
     if until_caught_up:
         catch_up(settings)
     else:
         supervise(settings, give_up_after)
-    return 0

@@ -17,7 +17,7 @@ from pipeline.commands.options import warehouse_option
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=10000, show_default=True, help="Port to listen on.")
 @click.option("--memory", default="2g", show_default=True, metavar="SIZE", help="Heap of its Java process.")
-def sql_server(warehouse: str, host: str, port: int, memory: str) -> int:
+def sql_server(warehouse: str, host: str, port: int, memory: str) -> None:
     """Serves the views of `tidemark sql` to BI tools, in the protocol of HiveServer2, until SIGTERM or Ctrl-C.
 
     It asks nobody who they are: let only those reach it who may read, and run it as a user who may only read.
@@ -25,4 +25,3 @@ def sql_server(warehouse: str, host: str, port: int, memory: str) -> int:
     from pipeline.commands.sql_server.server import serve_sql
 
     serve_sql(warehouse, host, port, memory)
-    return 0

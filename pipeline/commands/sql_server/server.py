@@ -63,8 +63,7 @@ def _conf(host: str, port: int, memory: str, scratch: str) -> dict[str, str]:
 def _require_address(host: str, port: int) -> None:
     """Raises SetUpError where nobody can listen; Hive would try on and on."""
     try:
-        with socket.create_server((host, port)):
-            pass
+        socket.create_server((host, port)).close()
     except OSError as error:
         raise SetUpError(
             f"cannot listen on {host}:{port}: {error.strerror}. Name another with --host and --port"
