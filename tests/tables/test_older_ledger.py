@@ -11,7 +11,6 @@ from pipeline.commands.erase.person import Person
 from pipeline.commands.erase.site import Site as ErasureSite
 from pipeline.commands.pages.books import read_books
 from pipeline.commands.status.status import read_status
-from pipeline.commands.verify.laws import verify
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
@@ -19,6 +18,7 @@ from pipeline.tables.engines import Engine
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.schemas import LEDGER
 from pipeline.tables.views import views
+from tests.support.conservation import breaches
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -46,7 +46,7 @@ def columns(site: Site) -> list[str]:
 def test_it_is_read_as_one_without_duplicates(site: Site) -> None:
     warehouse = str(site.warehouse)
     assert not {*LATER} & {*columns(site)}
-    assert verify(warehouse).breaches == ()
+    assert breaches(warehouse) == []
     verdicts = read_status(warehouse).verdicts
     assert (verdicts[Verdict.DUPLICATE], verdicts[Verdict.ERASED], verdicts[Verdict.COUNTED]) == (0, 0, 10)
     books = read_books(DeltaTable(LEDGER.uri(warehouse)), None)
@@ -66,7 +66,7 @@ def test_the_next_epoch_adds_the_column_with_its_first_rows(site: Site) -> None:
     assert DeltaTable(LEDGER.uri(str(site.warehouse))).version() == version + 1
     assert {*LATER} <= {*columns(site)}
     site.batch(Event(33))
-    assert verify(str(site.warehouse)).breaches == ()
+    assert breaches(site.warehouse) == []
     newest = Ledger(str(site.warehouse)).latest()[0]
     assert (newest.batch, newest.duplicate, newest.erased) == (2 * EPOCH + 1, 0, 0)
     assert read_status(str(site.warehouse)).verdicts[Verdict.DUPLICATE] == 0
