@@ -21,15 +21,13 @@ from pipeline.errors import SetUpError
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
 
-Check = Callable[[Tables, Finding], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Law:
     """A law that must hold, and the tables beside the ledger without which it cannot be told."""
 
     name: str
-    check: Check
+    check: Callable[[Tables, Finding], None]
     needs: tuple[str, ...] = ()
 
 
