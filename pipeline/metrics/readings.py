@@ -28,8 +28,8 @@ def read(totals: Totals, policy: Policy, warehouse: str, space: Space | None, no
     readings: Readings = {
         m.ATTEMPTS: {(): totals.attempts},
         m.BATCHES: {(): totals.batches},
-        m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
         m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in totals.steps.items()},
+        m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
         m.BUILD: {_BUILD: 1},
         m.EPOCH: {} if totals.epoch is None else {(warehouse,): totals.epoch},
         m.FRESHNESS: {(): totals.freshness.read()},

@@ -166,7 +166,7 @@ def test_the_verifier_tells_what_was_erased_and_not_written_down(left: Path) -> 
     audit = DeltaTable(left / "erasures")
     audit.update({"events": "events + 1"}, predicate="\"table\" = 'page_views'")
     (breach,) = breaches(left)
-    assert breach == ("page_views: 10 events of persons were erased by what erasures says, but by the panes 9")
+    assert breach == "page_views: 10 events of persons were erased by what erasures says, but by the panes 9"
 
 
 def test_whether_a_batch_in_hand_may_bring_more_is_told_once(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
