@@ -15,8 +15,7 @@ from pipeline.kafka.registry import Registry
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
 from pipeline.metrics.exporter import Exporter
-from pipeline.metrics.host import Host
-from pipeline.metrics.observer import Observer
+from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
 from pipeline.runtime.session import spark_session
 from pipeline.service.batch_loop import Service

@@ -32,14 +32,13 @@ class WindowEvent(StrEnum):
     CLOSED = "closed"
 
 
-def _metric(kind: Kind, name: str, unit: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
-    return Metric(f"tidemark_{name}", kind, unit, meaning, labels, asks, note)
+def _metric(kind: Kind, name: str, meaning: str, *labels: str, asks: str, note: str = "") -> Metric:
+    return Metric(f"tidemark_{name}", kind, meaning, labels, asks, note)
 
 
 _counter, _gauge = partial(_metric, Kind.COUNTER), partial(_metric, Kind.GAUGE)
 ATTEMPTS: Final = _counter(
     "attempts_total",
-    "attempts",
     "Openings of the service by this process, failed ones too.",
     asks="How often did it start again from the ledger?",
     note="One, and one more for each attempt after a failure.",
@@ -47,26 +46,21 @@ ATTEMPTS: Final = _counter(
 BATCH_DURATION: Final = Metric(
     "tidemark_batch_duration_seconds",
     Kind.HISTOGRAM,
-    "seconds",
     "Wall time of a step of a batch.",
     ("step",),
     "Which step takes the time?",
     "Steps of neighbouring batches overlap, so their sum is not the time from batch to batch.",
     (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
 )
-BATCHES: Final = _counter(
-    "batches_total", "batches", "Batches committed, those without records included.", asks="Is it at work?"
-)
+BATCHES: Final = _counter("batches_total", "Batches committed, those without records included.", asks="Is it at work?")
 BOUND: Final = _gauge(
     "bound_seconds",
-    "seconds",
     "How far the watermark is behind the newest event, or the clock, by the settings.",
     asks="How much watermark lag is wanted?",
     note="`time.bound`, or with `time_lag` `time.lag`.",
 )
 BUILD: Final = _gauge(
     "build_info",
-    "",
     "1; its labels are the versions of Tidemark, Python, PySpark and delta-rs.",
     "version",
     "python",
@@ -76,7 +70,6 @@ BUILD: Final = _gauge(
 )
 DEAD_LETTERS: Final = _counter(
     "dead_letters_total",
-    "letters",
     "Records rejected, by reason.",
     "reason",
     asks="How much was too late, malformed or from the future?",
@@ -84,7 +77,6 @@ DEAD_LETTERS: Final = _counter(
 )
 EPOCH: Final = _gauge(
     "epoch",
-    "",
     "Life of the writing process: one more at every start on a warehouse.",
     "warehouse",
     asks="Who writes the warehouse now?",
@@ -92,7 +84,6 @@ EPOCH: Final = _gauge(
 )
 FAILURES: Final = _counter(
     "failures_total",
-    "failures",
     "Attempts that failed, by what failed them.",
     "kind",
     asks="What makes it start again?",
@@ -102,7 +93,6 @@ FAILURES: Final = _counter(
 FRESHNESS: Final = Metric(
     "tidemark_freshness_seconds",
     Kind.HISTOGRAM,
-    "seconds",
     "Time from a record's Kafka timestamp to the commit of its batch, one observation per record.",
     (),
     "How old is a record when it counts?",
@@ -111,38 +101,32 @@ FRESHNESS: Final = Metric(
 )
 LAST_COMMIT: Final = _gauge(
     "last_commit_timestamp_seconds",
-    "seconds",
     "When a batch was last committed; absent before one was.",
     asks="Since when has nothing been committed?",
 )
 LAST_ERROR: Final = _gauge(
     "last_error_timestamp_seconds",
-    "seconds",
     "When an attempt of the service last failed; absent before one has.",
     asks="When was the last outage?",
 )
 LAST_PUBLICATION: Final = _gauge(
     "last_publication_timestamp_seconds",
-    "seconds",
     "When windows were last published; absent before any were.",
     asks="Since when have the result tables not changed?",
 )
 LOG_ENDS_TIME: Final = _gauge(
     "log_ends_timestamp_seconds",
-    "seconds",
     "When the broker last told the log ends; lag is as of then.",
     asks="How old is what the page says of record lag?",
     note="Asked at each scrape; while the broker is silent, this and the log ends stand still.",
 )
 OLDEST_WAITING: Final = _gauge(
     "oldest_unprocessed_age_seconds",
-    "seconds",
     "Least time that the oldest uncommitted record has waited, 0 if none is known; decides about /readyz.",
     asks="Does any record wait, and for how long?",
 )
 OPEN_WINDOWS: Final = _gauge(
     "open_windows",
-    "windows",
     "Windows with events that are not closed.",
     "report",
     asks="How many windows may still change?",
@@ -150,21 +134,18 @@ OPEN_WINDOWS: Final = _gauge(
 )
 PARTITION_COMMITTED: Final = _gauge(
     "partition_committed_offset",
-    "offset",
     "Offset after the last committed record.",
     "partition",
     asks="How far is each partition counted?",
 )
 PARTITION_IDLE: Final = _gauge(
     "partition_idle",
-    "",
     "1 if the partition is idle and does not hold the watermark, else 0.",
     "partition",
     asks="Which partitions are silent?",
 )
 PARTITION_LAG: Final = _gauge(
     "partition_lag_records",
-    "records",
     "Offsets between the committed one and the log end.",
     "partition",
     asks="How much waits to be read?",
@@ -172,14 +153,12 @@ PARTITION_LAG: Final = _gauge(
 )
 PARTITION_LOG_END: Final = _gauge(
     "partition_log_end_offset",
-    "offset",
     "Offset after the last record on the broker.",
     "partition",
     asks="How much comes in?",
 )
 PARTITION_WATERMARK: Final = _gauge(
     "partition_watermark_timestamp_seconds",
-    "seconds",
     "Where the partition alone would have the watermark; absent before there is anything that tells.",
     "partition",
     asks="Which partition holds the watermark?",
@@ -187,24 +166,21 @@ PARTITION_WATERMARK: Final = _gauge(
 )
 PUBLICATION_FAILURES: Final = _counter(
     "publication_failures_total",
-    "failures",
     "Publications that the store refused; each is tried again.",
     asks="Does the store refuse the result tables?",
     note="What falls due meanwhile waits behind it.",
 )
 RECORDS: Final = _counter(
     "records_total",
-    "records",
     "Records committed, by verdict.",
     "verdict",
     asks="How many events a second are counted, and how many rejected?",
 )
 TABLE_BYTES: Final = _gauge(
-    "table_bytes", "bytes", "Size of a table's live files.", "table", asks="Which table takes the space?"
+    "table_bytes", "Size of a table's live files.", "table", asks="Which table takes the space?"
 )
 TABLE_FILES: Final = _gauge(
     "table_files",
-    "files",
     "Live files of a table.",
     "table",
     asks="Does upkeep keep the number of files small?",
@@ -213,7 +189,6 @@ TABLE_FILES: Final = _gauge(
 )
 TABLE_JOBS: Final = _counter(
     "table_jobs_total",
-    "jobs",
     "Jobs on tables, which the driver does where they are small, and executors where they are large.",
     "job",
     "by",
@@ -222,7 +197,6 @@ TABLE_JOBS: Final = _counter(
 )
 TABLE_REPLACED: Final = _counter(
     "table_replaced_bytes_total",
-    "bytes",
     "Bytes of data files that commits took out of a table, by what they were for.",
     "table",
     "purpose",
@@ -232,7 +206,6 @@ TABLE_REPLACED: Final = _counter(
 )
 TABLE_ROWS: Final = _gauge(
     "table_rows",
-    "rows",
     "Rows of a table.",
     "table",
     asks="How large is each table, and how much state is held?",
@@ -241,7 +214,6 @@ TABLE_ROWS: Final = _gauge(
 )
 TABLE_WRITTEN: Final = _counter(
     "table_written_bytes_total",
-    "bytes",
     "Bytes of data files that commits added to a table, by what they were for.",
     "table",
     "purpose",
@@ -254,44 +226,37 @@ TABLE_WRITTEN: Final = _counter(
 )
 UNACCOUNTED: Final = _gauge(
     "unaccounted_records",
-    "records",
     "Imbalance of the committed ledger rows since the start, summed without sign; anything but 0 is a defect.",
     asks="Is every record accounted for?",
     note="Records without a verdict, and offsets that are neither record nor gap.",
 )
 UNPUBLISHED: Final = _gauge(
     "unpublished_batches",
-    "batches",
     "Batches committed whose windows are not published yet.",
     asks="Is publication behind?",
 )
 UNPUBLISHED_SINCE: Final = _gauge(
     "unpublished_since_timestamp_seconds",
-    "seconds",
     "When the first of them was committed; absent without one.",
     asks="Since when is publication behind?",
 )
 UPKEEP_FAILURES: Final = _counter(
     "upkeep_failures_total",
-    "failures",
     "Upkeeps that the store refused; each is left to the next one.",
     asks="Does the store refuse merges and cleaning?",
 )
 WAREHOUSE_FREE: Final = _gauge(
     "warehouse_free_bytes",
-    "bytes",
     "Free space of the file system of the warehouse; absent for other stores.",
     asks="When is the disk full?",
 )
 WAREHOUSE_SIZE: Final = _gauge(
     "warehouse_size_bytes",
-    "bytes",
     "Size of the file system of the warehouse; absent for other stores.",
     asks="How much of the disk is that?",
 )
 WATERMARK_LAG: Final = _gauge(
     "watermark_lag_seconds",
-    "seconds",
     "Clock less watermark, at the scrape; absent while there is no watermark, and while all partitions hold it idle.",
     asks="How far are results behind the clock?",
     note="It grows while the service is stuck. On a topic where nothing comes in no result waits, so it is absent "
@@ -299,13 +264,11 @@ WATERMARK_LAG: Final = _gauge(
 )
 WATERMARK: Final = _gauge(
     "watermark_timestamp_seconds",
-    "seconds",
     "The committed watermark; absent before there is one.",
     asks="Up to which time are windows complete?",
 )
 WINDOWS: Final = _counter(
     "windows_total",
-    "windows",
     "Windows by what happened; a start publishes fired ones again.",
     "report",
     "event",

@@ -1,5 +1,7 @@
-"""The HTTP endpoint: `/metrics`, `/healthz` and `/readyz`."""
+"""The HTTP endpoint: `/metrics`, which TLS, a name and a password may guard, `/healthz` and `/readyz`."""
 
+import base64
+import hmac
 import socket
 import socketserver
 import ssl
@@ -12,11 +14,12 @@ from urllib.parse import urlsplit
 import structlog
 from prometheus_client import MetricsHandler
 
+from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
-from pipeline.metrics.guard import Guard, tls_of
 from pipeline.metrics.health import Answer
 from pipeline.metrics.observer import Observer
 from pipeline.settings.model import MetricsSettings
+from pipeline.settings.secrets import for_a_person
 
 _log = structlog.get_logger()
 
@@ -25,7 +28,7 @@ class Exporter:
     """Serves an observer's answers from threads of its own until it is closed."""
 
     def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
-        """Listens. Raises SetUpError if the address cannot be had."""
+        """Listens. Raises SetUpError if the address cannot be had, or a secret or certificate cannot be used."""
         self.observer = observer
         try:
             self._server = _Server(observer, settings)
@@ -53,10 +56,14 @@ class _Server(socketserver.ThreadingTCPServer):
 
     def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
         self.observer = observer
-        self.guard, self._tls = Guard(settings), tls_of(settings)
+        self._admitted, self._tls = _admitted(settings), _tls(settings)
         address = settings.host, settings.port
         self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]  # IPv4 or IPv6
         super().__init__(address, _Handler.factory(observer.registry))
+
+    def admits(self, authorization: str | None) -> bool:
+        """Whether a request with this header may read metrics; the answer takes as long for any wrong one."""
+        return self._admitted is None or hmac.compare_digest((authorization or "").encode(), self._admitted)
 
     def get_request(self) -> tuple[socket.socket, Any]:
         """The handshake is left to the request's own thread: a client that says nothing must hold up nobody else."""
@@ -77,7 +84,7 @@ class _Handler(MetricsHandler):
 
     def do_GET(self) -> None:  # noqa: N802 - http.server's name for it
         match urlsplit(self.path).path:
-            case "/metrics" if self.server.guard.admits(self.headers["Authorization"]):
+            case "/metrics" if self.server.admits(self.headers["Authorization"]):
                 super().do_GET()
             case "/metrics":
                 self._say(HTTPStatus.UNAUTHORIZED, "Wrong name or password.")
@@ -100,3 +107,25 @@ class _Handler(MetricsHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _admitted(settings: MetricsSettings) -> bytes | None:
+    """The header of who knows the name and the password; None where none is set, for everyone."""
+    with for_a_person():
+        password = clear_text(settings.password, settings.password_file, "metrics.password")
+    known = f"{settings.username}:{password}".encode()
+    return None if password is None else b"Basic " + base64.b64encode(known)
+
+
+def _tls(settings: MetricsSettings) -> ssl.SSLContext | None:
+    """What encrypts the page, if anything does."""
+    if settings.certificate is None or settings.key is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(settings.certificate, settings.key)
+    except OSError as error:
+        raise SetUpError(
+            f"metrics.certificate {settings.certificate} and metrics.key {settings.key} cannot be used: {error}"
+        ) from error
+    return context

@@ -32,21 +32,18 @@ class Backlog:
             known = [sighting for sighting in self._sightings.get(number, []) if sighting[1] > committed]
             if log_end > max(committed, known[-1][1] if known else 0):
                 known.append((now, log_end))
-            self._sightings[number] = _thinned(known)
+            # A service that is stuck for days must not fill the memory: the first sighting is what counts, so it stays.
+            self._sightings[number] = known[::2] if len(known) > _MOST_SIGHTINGS else known
 
     def oldest_age_ms(self, positions: Mapping[int, int], now: int) -> int | None:
         """The least time that the oldest uncommitted record has waited; None if none is known."""
-        arrivals = [
-            min(seen_at for seen_at, log_end in self._sightings[number] if log_end > position)
+        waiting_since = [
+            seen_at
             for number, position in positions.items()
-            if any(log_end > position for _, log_end in self._sightings.get(number, []))
+            for seen_at, log_end in self._sightings.get(number, [])
+            if log_end > position
         ]
-        return max(0, now - min(arrivals)) if arrivals else None
-
-
-def _thinned(sightings: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A service that is stuck for days must not fill the memory: the first sighting is what counts, so it stays."""
-    return sightings[::2] if len(sightings) > _MOST_SIGHTINGS else sightings
+        return max(0, now - min(waiting_since)) if waiting_since else None
 
 
 def reached(positions: Mapping[int, int], goal: Mapping[int, int]) -> bool:
@@ -82,18 +79,16 @@ def readiness(
 
     Nor may the brokers leave it unanswered for so long whether a record waits.
     """
-    too_long = f"and {max_age_ms / 1000:g} s is too long"
     if not caught_up:
         return Answer(ok=False, sentence="Not ready: the service has not caught up with the topic yet.")
-    if age_ms is not None and age_ms >= max_age_ms:
-        waited = f"the oldest unprocessed record has waited {_seconds(age_ms)}"
-        return Answer(ok=False, sentence=f"Not ready: {waited}, {too_long}.")
-    if unpublished_ms is not None and unpublished_ms >= max_age_ms:
-        behind = f"publication has been behind for {_seconds(unpublished_ms)}"
-        return Answer(ok=False, sentence=f"Not ready: {behind}, {too_long}.")
-    if unanswered_ms is not None and unanswered_ms >= max_age_ms:
-        unknown = f"the brokers have not said for {_seconds(unanswered_ms)} whether there are new records"
-        return Answer(ok=False, sentence=f"Not ready: {unknown}, {too_long}.")
+    for waited_ms, what in (
+        (age_ms, "the oldest unprocessed record has waited {}"),
+        (unpublished_ms, "publication has been behind for {}"),
+        (unanswered_ms, "the brokers have not said for {} whether there are new records"),
+    ):
+        if waited_ms is not None and waited_ms >= max_age_ms:
+            why = f"{what.format(_seconds(waited_ms))}, and {max_age_ms / 1000:g} s is too long"
+            return Answer(ok=False, sentence=f"Not ready: {why}.")
     return Answer(ok=True, sentence="Ready: the service has caught up with the topic.")
 
 

@@ -2,12 +2,11 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(NamedTuple):
     """A histogram at a moment: (upper bound, observations up to it) in order, ending with +Inf, and their sum."""
 
     buckets: tuple[tuple[str, float], ...]

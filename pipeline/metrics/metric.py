@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+_NO_UNITS: Final = ("epoch", "idle", "info")
+"""Last words of names whose values are plain numbers."""
 
 
 class Kind(StrEnum):
@@ -14,11 +18,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric as it stands on the page; `unit` is the last word of its name, `buckets` are in that unit."""
+    """A metric as it stands on the page; `buckets` are in its unit."""
 
     name: str
     kind: Kind
-    unit: str
     help: str
     labels: tuple[str, ...]
     question: str
@@ -26,3 +29,9 @@ class Metric:
     note: str = ""
     """Further sentences for the documentation."""
     buckets: tuple[float, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """The last word of its name; empty where that is none."""
+        last = self.name.removesuffix("_total").rpartition("_")[2]
+        return "" if last in _NO_UNITS else last

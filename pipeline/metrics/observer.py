@@ -1,6 +1,7 @@
 """The numbers of a running service, kept for metrics and health."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from threading import Lock
 from types import MappingProxyType
 
@@ -12,19 +13,31 @@ from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import FailureKind, Step
 from pipeline.metrics.health import Answer, Loop, health, reached, readiness
-from pipeline.metrics.host import Host
 from pipeline.metrics.log_ends import Ask, LogEnds
 from pipeline.metrics.page import Page
 from pipeline.metrics.processes import JAVA
-from pipeline.metrics.readings import Heard, Readings, read
+from pipeline.metrics.readings import Readings, read
 from pipeline.metrics.totals import Totals
-from pipeline.runtime.disk import Size, Traffic
+from pipeline.runtime.disk import Size, Space, Traffic
 from pipeline.runtime.jobs import By, Job
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import MetricsSettings
 
 # Well below the ten seconds that Prometheus waits for a page, and the one second of a Kubernetes probe.
 _PATIENCE_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The warehouse that the process writes, the space there, and the Java process beside it."""
+
+    warehouse: str = ""
+    space: Callable[[], Space | None] = lambda: None
+    """None where the store has no such limit, or does not tell."""
+    java: Callable[[], int | None] = lambda: None
+    """The process id; None while there is none."""
+
+
 _NOWHERE = Host()
 
 
@@ -51,7 +64,6 @@ class Observer:
         self._log_ends = LogEnds(self._hear, now, patience_s)
         self._lock = Lock()
         self._totals = Totals([report.name for report in policy.reports if report.windows.ends_are_known])
-        self._heard = Heard()
         self._loop = Loop(now())
         self._error = ""
         self._goal: Mapping[int, int] | None = None
@@ -62,7 +74,7 @@ class Observer:
 
     def follow(self, log_ends: Ask) -> None:
         """From now on asks there for the log ends; before there are none."""
-        self._log_ends.follow(log_ends)
+        self._log_ends.ask = log_ends
 
     def opening(self) -> None:
         """An attempt to open the service begins."""
@@ -160,7 +172,7 @@ class Observer:
         self._log_ends.refresh()
         with self._lock:
             now = self._now()
-            age_ms = self._heard.backlog.oldest_age_ms(self._totals.positions, now)
+            age_ms = self._totals.backlog.oldest_age_ms(self._totals.positions, now)
             behind_ms, unanswered_ms = (
                 None if since is None else now - since
                 for since in (self._totals.unpublished_since, self._log_ends.unanswered_since)
@@ -171,19 +183,19 @@ class Observer:
         self._log_ends.refresh()
         space = self._host.space()
         with self._lock:
-            return read(self._totals, self._heard, self._policy, self._host, space, self._now())
+            return read(self._totals, self._policy, self._host.warehouse, space, self._now())
 
     def _hear(self, log_ends: Mapping[int, int]) -> None:
         with self._lock:
             now, positions = self._now(), self._totals.positions
-            self._heard.log_ends, self._heard.at = log_ends, now
-            self._heard.backlog.saw(log_ends, positions, now)
+            self._totals.log_ends, self._totals.log_ends_at = log_ends, now
+            self._totals.backlog.saw(log_ends, positions, now)
             self._look_whether_caught_up()
 
     def _look_whether_caught_up(self) -> None:
         """Under steady traffic the end is never reached; where it was when the epoch opened can be."""
-        if self._totals.epoch is None or self._heard.at is None:
+        if self._totals.epoch is None or self._totals.log_ends_at is None:
             return
         if self._goal is None:
-            self._goal = self._heard.log_ends
+            self._goal = self._totals.log_ends
         self._caught_up = self._caught_up or reached(self._totals.positions, self._goal)

@@ -1,6 +1,7 @@
 """Readings as prometheus_client wants them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, cast
 
 from prometheus_client import Metric as Family
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -8,7 +9,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from pipeline.metrics.catalogue import CATALOGUE
 from pipeline.metrics.histogram import Distribution
 from pipeline.metrics.metric import Kind, Metric
-from pipeline.metrics.readings import Labels, Readings
+from pipeline.metrics.readings import Reading, Readings
+
+_FAMILIES: Final[Mapping[Kind, Callable[..., Any]]] = {
+    Kind.COUNTER: CounterMetricFamily,
+    Kind.GAUGE: GaugeMetricFamily,
+    Kind.HISTOGRAM: HistogramMetricFamily,
+}
 
 
 class Page:
@@ -19,30 +26,16 @@ class Page:
 
     def describe(self) -> Iterator[Family]:
         """The names, so that a scrape may ask for some only."""
-        return (_family(metric, Readings({}, {})) for metric in CATALOGUE)
+        return (_family(metric, {}) for metric in CATALOGUE)
 
     def collect(self) -> Iterator[Family]:
         """One family per metric."""
         readings = self._readings()
-        return (_family(metric, readings) for metric in CATALOGUE)
+        return (_family(metric, readings.get(metric, {})) for metric in CATALOGUE)
 
 
-def _family(metric: Metric, readings: Readings) -> Family:
-    if metric.kind is Kind.HISTOGRAM:
-        return _histogram(metric, readings.distributions.get(metric, {}))
-    return _numbers(metric, readings.values.get(metric, {}))
-
-
-def _histogram(metric: Metric, distributions: Mapping[Labels, Distribution]) -> Family:
-    family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels, unit=metric.unit)
-    for labels, distribution in distributions.items():
-        family.add_metric(labels, distribution.buckets, distribution.total)
-    return family
-
-
-def _numbers(metric: Metric, values: Mapping[Labels, float]) -> Family:
-    kind = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
-    family = kind(metric.name, metric.help, labels=metric.labels, unit=metric.unit)
-    for labels, value in values.items():
-        family.add_metric(labels, value)
-    return family
+def _family(metric: Metric, reading: Reading) -> Family:
+    family = _FAMILIES[metric.kind](metric.name, metric.help, labels=metric.labels, unit=metric.unit)
+    for labels, value in reading.items():
+        family.add_metric(labels, *(value if isinstance(value, Distribution) else (value,)))
+    return cast("Family", family)

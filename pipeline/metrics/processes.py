@@ -5,17 +5,17 @@ from typing import Final
 from pipeline.metrics.metric import Kind, Metric
 
 _PROCESS: Final = (
-    (Kind.COUNTER, "cpu_seconds_total", "seconds", "How much CPU does it take?"),
-    (Kind.GAUGE, "max_fds", "fds", "How many files may it open?"),
-    (Kind.GAUGE, "open_fds", "fds", "Does it leak files or sockets?"),
-    (Kind.GAUGE, "resident_memory_bytes", "bytes", "How much memory does it take?"),
-    (Kind.GAUGE, "start_time_seconds", "seconds", "Since when does it run, and how often was it started?"),
-    (Kind.GAUGE, "virtual_memory_bytes", "bytes", "How much address space does it take?"),
+    (Kind.COUNTER, "cpu_seconds_total", "How much CPU does it take?"),
+    (Kind.GAUGE, "max_fds", "How many files may it open?"),
+    (Kind.GAUGE, "open_fds", "Does it leak files or sockets?"),
+    (Kind.GAUGE, "resident_memory_bytes", "How much memory does it take?"),
+    (Kind.GAUGE, "start_time_seconds", "Since when does it run, and how often was it started?"),
+    (Kind.GAUGE, "virtual_memory_bytes", "How much address space does it take?"),
 )
 JAVA: Final = "tidemark_java"
 """In front of the names of the metrics of Spark's Java process."""
 PROCESSES: Final = tuple(
-    Metric(prefix + name, kind, unit, "", (), asks, note)
+    Metric(prefix + name, kind, "", (), asks, note)
     for prefix, note in (("process_", "Of the Python process."), (f"{JAVA}_process_", "Of Spark's Java process."))
-    for kind, name, unit, asks in _PROCESS
+    for kind, name, asks in _PROCESS
 )

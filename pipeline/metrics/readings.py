@@ -1,54 +1,42 @@
 """The reading of every metric at a moment. Pure: `now` is an argument, all times in milliseconds."""
 
+import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Final
 
 from pipeline.event_time.policy import REJECTED, AllIdle, Policy, Verdict
 from pipeline.event_time.watermark import PartitionState
 from pipeline.metrics import catalogue as m
-from pipeline.metrics.health import Backlog
 from pipeline.metrics.histogram import Distribution
-from pipeline.metrics.host import BUILD, Host
 from pipeline.metrics.metric import Metric
 from pipeline.metrics.totals import Totals
 from pipeline.runtime.disk import Space
 from pipeline.runtime.jobs import By, Job
 
 Labels = tuple[str, ...]
-Values = dict[Metric, dict[Labels, float]]
-Distributions = dict[Metric, dict[Labels, Distribution]]
+Reading = Mapping[Labels, float | Distribution]
+"""By label values; an empty one has no value yet."""
+Readings = dict[Metric, Reading]
+_BUILD: Final = (version("tidemark"), platform.python_version(), version("pyspark"), version("deltalake"))
+"""As the labels of the metric have the versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
-    """Per metric, what it reads by label values; an empty one has no value yet."""
-
-    values: Values
-    distributions: Distributions
-
-
-@dataclass(slots=True)
-class Heard:
-    """The log ends as the broker last told them, when that was, and since when records wait."""
-
-    log_ends: Mapping[int, int] = field(default_factory=dict)
-    at: int | None = None
-    backlog: Backlog = field(default_factory=Backlog)
-
-
-def read(totals: Totals, heard: Heard, policy: Policy, host: Host, space: Space | None, now: int) -> Readings:
+def read(totals: Totals, policy: Policy, warehouse: str, space: Space | None, now: int) -> Readings:
     """All metrics at once."""
-    age_ms = heard.backlog.oldest_age_ms(totals.positions, now)
-    values: Values = {
+    age_ms = totals.backlog.oldest_age_ms(totals.positions, now)
+    readings: Readings = {
         m.ATTEMPTS: {(): totals.attempts},
         m.BATCHES: {(): totals.batches},
+        m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in totals.steps.items()},
         m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
-        m.BUILD: {BUILD: 1},
-        m.EPOCH: {} if totals.epoch is None else {(host.warehouse,): totals.epoch},
+        m.BUILD: {_BUILD: 1},
+        m.EPOCH: {} if totals.epoch is None else {(warehouse,): totals.epoch},
+        m.FRESHNESS: {(): totals.freshness.read()},
         m.LAST_COMMIT: _seconds(totals.last_commit_at),
         m.LAST_ERROR: _seconds(totals.last_error_at),
         m.LAST_PUBLICATION: _seconds(totals.last_publication_at),
-        m.LOG_ENDS_TIME: _seconds(heard.at),
+        m.LOG_ENDS_TIME: _seconds(totals.log_ends_at),
         m.OLDEST_WAITING: {(): (age_ms or 0) / 1000},
         m.OPEN_WINDOWS: {(report,): count for report, count in totals.open_windows.items()},
         m.PUBLICATION_FAILURES: {(): totals.publication_failures},
@@ -59,15 +47,14 @@ def read(totals: Totals, heard: Heard, policy: Policy, host: Host, space: Space 
         m.WATERMARK: _seconds(totals.watermark),
         m.WATERMARK_LAG: _seconds(_watermark_lag(totals, policy, now)),
     }
-    values |= _counts(totals) | _partitions(totals, heard.log_ends, policy, now) | _sizes(totals, space)
-    return Readings(values, _distributions(totals))
+    return readings | _counts(totals) | _partitions(totals, policy, now) | _sizes(totals, space)
 
 
-def _if_known(value: float | None) -> dict[Labels, float]:
+def _if_known(value: float | None) -> Reading:
     return {} if value is None else {(): value}
 
 
-def _seconds(milliseconds: int | None) -> dict[Labels, float]:
+def _seconds(milliseconds: int | None) -> Reading:
     return _if_known(None if milliseconds is None else milliseconds / 1000)
 
 
@@ -78,7 +65,7 @@ def _watermark_lag(totals: Totals, policy: Policy, now: int) -> int | None:
     return None if totals.watermark is None or holds else now - totals.watermark
 
 
-def _sizes(totals: Totals, space: Space | None) -> Values:
+def _sizes(totals: Totals, space: Space | None) -> Readings:
     return {
         m.TABLE_BYTES: {(name,): size.bytes for name, size in totals.tables.items()},
         m.TABLE_FILES: {(name,): size.files for name, size in totals.tables.items()},
@@ -90,7 +77,7 @@ def _sizes(totals: Totals, space: Space | None) -> Values:
     }
 
 
-def _counts(totals: Totals) -> Values:
+def _counts(totals: Totals) -> Readings:
     """Every label value from the start, so that the first increase is not lost to `rate()`."""
     return {
         m.RECORDS: {(verdict.value,): totals.verdicts[verdict] for verdict in Verdict},
@@ -106,18 +93,11 @@ def _counts(totals: Totals) -> Values:
     }
 
 
-def _distributions(totals: Totals) -> Distributions:
-    return {
-        m.FRESHNESS: {(): totals.freshness.read()},
-        m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in totals.steps.items()},
-    }
-
-
-def _partitions(totals: Totals, log_ends: Mapping[int, int], policy: Policy, now: int) -> Values:
+def _partitions(totals: Totals, policy: Policy, now: int) -> Readings:
     states: dict[Labels, PartitionState] = {(str(number),): state for number, state in totals.partitions.items()}
     watermarks = {labels: state.watermark(policy, now) for labels, state in states.items()}
     known: dict[Labels, float] = {
-        (str(number),): end for number, end in log_ends.items() if number in totals.partitions
+        (str(number),): end for number, end in totals.log_ends.items() if number in totals.partitions
     }
     return {
         m.PARTITION_COMMITTED: {labels: state.position for labels, state in states.items()},

@@ -1,4 +1,4 @@
-"""The numbers since the start, as committed batches and publications change them."""
+"""The numbers since the start, as committed batches, publications and the broker change them."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -9,13 +9,10 @@ from pipeline.event_time.policy import Verdict
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
+from pipeline.metrics.health import Backlog
 from pipeline.metrics.histogram import Histogram
 from pipeline.runtime.disk import Size, Traffic
 from pipeline.runtime.jobs import By, Job
-
-
-def _per_step() -> dict[Step, Histogram]:
-    return {step: Histogram(BATCH_DURATION.buckets) for step in Step}
 
 
 @dataclass(slots=True)
@@ -46,7 +43,13 @@ class Totals:
     unpublished: int = 0
     unpublished_since: int | None = None
     freshness: Histogram = field(default_factory=lambda: Histogram(FRESHNESS.buckets))
-    steps: dict[Step, Histogram] = field(default_factory=_per_step)
+    steps: dict[Step, Histogram] = field(
+        default_factory=lambda: {step: Histogram(BATCH_DURATION.buckets) for step in Step}
+    )
+    log_ends: Mapping[int, int] = field(default_factory=dict)
+    """As the broker last told them."""
+    log_ends_at: int | None = None
+    backlog: Backlog = field(default_factory=Backlog)
 
     @property
     def positions(self) -> dict[int, int]:
@@ -87,17 +90,9 @@ class Totals:
             self.windows[name, WindowEvent.REFIRED] += len(firing.refired)
 
     def _account(self, row: LedgerRow) -> None:
-        self.verdicts[Verdict.COUNTED] += row.counted
-        self.verdicts[Verdict.TOO_LATE] += row.too_late
-        self.verdicts[Verdict.FUTURE] += row.future
-        self.verdicts[Verdict.MALFORMED] += row.malformed
-        self.verdicts[Verdict.DUPLICATE] += row.duplicate
-        self.verdicts[Verdict.ERASED] += row.erased
+        verdicts = {verdict: getattr(row, verdict) for verdict in Verdict}
+        self.verdicts.update(verdicts)
         self.partly_late += row.partly_late
-        self.unaccounted += _imbalance(row)
-
-
-def _imbalance(row: LedgerRow) -> int:
-    """Records and offsets that nothing accounts for; 0 unless something is broken."""
-    verdicts = row.counted + row.too_late + row.future + row.malformed + row.duplicate + row.erased
-    return abs(row.records - verdicts) + abs(row.to_offset - row.from_offset - row.records - row.gap)
+        # Records and offsets that nothing accounts for; 0 unless something is broken.
+        self.unaccounted += abs(row.records - sum(verdicts.values()))
+        self.unaccounted += abs(row.to_offset - row.from_offset - row.records - row.gap)

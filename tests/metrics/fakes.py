@@ -13,8 +13,7 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.tallies import Tallies, Tally
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.metrics.host import Host
-from pipeline.metrics.observer import Observer
+from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.disk import Space
 from pipeline.settings.model import MetricsSettings, Settings
 

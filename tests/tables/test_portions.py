@@ -6,9 +6,9 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.commands.verify.laws import verify
 from pipeline.tables.results import due, periodic
 from tests.crash.store_faults import Refusal, refusing
+from tests.support.conservation import breaches
 from tests.support.warehouse import rows
 from tests.verify.site import Event, Site
 
@@ -42,7 +42,7 @@ def test_in_portions_the_tables_are_the_same(tmp_path: Path, monkeypatch: pytest
     assert shown(tmp_path / "portions") == shown(tmp_path / "whole")
     versions = [DeltaTable(str(tmp_path / name / "page_views")).version() for name in ("portions", "whole")]
     assert versions[0] >= versions[1] + 2
-    assert not verify(str(tmp_path / "portions")).breaches
+    assert not breaches(tmp_path / "portions")
 
 
 @pytest.mark.usefixtures("_small")
@@ -56,4 +56,4 @@ def test_a_publication_that_failed_between_two_portions_is_made_up_for_and_shows
     site.publish_again()
     found = rows(tmp_path, "page_views")
     assert len({(row["user_id"], row["window_start"]) for row in found}) == len(found)
-    assert not verify(str(tmp_path)).breaches
+    assert not breaches(tmp_path)

@@ -8,18 +8,18 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from pipeline.commands.verify.laws import verify
-from pipeline.commands.verify.verification import Law
+from pipeline.commands.verify.verification import Finding
 from tests.verify.conftest import Copy
 
 pytestmark = pytest.mark.slow
 
 
-def whole(warehouse: Path) -> tuple[str, dict[str, Law]]:
+def whole(warehouse: Path) -> tuple[str, dict[str, Finding]]:
     """Returns what is wrong with the tables, and every law."""
     verification = verify(str(warehouse))
     laws = {law.name: law for law in verification.laws}
     assert not verification.is_sound
-    return "\n".join(breach.sentence for breach in laws["tables are whole"].breaches), laws
+    return "\n".join(laws["tables are whole"].breaches), laws
 
 
 def data_file(warehouse: Path, name: str) -> Path:
@@ -48,7 +48,7 @@ def test_a_file_that_is_cut_off(copy: Copy) -> None:
     file.write_bytes(data[:-100])
     told, laws = whole(warehouse)
     assert f"has {len(data) - 100} bytes, but the log says {len(data)}" in told
-    assert laws["results are their panes"].told == ("not looked into: panes is not whole",)
+    assert laws["results are their panes"].told == ["not looked into: panes is not whole"]
 
 
 def test_a_file_that_is_no_parquet(copy: Copy) -> None:

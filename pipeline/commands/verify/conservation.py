@@ -5,55 +5,54 @@ from typing import Final
 from pipeline import columns as c
 from pipeline.commands.verify import counts, periodic, sessions, sql
 from pipeline.commands.verify.aligned import aligned
-from pipeline.commands.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
+from pipeline.commands.verify.shown import Shown, ShownTotals, shown_results
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.text import moment
 from pipeline.commands.verify.verification import Finding
 from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import TimeOf
+from pipeline.event_time.report import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.schemas import DEAD_LETTERS
+from pipeline.tables.schemas import DEAD_LETTERS, ERASED_EVENTS_APP, ERASING_APP, ERASURES, PANES
 
 _EVENTS: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
 _QUARTER_MS: Final = 900_000
 
 
 def check(tables: Tables, finding: Finding) -> None:
-    """Report by report, of those where an event has exactly one place."""
-    if tables.is_erasing:
+    """Result by result, of those where an event has exactly one place."""
+    if tables.version(PANES.name, ERASING_APP):
         finding.tell("a person is being erased, or that was cut off: then run `tidemark erase` again for the same one")
-    for shown in shown_reports(tables):
-        if not _has_one_place(shown) or not shown.epochs:
-            finding.tell(f"{shown.name} does not tell of all events, each once: it is left out")
-            continue
-        if shown.removed:
-            finding.tell(
-                f"{shown.name}: windows that ended by {moment(shown.removed)} were removed by age: it is left out"
-            )
-            continue
-        if isinstance(shown.report.windows, Sessions) and any(one.reset for one in tables.openings.values()):
-            finding.tell(f"{shown.name}: sessions cannot be told apart after a return to a lower watermark")
-            continue
-        _compare(tables, shown, _missed(tables, shown), _there(tables, shown), finding)
-    for totals in shown_totals(tables):
-        if not totals.epochs:
-            finding.tell(f"{totals.name} does not tell of all events, each once: it is left out")
-            continue
-        _compare(tables, totals, (0, 0), _there_of_totals(tables, totals), finding)
+    for shown in shown_results(tables):
+        if why := _why_left_out(tables, shown):
+            finding.tell(f"{shown.name}{why}")
+        else:
+            _compare(tables, shown, finding)
 
 
-def _has_one_place(shown: Shown) -> bool:
-    report = shown.report
+def _why_left_out(tables: Tables, shown: Shown | ShownTotals) -> str:
+    if not shown.epochs or not (isinstance(shown, ShownTotals) or _has_one_place(shown.report)):
+        return " does not tell of all events, each once: it is left out"
+    if shown.removed:
+        return f": windows that ended by {moment(shown.removed)} were removed by age: it is left out"
+    is_of_sessions = isinstance(shown, Shown) and isinstance(shown.report.windows, Sessions)
+    if is_of_sessions and any(one.reset for one in tables.openings.values()):
+        return ": sessions cannot be told apart after a return to a lower watermark"
+    return ""
+
+
+def _has_one_place(report: Report) -> bool:
     return {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where and not report.windows.has_overlap
 
 
-def _compare(tables: Tables, shown: Result, missed: tuple[int, int], found: tuple[int, str], finding: Finding) -> None:
-    """`missed`: at least and at most how many came too late; `found`: how many are there, and where."""
+def _compare(tables: Tables, shown: Shown | ShownTotals, finding: Finding) -> None:
+    least, most = _missed(tables, shown)
+    there, parts = _there(tables, shown)
     erased = _erased(tables, shown.name, finding)
-    (least, most), (there, parts), counted = missed, found, _of_ledger(tables, shown, "counted") - erased
+    counted = _of_ledger(tables, shown, "counted") - erased
     finding.look(counted, f"events of {shown.name}")
     if counted - most <= there <= counted - least:
         return
@@ -66,9 +65,9 @@ def _compare(tables: Tables, shown: Result, missed: tuple[int, int], found: tupl
 
 def _erased(tables: Tables, name: str, finding: Finding) -> int:
     """How many events were erased, as the panes have it; what was written down of them may lag behind, and not more."""
-    erased = tables.erased(name)
-    sql = f"SELECT sum(events) FROM erasures WHERE \"table\" = '{name}'"
-    told = tables.number(sql) if "erasures" in tables.handles else 0
+    erased = tables.version(PANES.name, f"{ERASED_EVENTS_APP}{name}") or 0
+    sums = f"SELECT sum(events) FROM erasures WHERE \"table\" = '{name}'"
+    told = tables.number(sums) if ERASURES.name in tables.handles else 0
     if told > erased:
         finding.breach(f"{name}: {told} events of persons were erased by what erasures says, but by the panes {erased}")
     if told < erased:
@@ -76,20 +75,17 @@ def _erased(tables: Tables, name: str, finding: Finding) -> int:
     return erased
 
 
-def _of_ledger(tables: Tables, shown: Result, name: str) -> int:
+def _of_ledger(tables: Tables, shown: Shown | ShownTotals, name: str) -> int:
     return tables.number(f"SELECT sum({name}) FROM ledger WHERE batch >= {shown.epochs[0] * EPOCH}")
 
 
-def _there_of_totals(tables: Tables, shown: ShownTotals) -> tuple[int, str]:
-    """A user's panes never go, and what they add up to is law 5."""
-    in_panes = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
-    return in_panes, f"{in_panes} in panes"
-
-
-def _there(tables: Tables, shown: Shown) -> tuple[int, str]:
+def _there(tables: Tables, shown: Shown | ShownTotals) -> tuple[int, str]:
+    """How many events are there, and where."""
+    if isinstance(shown, ShownTotals):  # a user's panes never go, and what they add up to is law 5
+        in_panes = tables.number(f"SELECT {_EVENTS} FROM ({sql.parts(shown, published=False)}) AS parts")
+        return in_panes, f"{in_panes} in panes"
     in_rows = tables.number(f"SELECT {_EVENTS} FROM {shown.table}")
-    added = sql.corrections(tables, shown)
-    corrected = tables.number(f"SELECT {_EVENTS} FROM ({added}) AS added") if added else 0
+    corrected = tables.number(f"SELECT {_EVENTS} FROM ({sql.corrections(tables, shown)}) AS added")
     waiting = tables.number(_waiting(tables, shown))
     return in_rows - corrected + waiting, f"{in_rows} shown, {corrected} of them corrected, and {waiting} in panes"
 
@@ -106,16 +102,18 @@ def _waiting(tables: Tables, shown: Shown) -> str:
         begin = sessions.sessions(shown, windows)
         unfired = f"SELECT {_EVENTS} AS events FROM sessions WHERE end_ms > {shown.watermark}"
         return f"{begin} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
-    placed = periodic.Periodic(tables, shown).placed(published=False)
+    placed = f"{periodic.begin(tables, shown, published=False)} SELECT {_EVENTS} FROM placed"
     return (
-        f"{placed} SELECT {_EVENTS} FROM placed WHERE pane_start >= start_ms AND "
+        f"{placed} WHERE pane_start >= start_ms AND "
         f"(batch > {shown.published} OR end_ms NOT IN (SELECT end_ms FROM ({sql.rows(shown)}) AS result))"
     )
 
 
-def _missed(tables: Tables, shown: Shown) -> tuple[int, int]:
-    """At least and at most how many of the counted events came too late for this report."""
-    if not shown.report.windows.by_time or not _of_ledger(tables, shown, "partly_late"):
+def _missed(tables: Tables, shown: Shown | ShownTotals) -> tuple[int, int]:
+    """At least and at most how many of the counted events came too late for this result."""
+    if isinstance(shown, ShownTotals) or not shown.report.windows.by_time:
+        return 0, 0
+    if not _of_ledger(tables, shown, "partly_late"):
         return 0, 0
     removed = tables.removed(DEAD_LETTERS.name)
     least = 0

@@ -5,7 +5,6 @@ from typing import Final
 from pipeline.commands.verify import sql
 from pipeline.commands.verify.shown import Shown
 from pipeline.commands.verify.tables import Tables
-from pipeline.commands.verify.text import cell
 from pipeline.commands.verify.verification import Finding
 from pipeline.event_time.windows.count import Counts
 
@@ -35,9 +34,8 @@ def windows(shown: Shown, kind: Counts, *, published: bool = True) -> str:
 
 def check(tables: Tables, shown: Shown, kind: Counts, finding: Finding) -> None:
     """Windows that panes tell to be full are shown. Those of the same times are told apart by nothing but number."""
-    keys = shown.report.keys
     sums = shown.report.sums
-    same = ("start_ms", "end_ms", *keys, *sums, "published_batch")
+    same = (*shown.cell, *sums, "published_batch")
     one = f"SELECT {', '.join(same)}, 1 AS windows FROM"
     due = f"{one} windows WHERE events = {kind.size}"
     compared = sql.side_by_side(same, ["windows"], f"{one} ({sql.rows(shown)}) AS result", due)
@@ -46,7 +44,7 @@ def check(tables: Tables, shown: Shown, kind: Counts, finding: Finding) -> None:
         "count windows",
         tables.ask(sql.examples(cells, "shown_windows < due_windows", "start_ms, end_ms")),
         lambda row: (
-            f"{shown.name}: {cell(row, keys)}, full with batch {row['published_batch']} "
+            f"{shown.at(row)}, full with batch {row['published_batch']} "
             f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {row['shown_windows']} "
             f"times, but its panes fill {row['due_windows']}"
         ),

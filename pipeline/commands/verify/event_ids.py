@@ -2,17 +2,13 @@
 
 from typing import Final
 
+from pipeline.commands.verify import sql
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.verification import Finding
 from pipeline.event_time import rules
 from pipeline.tables.schemas import EVENT_IDS
 
 _COMMITTED: Final = "(SELECT * FROM event_ids WHERE batch IN (SELECT batch FROM ledger)) AS ids"
-_VOID: Final = "SELECT count(*) FROM event_ids WHERE batch NOT IN (SELECT batch FROM ledger)"
-_TWICE: Final = f"""
-SELECT id_high, id_low, count(*) AS found, min(batch) AS first, max(batch) AS last FROM {_COMMITTED}
-WHERE event_time >= {{since}} GROUP BY id_high, id_low HAVING count(*) > 1 ORDER BY id_high, id_low
-"""
 _MORE: Final = f"""
 SELECT known.batch, found, wanted FROM (SELECT batch, count(*) AS found FROM {_COMMITTED} GROUP BY batch) AS known
 JOIN (SELECT batch, sum(counted) AS wanted FROM ledger GROUP BY batch) AS told ON known.batch = told.batch
@@ -34,12 +30,10 @@ def check(tables: Tables, finding: Finding) -> None:
             )
     if EVENT_IDS.name not in tables.handles:
         return
-    void = tables.number(_VOID)
-    finding.look(tables.number("SELECT count(*) FROM event_ids") - void, "event ids")
-    if void:
-        finding.tell(f"event_ids: {void:,} rows of batches that the ledger does not have are void")
+    finding.look(sql.committed(tables, EVENT_IDS.name, finding), "event ids")
+    remembered = f"{_COMMITTED} WHERE event_time >= {_remembered_since(tables)}"
     finding.each(
-        tables.ask(_TWICE.format(since=_remembered_since(tables))),
+        tables.ask(sql.twice(remembered, ("id_high", "id_low"), ", min(batch) AS first, max(batch) AS last")),
         "event_ids: the event {id_high} {id_low} was counted {found} times, in batches {first} to {last}",
     )
     finding.each(

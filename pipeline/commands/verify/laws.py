@@ -16,38 +16,31 @@ from pipeline.commands.verify import (
     windows,
 )
 from pipeline.commands.verify.tables import Tables, first_line, read
-from pipeline.commands.verify.verification import Finding, Law, Verification
+from pipeline.commands.verify.verification import Finding, Verification
 from pipeline.errors import SetUpError
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
 
-Check = Callable[[Tables, Finding], None]
-
 
 @dataclass(frozen=True, slots=True)
-class OneLaw:
-    """A law that must hold, and the tables without which it cannot be told."""
+class Law:
+    """A law that must hold, and the tables beside the ledger without which it cannot be told."""
 
     name: str
-    check: Check
-    needs: tuple[str, ...]
+    check: Callable[[Tables, Finding], None]
+    needs: tuple[str, ...] = ()
 
 
-LAWS: Final[tuple[OneLaw, ...]] = (
-    OneLaw("ledger balances", ledger.check, (LEDGER.name,)),
-    OneLaw("offsets join", offsets.check, (LEDGER.name,)),
-    OneLaw("watermark is handed on", watermark.check, (LEDGER.name,)),
-    OneLaw("dead letters are the rejected", dead_letters.check, (LEDGER.name, DEAD_LETTERS.name)),
-    OneLaw(
-        "results are their panes", results.check, (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
-    ),
-    OneLaw("windows have fired, once", windows.check, (LEDGER.name, CORRECTIONS.name)),
-    OneLaw(
-        "counted events are there", conservation.check, (LEDGER.name, PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)
-    ),
-    OneLaw("events are counted once", event_ids.check, (LEDGER.name, EVENT_IDS.name)),
-)  # fmt: skip
-WHOLE: Final = "tables are whole"
+LAWS: Final[tuple[Law, ...]] = (
+    Law("ledger balances", ledger.check),
+    Law("offsets join", offsets.check),
+    Law("watermark is handed on", watermark.check),
+    Law("dead letters are the rejected", dead_letters.check, (DEAD_LETTERS.name,)),
+    Law("results are their panes", results.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
+    Law("windows have fired, once", windows.check, (CORRECTIONS.name,)),
+    Law("counted events are there", conservation.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
+    Law("events are counted once", event_ids.check, (EVENT_IDS.name,)),
+)
 
 
 def verify(warehouse: str) -> Verification:
@@ -58,20 +51,20 @@ def verify(warehouse: str) -> Verification:
     """
     require_warehouse(warehouse)
     tables = read(warehouse)
-    whole = Finding(WHOLE)
+    whole = Finding("tables are whole")
     unsafe = storage.check(tables, whole)
     safe = tables.without(unsafe)
-    return Verification(warehouse, (*(look_into(law, safe, unsafe) for law in LAWS), whole.done()))
+    return Verification(warehouse, (*(look_into(law, safe, unsafe) for law in LAWS), whole))
 
 
-def look_into(law: OneLaw, tables: Tables, unsafe: set[str]) -> Law:
+def look_into(law: Law, tables: Tables, unsafe: set[str]) -> Finding:
     """Holds tables against one law, as far as those are safe to ask that it needs."""
     finding = Finding(law.name)
-    if missing := sorted(unsafe.intersection(law.needs)):
+    if missing := sorted(unsafe.intersection((LEDGER.name, *law.needs))):
         finding.tell(f"not looked into: {', '.join(missing)} is not whole")
-        return finding.done()
+        return finding
     try:
         law.check(tables, finding)
     except OSError as error:
         raise SetUpError(f"the warehouse {tables.warehouse} cannot be read: {first_line(error)}. Try again") from error
-    return finding.done()
+    return finding

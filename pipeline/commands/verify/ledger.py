@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pipeline.commands.verify import sql
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.verification import Finding
 from pipeline.event_time.batch import EPOCH
@@ -44,39 +45,28 @@ _ROWS: Final = (
         f"{_ROW} has an opening of {{found}} letters: only the batch that opens an epoch has one, and always",
     ),
 )  # fmt: skip
-_TWICE: Final = (
-    'SELECT batch, "partition", count(*) AS found FROM ledger GROUP BY batch, "partition" HAVING count(*) > 1 '
-    'ORDER BY batch, "partition"'
-)
-_NOT_OPENED: Final = (
-    f"SELECT epoch, min(batch) AS found FROM ledger GROUP BY epoch HAVING min(batch) <> epoch * {EPOCH} ORDER BY epoch"
-)
+_NOT_OPENED: Final = f"""
+SELECT epoch, min(batch) AS found, epoch * {EPOCH} AS wanted FROM ledger GROUP BY epoch
+HAVING min(batch) <> epoch * {EPOCH} ORDER BY epoch
+"""
 
 
 def check(tables: Tables, finding: Finding) -> None:
     """Checks each row, then that each batch is there once and that each epoch is opened."""
-    _look(tables, finding)
+    sizes = tables.ask(
+        "SELECT count(*) AS rows, count(DISTINCT batch) AS batches, count(DISTINCT epoch) AS epochs FROM ledger"
+    )
+    for what, number in sizes.to_pylist()[0].items():
+        finding.look(number, what)
+    later = {name: tables.of_ledger(name) for name in ("duplicate", "erased")}
     for condition, found, wanted, sentence in _ROWS:
-        sql = (
+        wrong = (
             f'SELECT batch, "partition", {found} AS found, {wanted} AS wanted FROM ledger WHERE {condition} '
             'ORDER BY batch, "partition"'
         )
-        later = {name: tables.of_ledger(name) for name in ("duplicate", "erased")}
-        finding.each(tables.ask(sql.format(**later)), sentence)
-    finding.each(tables.ask(_TWICE), f"{_ROW} is there {{found}} times, but must be once")
-    finding.each(
-        tables.ask(_NOT_OPENED),
-        lambda row: (
-            f"ledger: epoch {row['epoch']} begins with batch {row['found']}, but {row['epoch'] * EPOCH} opens it"
-        ),
-    )
+        finding.each(tables.ask(wrong.format(**later)), sentence)
+    twice = tables.ask(sql.twice("ledger", ("batch", '"partition"')))
+    finding.each(twice, f"{_ROW} is there {{found}} times, but must be once")
+    finding.each(tables.ask(_NOT_OPENED), "ledger: epoch {epoch} begins with batch {found}, but {wanted} opens it")
     for batch, why in tables.unclear.items():
         finding.breach(f"ledger: the opening of batch {batch} cannot be read ({why})")
-
-
-def _look(tables: Tables, finding: Finding) -> None:
-    sizes = tables.ask(
-        "SELECT count(*) AS rows, count(DISTINCT batch) AS batches, count(DISTINCT epoch) AS epochs FROM ledger"
-    ).to_pylist()[0]
-    for what, number in sizes.items():
-        finding.look(number, what)

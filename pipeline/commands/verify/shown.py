@@ -4,11 +4,14 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipeline.commands.verify.tables import CORRECTIONS_APP, Tables, name_of
+from pipeline import columns as c
+from pipeline.commands.verify.tables import Tables, name_of
+from pipeline.commands.verify.text import Row, moment
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.policies import report_from_json
+from pipeline.tables.schemas import CORRECTED_APP
 
 _STORED_AS: Final = "tidemark.report"
 
@@ -49,6 +52,26 @@ class Shown(Result):
 
     report: Report
 
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """The columns that tell rows apart."""
+        return ("start_ms", "end_ms", *self.report.keys)
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns that are sums."""
+        return [*self.report.sums, c.LATE_EVENTS]
+
+    def at(self, row: Row) -> str:
+        """How a sentence on a row begins: with the table and the place in it."""
+        return f"{self.name}: {self.place(row)}"
+
+    def place(self, row: Row) -> str:
+        """The window of a row, and those keys that it has."""
+        keys = ", ".join(f"{key} {row[key]!r}" for key in self.report.keys if key in row)
+        window = f"window [{moment(row['start_ms'])}, {moment(row['end_ms'])})"
+        return f"{window} of {keys}" if keys else window
+
 
 @dataclass(frozen=True, slots=True)
 class ShownTotals(Result):
@@ -57,24 +80,26 @@ class ShownTotals(Result):
     totals: UserTotals
 
 
-def shown_reports(tables: Tables) -> list[Shown]:
-    """Every report whose table can be read."""
+def shown_results(tables: Tables) -> list[Shown | ShownTotals]:
+    """Every result whose table can be read: reports, then the totals."""
     names = dict.fromkeys(report.name for one in tables.openings.values() for report in one.policy.reports)
-    return [Shown(**_result(name, tables), report=definition(name, tables)) for name in names if name in tables.handles]
-
-
-def shown_totals(tables: Tables) -> list[ShownTotals]:
-    """The totals, if there are any and their table can be read."""
-    if UserTotals.name not in tables.handles:
-        return []
-    totals = UserTotals(**json.loads(tables.handles[UserTotals.name].metadata().configuration[_STORED_AS]))
-    return [ShownTotals(**_result(totals.name, tables), totals=totals)]
+    found: list[Shown | ShownTotals] = [
+        Shown(**_result(name, tables), report=definition(name, tables)) for name in names if name in tables.handles
+    ]
+    if UserTotals.name in tables.handles:
+        totals = UserTotals(**_stored(UserTotals.name, tables))
+        found.append(ShownTotals(**_result(totals.name, tables), totals=totals))
+    return found
 
 
 def definition(name: str, tables: Tables) -> Report:
     """The report of a result table. Raises ValueError, KeyError or TypeError where it does not say so."""
-    told = tables.handles[name].metadata().configuration[_STORED_AS]
-    return report_from_json({**json.loads(told), "name": name})
+    return report_from_json({**_stored(name, tables), "name": name})
+
+
+def _stored(name: str, tables: Tables) -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads(tables.handles[name].metadata().configuration[_STORED_AS])
+    return stored
 
 
 def _result(name: str, tables: Tables) -> dict[str, Any]:
@@ -93,7 +118,7 @@ def _result(name: str, tables: Tables) -> dict[str, Any]:
         "closed": _closed(name, tables),
         "swept": tables.swept(name),
         "removed": tables.removed(name),
-        "corrected": tables.handles[name].transaction_version(CORRECTIONS_APP) or 0,
+        "corrected": tables.version(name, CORRECTED_APP) or 0,
         "is_kept": having[-1:] == epochs[-1:],
         "epochs": tuple(having) if having == epochs[len(epochs) - len(having) :] else (),
     }

@@ -5,10 +5,10 @@ from typing import Final
 
 from pipeline.commands.verify.shown import Result, Shown
 from pipeline.commands.verify.tables import Tables
+from pipeline.commands.verify.verification import EXAMPLES_OF_EACH, Finding
 from pipeline.event_time import rules
+from pipeline.tables.schemas import CORRECTIONS
 
-EXAMPLES: Final = 2
-"""As many as are put in sentences."""
 _SIDE_BY_SIDE: Final = """
 SELECT {cell}, sum(is_shown) AS is_shown, sum(is_due) AS is_due, {sums} FROM (
   SELECT {cell}, 1 AS is_shown, 0 AS is_due, {shown_side} FROM ({shown}) AS shown
@@ -16,6 +16,23 @@ SELECT {cell}, sum(is_shown) AS is_shown, sum(is_due) AS is_due, {sums} FROM (
   SELECT {cell}, 0 AS is_shown, 1 AS is_due, {due_side} FROM ({due}) AS due
 ) AS sides GROUP BY {cell}
 """
+# Panes have all that is asked of corrections, but for their number and the time of the event. No batch is below 0; of
+# WHERE false the optimizer makes a plan that the engine refuses.
+_NO_CORRECTIONS: Final = "(SELECT 0 AS correction, pane_start AS event_time, * FROM panes WHERE batch < 0) AS nothing"
+
+
+def committed(tables: Tables, name: str, finding: Finding) -> int:
+    """How many rows of a table are of batches that the ledger has; others are told."""
+    void = tables.number(f"SELECT count(*) FROM {name} WHERE batch NOT IN (SELECT batch FROM ledger)")
+    if void:
+        finding.tell(f"{name}: {void:,} rows of batches that the ledger does not have are void")
+    return tables.number(f"SELECT count(*) FROM {name}") - void
+
+
+def twice(rows: str, columns: Sequence[str], more: str = "") -> str:
+    """What is there more than once, how often it was `found`, and perhaps more of it."""
+    it = ", ".join(columns)
+    return f"SELECT {it}, count(*) AS found{more} FROM {rows} GROUP BY {it} HAVING count(*) > 1 ORDER BY {it}"
 
 
 def parts(shown: Result, *, published: bool = True) -> str:
@@ -33,15 +50,17 @@ def rows(shown: Shown) -> str:
     return f"SELECT {times}, * FROM {shown.table}"
 
 
-def corrections(tables: Tables, shown: Shown) -> str | None:
-    """The corrections that a report's table has; None where there are none."""
-    if "corrections" not in tables.handles:
-        return None
-    sql = (
-        "SELECT window_start_ms AS start_ms, window_end_ms AS end_ms, * FROM corrections "
+def decided(tables: Tables) -> str:
+    """The table `corrections`, or an empty one where there is none yet."""
+    return CORRECTIONS.name if CORRECTIONS.name in tables.handles else _NO_CORRECTIONS
+
+
+def corrections(tables: Tables, shown: Shown) -> str:
+    """The corrections that a report's table has."""
+    return (
+        f"SELECT window_start_ms AS start_ms, window_end_ms AS end_ms, * FROM {decided(tables)} "
         f"WHERE report = '{shown.name}' AND correction <= {shown.corrected} AND window_end_ms > {shown.removed}"
     )
-    return sql if tables.number(f"SELECT count(*) FROM ({sql}) AS added") else None
 
 
 def side_by_side(cell: Sequence[str], numbers: Sequence[str], shown: str, due: str) -> str:
@@ -68,7 +87,7 @@ def examples(begin: str, broken: str, order: str) -> str:
     """The first few of `cells`, broken ones before others, with how many were `looked` at and how many are `wrong`."""
     return (
         f"{begin} SELECT *, count(*) OVER () AS looked, sum(CASE WHEN {broken} THEN 1 ELSE 0 END) OVER () AS wrong "
-        f"FROM cells ORDER BY CASE WHEN {broken} THEN 0 ELSE 1 END, {order} LIMIT {EXAMPLES}"
+        f"FROM cells ORDER BY CASE WHEN {broken} THEN 0 ELSE 1 END, {order} LIMIT {EXAMPLES_OF_EACH}"
     )
 
 

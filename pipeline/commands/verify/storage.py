@@ -15,7 +15,8 @@ from deltalake.fs import DeltaStorageHandler
 
 from pipeline.commands.verify.shown import definition
 from pipeline.commands.verify.tables import Tables, first_line
-from pipeline.commands.verify.verification import Finding, Row
+from pipeline.commands.verify.text import Row
+from pipeline.commands.verify.verification import Finding
 from pipeline.tables.schemas import LEDGER, OWN, USER_TOTALS, result_of
 
 _FIXED: Final = {spec.name: spec for spec in (*OWN, USER_TOTALS)}

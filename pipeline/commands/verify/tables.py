@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.commands.verify.verification import Row
+from pipeline.commands.verify.text import Row
 from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
 from pipeline.tables.opening import Opening
@@ -25,10 +25,7 @@ from pipeline.tables.schemas import (
     is_table,
 )
 
-CORRECTIONS_APP: Final = "tidemark-corrections"
 REMOVED_APP: Final = "tidemark-removed"
-ERASED_EVENTS_APP: Final = "tidemark-erased-events:"
-ERASING_APP: Final = "tidemark-erasing"
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
 _OPTIONAL: Final = (EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, ERASED_USERS.name)
@@ -59,9 +56,13 @@ class Tables:
         """The one number that a query gives; 0 for null."""
         return int(self.ask(sql).column(0)[0].as_py() or 0)
 
+    def version(self, name: str, app: str) -> int | None:
+        """The version that a table has of an application; None where it has none, or cannot be read."""
+        return self.handles[name].transaction_version(app) if name in self.handles else None
+
     def published(self, name: str) -> int:
         """The batch up to which a table is published."""
-        version = self.handles[name].transaction_version(WRITER_APP)
+        version = self.version(name, WRITER_APP)
         return NEVER_PUBLISHED if version is None else version
 
     def of_ledger(self, verdict: str) -> str:
@@ -71,25 +72,13 @@ class Tables:
 
     def swept(self, name: str) -> int:
         """Windows of a result table that end no later may lack panes: they are final, and compaction has been there."""
-        compacted = self.handles[PANES.name].transaction_version(COMPACTION_APP) if PANES.name in self.handles else None
-        if compacted == EPOCH:  # the first start has been there, and nobody since
+        if self.version(PANES.name, COMPACTION_APP) == EPOCH:  # the first start has been there, and nobody since
             return rules.NO_WATERMARK
-        return rules.as_number(self.handles[name].transaction_version(CLOSED_APP))
+        return rules.as_number(self.version(name, CLOSED_APP))
 
     def removed(self, name: str) -> int:
         """How far rows were removed by age: the end of a window in milliseconds, or a batch; 0 for none."""
-        return (self.handles[name].transaction_version(REMOVED_APP) if name in self.handles else None) or 0
-
-    def erased(self, name: str) -> int:
-        """How many counted events of persons were erased from a report."""
-        panes = self.handles.get(PANES.name)
-        return (panes.transaction_version(f"{ERASED_EVENTS_APP}{name}") if panes else None) or 0
-
-    @property
-    def is_erasing(self) -> bool:
-        """Whether an erasure is at work, or was cut off."""
-        panes = self.handles.get(PANES.name)
-        return bool(panes and panes.transaction_version(ERASING_APP))
+        return self.version(name, REMOVED_APP) or 0
 
     def without(self, names: Iterable[str]) -> "Tables":
         """The same, less tables in which a query could fail."""
@@ -121,11 +110,14 @@ def _read(warehouse: str) -> Tables:
     ledger = replace(empty, handles=handles, engine=_engine(handles))
     openings, unclear = _openings(ledger)
     newest = max((row["batch"] or 0 for row in _safe(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0)
-    results = dict.fromkeys(result.name for one in openings.values() for result in one.policy.consumers)
+    policies = [one.policy for one in openings.values()]
+    results = dict.fromkeys(result.name for policy in policies for result in policy.consumers)
     # Panes before results, for what was swept from them is published; corrections last, for results have some of them.
     names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results]
     names += [CORRECTIONS.name, ERASURES.name, ERASED_USERS.name]
-    optional = {*_OPTIONAL, *_retired(openings)}
+    # Results that are no longer configured somebody may have taken away.
+    configured = {result.name for policy in policies[-1:] for result in policy.consumers}
+    optional = {*_OPTIONAL, *results} - configured
     wanted = [name for name in names if name not in optional or is_table(empty.uri(name))]
     others, further = _open(empty, wanted)
     handles |= others
@@ -170,14 +162,6 @@ def _safe(ledger: Tables, sql: str) -> list[Row]:
         return found
     except Exception:  # noqa: BLE001 - of many kinds; that the ledger cannot be read is told where its files are
         return []
-
-
-def _retired(openings: Mapping[int, Opening]) -> set[str]:
-    """Results of old epochs, whose tables somebody may have taken away."""
-    if not openings:
-        return set()
-    now = {result.name for result in openings[max(openings)].policy.consumers}
-    return {result.name for one in openings.values() for result in one.policy.consumers} - now
 
 
 def first_line(error: Exception) -> str:

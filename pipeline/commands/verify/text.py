@@ -1,10 +1,23 @@
-"""How sentences name times, windows and keys."""
+"""How sentences name times, and what rows tell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from string import Formatter
+from typing import Any
 
-from pipeline.commands.verify.verification import Row
 from pipeline.event_time import rules
+
+Row = dict[str, Any]
+
+
+class _Sentence(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        return moment(value) if format_spec == "moment" else super().format_field(value, format_spec)
+
+
+def filled(sentence: str, row: Mapping[str, Any]) -> str:
+    """A sentence that names columns in braces, with those of a row; `{name:moment}` is a time in milliseconds."""
+    return _Sentence().vformat(sentence, (), row)
 
 
 def moment(milliseconds: int | None) -> str:
@@ -15,14 +28,3 @@ def moment(milliseconds: int | None) -> str:
         return f"{milliseconds} ms"
     told = datetime.fromtimestamp(milliseconds / 1000, UTC)
     return told.isoformat(timespec="milliseconds").replace(".000", "").replace("+00:00", "Z")
-
-
-def window(row: Row) -> str:
-    """The window of a row with `start_ms` and `end_ms`."""
-    return f"window [{moment(row['start_ms'])}, {moment(row['end_ms'])})"
-
-
-def cell(row: Row, keys: Sequence[str]) -> str:
-    """A window and the keys in it."""
-    told = ", ".join(f"{key} {row[key]!r}" for key in keys)
-    return f"{window(row)} of {told}" if told else window(row)

@@ -5,11 +5,11 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.commands.verify import sql
-from pipeline.commands.verify.periodic import Periodic, windows_of
+from pipeline.commands.verify.periodic import begin, is_whole
 from pipeline.commands.verify.shown import Shown
 from pipeline.commands.verify.tables import Tables
-from pipeline.commands.verify.text import cell, moment
-from pipeline.commands.verify.verification import Finding, Row
+from pipeline.commands.verify.text import Row, moment
+from pipeline.commands.verify.verification import Finding
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
 
@@ -26,12 +26,13 @@ _DUE: Final = {
 }
 """How it comes of what: a column of panes, what a correction has, and what is shown."""
 _WRONG: Final = """
-SELECT {cell}, shown, due FROM (
+{begin} SELECT {cell}, shown, due FROM (
   SELECT {cell}, max(shown) AS shown, {join}(due) AS due, sum(is_shown) AS rows FROM (
     SELECT {cell}, {shown} AS shown, NULL AS due, 1 AS is_shown
     FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b WHERE has_panes = 1 AND {is_whole}
     UNION ALL SELECT {cell}, NULL, {part}, 0 FROM placed
-    WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole} {corrected}
+    WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}
+    UNION ALL SELECT {cell}, NULL, {correction}, 0 FROM added
   ) AS sides GROUP BY {cell}
 ) AS cells WHERE rows > 0 AND due IS NOT NULL AND shown IS DISTINCT FROM due ORDER BY start_ms, end_ms
 """
@@ -39,29 +40,26 @@ SELECT {cell}, shown, due FROM (
 
 def check(tables: Tables, shown: Shown, finding: Finding) -> None:
     """Cell by cell what panes and corrections say, of windows whose ends the clock tells, where no pane is gone."""
-    it = Periodic(tables, shown)
     for measure in [name for name in shown.report.measures if name in _DUE]:
         join, part, correction, column = _DUE[measure]
-        cell_of, added = ", ".join(it.cell), sql.corrections(tables, shown)
         wrong = _WRONG.format(
-            cell=cell_of,
+            begin=begin(tables, shown),
+            cell=", ".join(shown.cell),
             join=join,
             shown=column,
             part=part,
+            correction=correction,
             rows=sql.rows(shown),
-            is_whole=it.is_whole(),
+            is_whole=is_whole(shown),
             watermark=shown.watermark,
-            corrected=f"UNION ALL SELECT {cell_of}, NULL, {correction}, 0 FROM ({added}) AS added" if added else "",
         )
-        found = tables.ask(f"{it.placed()}, due AS ({it.due()}), {windows_of(it)} {wrong}")
-        finding.each(found, partial(_differs, shown, measure))
+        finding.each(tables.ask(wrong), partial(_differs, shown, measure))
 
 
 def _differs(shown: Shown, measure: str, row: Row) -> str:
     """The sentence on a cell whose panes say something else."""
     told = [moment(side) if isinstance(side, int) else repr(side) for side in (row["shown"], row["due"])]
-    where = f"{shown.name}: {cell(row, shown.report.keys)}"
-    return f"{where} shows {measure} {told[0]}, but its panes and corrections have {told[1]}"
+    return f"{shown.at(row)} shows {measure} {told[0]}, but its panes and corrections have {told[1]}"
 
 
 def check_fit(tables: Tables, shown: Shown, finding: Finding) -> None:
@@ -82,7 +80,7 @@ def check_fit(tables: Tables, shown: Shown, finding: Finding) -> None:
     finding.each(
         tables.ask(rows),
         lambda row: (
-            f"{shown.name}: {cell(row, shown.report.keys)} shows "
+            f"{shown.at(row)} shows "
             + " and ".join(f"{name} at {moment(row[f'time_of_{name}'])}" for name in told)
             + ", which does not fit"
         ),

@@ -8,8 +8,8 @@ from pipeline import columns as c
 from pipeline.commands.verify import sql
 from pipeline.commands.verify.shown import ShownTotals
 from pipeline.commands.verify.tables import Tables
-from pipeline.commands.verify.text import moment
-from pipeline.commands.verify.verification import Finding, Row
+from pipeline.commands.verify.text import Row, moment
+from pipeline.commands.verify.verification import Finding
 from pipeline.event_time import rules
 
 _NUMBERS: Final = ("page_views", "clicks", "sessions", "first_ms", "last_ms")
@@ -33,7 +33,7 @@ WITH parts AS ({parts}), begins AS (
   SELECT user_id, page_views, clicks, sessions, CAST(first_seen AS BIGINT) / 1000 AS first_ms,
     CAST(last_seen AS BIGINT) / 1000 AS last_ms FROM {table}
 ), added AS (
-  SELECT user_id, sum(page_views) AS page_views, sum(clicks) AS clicks FROM ({corrections}) AS corrected
+  SELECT user_id, sum(page_views) AS page_views, sum(clicks) AS clicks FROM {decided} WHERE report = '{name}'
   GROUP BY user_id
 ), cells AS (
   SELECT coalesce(shown.user_id, due.user_id) AS user_id, shown.user_id IS NOT NULL AS is_shown,
@@ -45,8 +45,6 @@ WITH parts AS ({parts}), begins AS (
   LEFT JOIN added ON added.user_id = coalesce(shown.user_id, due.user_id)
 )
 """
-_NO_CORRECTIONS: Final = "SELECT user_id, page_views, clicks FROM panes WHERE false"
-_CORRECTIONS: Final = "SELECT user_id, page_views, clicks FROM corrections WHERE report = '{name}'"
 # What came since the last publication, and which corrections it had, cannot be told: then there are only bounds.
 _BROKEN: Final = f"""
 NOT waits AND is_due AND NOT is_shown
@@ -63,7 +61,8 @@ def check(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
         gap=shown.totals.gap_ms,
         published=shown.published,
         table=shown.table,
-        corrections=_CORRECTIONS.format(name=shown.name) if "corrections" in tables.handles else _NO_CORRECTIONS,
+        decided=sql.decided(tables),
+        name=shown.name,
         # Before there is a watermark nothing is written.
         no_watermark="true" if shown.watermark == rules.NO_WATERMARK else "false",
         both=", ".join(
@@ -73,8 +72,7 @@ def check(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
     rows = tables.ask(sql.examples(cells, _BROKEN, "user_id"))
     finding.among("users", rows, lambda row: _difference(shown.name, row))
     _check_buckets(tables, shown, finding)
-    waiting = tables.number(f"{cells} SELECT count(*) FROM cells WHERE waits")
-    if waiting:
+    if waiting := tables.number(f"{cells} SELECT count(*) FROM cells WHERE waits"):
         finding.tell(f"{shown.name}: {waiting:,} users have events that are not published yet")
 
 
@@ -103,13 +101,10 @@ def _difference(name: str, row: Row) -> str:
         return f"{name}: user {row['user_id']!r} is shown 0 times, but has panes of {row['due_page_views']} page_views"
     told = [one for one in _NUMBERS if row[f"shown_{one}"] != row[f"due_{one}"]]
     more = f" (with corrections at most {row['most_page_views']} page_views, {row['most_clicks']} clicks)"
-    return (
-        f"{name}: user {row['user_id']!r} shows "
-        + " and ".join(
-            f"{_said(one, row[f'shown_{one}'])}, but the panes have {_said(one, row[f'due_{one}'])}" for one in told
-        )
-        + (more if row["corrected"] else "")
+    differences = " and ".join(
+        f"{_said(one, row[f'shown_{one}'])}, but the panes have {_said(one, row[f'due_{one}'])}" for one in told
     )
+    return f"{name}: user {row['user_id']!r} shows {differences}{more if row['corrected'] else ''}"
 
 
 def _said(number: str, value: int) -> str:

@@ -7,11 +7,11 @@ from datasketches import hll_sketch, hll_union
 
 from pipeline import columns as c
 from pipeline.commands.verify import sql
-from pipeline.commands.verify.periodic import Periodic, windows_of
+from pipeline.commands.verify.periodic import begin, is_whole
 from pipeline.commands.verify.shown import Shown
 from pipeline.commands.verify.tables import Tables
-from pipeline.commands.verify.text import cell
-from pipeline.commands.verify.verification import Finding, Row
+from pipeline.commands.verify.text import Row
+from pipeline.commands.verify.verification import Finding
 
 _LG_K: Final = 12
 _EXACT_UP_TO: Final = 300
@@ -19,108 +19,72 @@ _EXACT_UP_TO: Final = 300
 _ERROR: Final = 0.08
 """Five times the relative standard error of 1.6 %."""
 _ERASED: Final = "erased-"
-"""Before the name of somebody who was erased, and perhaps in pieces: who it was is not known."""
+"""Before the name of somebody who was erased, and perhaps in pieces: who it was is not known.
+
+Such a one may be known by other names than when it was counted.
+"""
 _ROUNDING: Final = 1000
 """One in so many: sketches that were merged in another order add up the same registers, perhaps in other roundings."""
+_SHOWN: Final = "SELECT {cell}, unique_users FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b"
+_PARTS: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}"
+_SKETCHES: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PARTS} GROUP BY {{cell}}"
+_CORRECTED: Final = "SELECT {cell}, array_agg(user_id) AS users FROM added GROUP BY {cell}"
+_USERS: Final = f"""
+SELECT {{cell}}, count(DISTINCT seen) AS users,
+  count(DISTINCT CASE WHEN seen LIKE '{_ERASED}%' THEN seen END) AS erased,
+  CASE WHEN count(DISTINCT seen) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few
+FROM (
+  SELECT {{cell}}, user_id AS seen {_PARTS}
+  UNION ALL
+  SELECT {{cell}}, user_id AS seen FROM added JOIN windows ON start_ms = a AND end_ms = b
+  WHERE has_panes = 1 AND {{is_whole}}
+) AS users GROUP BY {{cell}}
+"""
 
-
-def check(tables: Tables, shown: Shown, finding: Finding) -> None:
-    """Cell by cell, in windows none of whose panes can be gone."""
-    it = Periodic(tables, shown)
-    due = _sketches(it) if shown.report.keeps_sketches else _users(it)
-    found = _shown(it)
-    finding.look(len(due), "cells with different users")
-    for key, (users, tolerance) in due.items():
-        # That a cell is not shown at all is told where its counts are.
-        if key in found and abs(found[key] - users) > tolerance:
-            row = dict(zip(it.cell, key, strict=True))
-            finding.breach(
-                f"{shown.name}: {cell(row, shown.report.keys)} shows {found[key]} unique_users, but its panes have "
-                f"{users}"
-            )
-
-
+Cell = tuple[Any, ...]
 Expected = tuple[int, int]
 """How many users, and how far from it what is shown may be."""
 
 
-def _begin(it: Periodic) -> str:
-    return f"{it.placed()}, due AS ({it.due()}), {windows_of(it)}"
+def check(tables: Tables, shown: Shown, finding: Finding) -> None:
+    """Cell by cell, in windows none of whose panes can be gone."""
+    due = _by_sketches(tables, shown) if shown.report.keeps_sketches else _by_users(tables, shown)
+    found = _cells(tables, shown, _SHOWN)
+    finding.look(len(due), "cells with different users")
+    for cell, (users, tolerance) in due.items():
+        # That a cell is not shown at all is told where its counts are.
+        row = found.get(cell)
+        if row and abs(row[c.UNIQUE_USERS] - users) > tolerance:
+            finding.breach(f"{shown.at(row)} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
 
 
-def _where(it: Periodic) -> str:
-    return f"WHERE pane_start >= start_ms AND end_ms <= {it.shown.watermark} AND {it.is_whole()}"
-
-
-def _shown(it: Periodic) -> dict[tuple[Any, ...], int]:
-    rows = it.tables.ask(
-        f"{_begin(it)} SELECT {', '.join(it.cell)}, unique_users FROM ({sql.rows(it.shown)}) AS result "
-        "JOIN windows ON start_ms = a AND end_ms = b"
+def _cells(tables: Tables, shown: Shown, query: str) -> dict[Cell, Row]:
+    asked = query.format(
+        cell=", ".join(shown.cell), rows=sql.rows(shown), watermark=shown.watermark, is_whole=is_whole(shown)
     )
-    return {_key(row, it): row[c.UNIQUE_USERS] for row in rows.to_pylist()}
+    rows = tables.ask(f"{begin(tables, shown)} {asked}").to_pylist()
+    return {tuple(row[name] for name in shown.cell): row for row in rows}
 
 
-def _key(row: Row, it: Periodic) -> tuple[Any, ...]:
-    return tuple(row[name] for name in it.cell)
+def _by_sketches(tables: Tables, shown: Shown) -> dict[Cell, Expected]:
+    due, added = _cells(tables, shown, _SKETCHES), _cells(tables, shown, _CORRECTED)
+    expected = dict[Cell, Expected]()
+    for cell, row in due.items():
+        corrected = added[cell]["users"] if cell in added else []
+        users = _union(row["users"], corrected)
+        erased = sum(user.startswith(_ERASED) for user in corrected)
+        expected[cell] = users, users // _ROUNDING + erased
+    return expected
 
 
-def _sketches(it: Periodic) -> dict[tuple[Any, ...], Expected]:
-    cell_of = ", ".join(it.cell)
-    rows = it.tables.ask(
-        f"{_begin(it)} SELECT {cell_of}, array_agg(users) AS users FROM placed {_where(it)} GROUP BY {cell_of}"
-    )
-    added = _corrected(it)
-    return {
-        _key(row, it): _with_erased(_estimated(_union(row["users"], some)), sum(map(_is_erased, some)))
-        for row in rows.to_pylist()
-        for some in [added.get(_key(row, it), [])]
-    }
-
-
-def _is_erased(user: str) -> bool:
-    return user.startswith(_ERASED)
-
-
-def _with_erased(users: Expected, erased: int) -> Expected:
-    """Who was erased may be known by other names than when it was counted."""
-    return users[0], users[1] + erased
-
-
-def _estimated(users: int) -> Expected:
-    return users, users // _ROUNDING
-
-
-def _users(it: Periodic) -> dict[tuple[Any, ...], Expected]:
+def _by_users(tables: Tables, shown: Shown) -> dict[Cell, Expected]:
     """The number of users is exact; where it is small enough, so is what a sketch of them says."""
-    cell_of = ", ".join(it.cell)
-    users = f"SELECT {cell_of}, user_id AS seen FROM placed {_where(it)}"
-    if added := sql.corrections(it.tables, it.shown):
-        users += (
-            f" UNION ALL SELECT {cell_of}, user_id AS seen FROM ({added}) AS added "
-            f"JOIN windows ON start_ms = a AND end_ms = b WHERE has_panes = 1 AND {it.is_whole()}"
-        )
-    erased = f"count(DISTINCT CASE WHEN seen LIKE '{_ERASED}%' THEN seen END)"
-    rows = it.tables.ask(
-        f"{_begin(it)} SELECT {cell_of}, count(DISTINCT seen) AS users, {erased} AS erased, "
-        f"CASE WHEN count(DISTINCT seen) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few "
-        f"FROM ({users}) AS users GROUP BY {cell_of}"
-    )
-    return {_key(row, it): _with_erased(_expected(row), row["erased"]) for row in rows.to_pylist()}
-
-
-def _expected(row: Row) -> Expected:
-    if row["few"] is None:
-        return row["users"], int(row["users"] * _ERROR)
-    return _estimated(_union([], row["few"]))
-
-
-def _corrected(it: Periodic) -> dict[tuple[Any, ...], list[str]]:
-    users: dict[tuple[Any, ...], list[str]] = {}
-    if added := sql.corrections(it.tables, it.shown):
-        rows = it.tables.ask(f"SELECT {', '.join(it.cell)}, user_id AS seen FROM ({added}) AS added")
-        for row in rows.to_pylist():
-            users.setdefault(_key(row, it), []).append(row["seen"])
-    return users
+    expected = dict[Cell, Expected]()
+    for cell, row in _cells(tables, shown, _USERS).items():
+        users = row["users"] if row["few"] is None else _union([], row["few"])
+        tolerance = int(users * _ERROR) if row["few"] is None else users // _ROUNDING
+        expected[cell] = users, tolerance + row["erased"]
+    return expected
 
 
 def _union(sketches: Iterable[bytes], users: Iterable[str]) -> int:

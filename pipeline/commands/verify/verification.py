@@ -3,64 +3,35 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import pyarrow as pa
 
-Row = dict[str, Any]
-_EXAMPLES_OF_EACH: Final = 2
+from pipeline.commands.verify.text import Row, filled
+
+EXAMPLES_OF_EACH: Final = 2
+"""As many breaches of one kind are put in sentences."""
 _EXAMPLES: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """One sentence that names the table, the place in it, what was found and what should be there."""
-
-    law: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Law:
-    """A law after it was looked into."""
-
-    name: str
-    looked_at: str
-    broken: int
-    """How many breaches there are in all."""
-    breaches: tuple[Breach, ...]
-    """A few of them."""
-    told: tuple[str, ...]
-    """Sentences on what is no breach: void rows, windows that are not published yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """Every law of a warehouse."""
-
-    warehouse: str
-    laws: tuple[Law, ...]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether no law is broken."""
-        return not any(law.broken for law in self.laws)
-
-    @property
-    def breaches(self) -> tuple[Breach, ...]:
-        """The breaches that are told, a few of each law."""
-        return tuple(breach for law in self.laws for breach in law.breaches)
 
 
 @dataclass(slots=True)
 class Finding:
-    """Collects what is known of a law while it is looked into."""
+    """What is known of a law, collected while it is looked into."""
 
-    law: str
+    name: str
     looked: Counter[str] = field(default_factory=Counter)
     broken: int = 0
-    sentences: list[str] = field(default_factory=list)
+    """How many breaches there are in all."""
+    breaches: list[str] = field(default_factory=list)
+    """A few of them, each one sentence that names the table, the place in it, what was found and what should be."""
     told: list[str] = field(default_factory=list)
+    """Sentences on what is no breach: void rows, windows that are not published yet."""
+
+    @property
+    def looked_at(self) -> str:
+        """How many of what the law looked at."""
+        return ", ".join(f"{number:,} {what}" for what, number in self.looked.items()) or "nothing"
 
     def look(self, number: int, what: str) -> None:
         """Notes that the law looked at so many of something."""
@@ -75,23 +46,29 @@ class Finding:
         self._add(1, [sentence])
 
     def each(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
-        """Counts every row as a breach; the first ones are told by a sentence that names their columns in braces."""
-        say = (lambda row: sentence.format(**row)) if isinstance(sentence, str) else sentence
-        self._add(len(rows), map(say, rows.slice(0, _EXAMPLES_OF_EACH).to_pylist()))
+        """Counts every row as a breach; the first ones are told by a sentence, which may be one for `filled`."""
+        say: Callable[[Row], str] = partial(filled, sentence) if isinstance(sentence, str) else sentence
+        self._add(len(rows), map(say, rows.slice(0, EXAMPLES_OF_EACH).to_pylist()))
 
     def among(self, what: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
         """Counts breaches among the things that were looked at; rows are such as `sql.examples` asks for."""
-        first = rows.slice(0, 1).to_pylist()
-        for row in first:
-            self.look(row["looked"], what)
-            self._add(row["wrong"], map(sentence, rows.slice(0, min(row["wrong"], _EXAMPLES_OF_EACH)).to_pylist()))
+        for first in rows.slice(0, 1).to_pylist():
+            self.look(first["looked"], what)
+            self._add(first["wrong"], map(sentence, rows.slice(0, first["wrong"]).to_pylist()))
 
     def _add(self, number: int, sentences: Iterable[str]) -> None:
         self.broken += number
-        self.sentences += sentences
+        self.breaches = [*self.breaches, *sentences][:_EXAMPLES]
 
-    def done(self) -> Law:
-        """Returns the law as it was found."""
-        looked_at = ", ".join(f"{number:,} {what}" for what, number in self.looked.items())
-        breaches = tuple(Breach(self.law, sentence) for sentence in self.sentences[:_EXAMPLES])
-        return Law(self.law, looked_at or "nothing", self.broken, breaches, tuple(self.told))
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Every law of a warehouse, after it was looked into."""
+
+    warehouse: str
+    laws: tuple[Finding, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no law is broken."""
+        return not any(law.broken for law in self.laws)

@@ -6,33 +6,37 @@ from pipeline import columns as c
 from pipeline.commands.verify import sql, times
 from pipeline.commands.verify.aligned import aligned
 from pipeline.commands.verify.clocks import follows
-from pipeline.commands.verify.shown import Result, Shown, ShownTotals, shown_reports, shown_totals
+from pipeline.commands.verify.shown import Shown, ShownTotals, shown_results
 from pipeline.commands.verify.tables import NEVER_PUBLISHED, Tables
-from pipeline.commands.verify.text import cell, moment, window
-from pipeline.commands.verify.verification import Finding, Row
+from pipeline.commands.verify.text import Row, moment
+from pipeline.commands.verify.verification import Finding
 from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
+from pipeline.tables.schemas import CORRECTIONS
 
 _EVENTS: Final = {c.PAGE_VIEWS, c.CLICKS}
+# Of totals: what no user can show.
+_ODD_TOTALS: Final = (
+    "first_seen > last_seen OR sessions < 1 OR page_views < 0 OR clicks < 0 OR sessions > page_views + clicks"
+)
 
 
 def check(tables: Tables, finding: Finding) -> None:
-    """Report by report."""
-    for shown in shown_reports(tables):
+    """Result by result."""
+    for shown in shown_results(tables):
         finding.look(tables.number(f"SELECT count(*) FROM {shown.table}"), f"rows of {shown.name}")
         _check_published(tables, shown, finding)
+        if isinstance(shown, ShownTotals):
+            _check_users(tables, shown, finding)
+            continue
         if shown.report.windows.by_time:
             _check_fired(tables, shown, finding)
             _check_once(tables, shown, finding)
         _check_fit(tables, shown, finding)
         _check_counts(tables, shown, finding)
         times.check_fit(tables, shown, finding)
-    for totals in shown_totals(tables):
-        finding.look(tables.number(f"SELECT count(*) FROM {totals.table}"), f"rows of {totals.name}")
-        _check_published(tables, totals, finding)
-        _check_users(tables, totals, finding)
 
 
 def _check_fired(tables: Tables, shown: Shown, finding: Finding) -> None:
@@ -43,41 +47,32 @@ def _check_fired(tables: Tables, shown: Shown, finding: Finding) -> None:
     finding.each(
         early,
         lambda row: (
-            f"{shown.name}: {window(row)} has not fired and shows {row['rows']} rows: the watermark of batch "
-            f"{shown.published}, its last publication, is {moment(shown.highest)}"
+            f"{shown.at(row)} has not fired and shows {row['rows']} rows: the watermark of batch {shown.published}, "
+            f"its last publication, is {moment(shown.highest)}"
         ),
     )
 
 
 def _check_once(tables: Tables, shown: Shown, finding: Finding) -> None:
-    cell_of = ", ".join(("start_ms", "end_ms", *shown.report.keys))
-    twice = tables.ask(
-        f"SELECT {cell_of}, count(*) AS found FROM ({sql.rows(shown)}) AS result GROUP BY {cell_of} "
-        "HAVING count(*) > 1 ORDER BY start_ms, end_ms"
-    )
-    finding.each(
-        twice,
-        lambda row: f"{shown.name}: {cell(row, shown.report.keys)} is there {row['found']} times, but must be once",
-    )
+    twice = tables.ask(sql.twice(f"({sql.rows(shown)}) AS result", shown.cell))
+    finding.each(twice, lambda row: f"{shown.at(row)} is there {row['found']} times, but must be once")
 
 
 def _check_fit(tables: Tables, shown: Shown, finding: Finding) -> None:
     """That windows are such as the definition says."""
     windows = shown.report.windows
-    distinct = f"SELECT DISTINCT start_ms, end_ms FROM ({sql.rows(shown)}) AS result"
+    distinct = f"SELECT DISTINCT start_ms, end_ms, end_ms - start_ms AS length FROM ({sql.rows(shown)}) AS result"
     if isinstance(windows, Calendar):
-        odd = [row for row in tables.ask(distinct).to_pylist() if not follows(windows, row["start_ms"], row["end_ms"])]
-        for row in odd:
-            finding.breach(
-                f"{shown.name}: {window(row)} is no window of {windows.size_ms} ms by the calendar of {windows.zone}, "
-                f"but {row['end_ms'] - row['start_ms']} ms long"
-            )
+        for row in tables.ask(distinct).to_pylist():
+            if not follows(windows, row["start_ms"], row["end_ms"]):
+                finding.breach(
+                    f"{shown.at(row)} is no window of {windows.size_ms} ms by the calendar of {windows.zone}, "
+                    f"but {row['length']} ms long"
+                )
         return
     finding.each(
         tables.ask(f"{distinct} WHERE {_misfit(windows)} ORDER BY start_ms, end_ms"),
-        lambda row: (
-            f"{shown.name}: {window(row)} is {row['end_ms'] - row['start_ms']} ms long, which does not fit {windows}"
-        ),
+        lambda row: f"{shown.at(row)} is {row['length']} ms long, which does not fit {windows}",
     )
 
 
@@ -103,13 +98,11 @@ def _check_counts(tables: Tables, shown: Shown, finding: Finding) -> None:
 
 
 def _counts_oddly(row: Row, shown: Shown, size: int) -> str:
-    where = (
-        f"{shown.name}: {cell(row, shown.report.keys)} shows {row['page_views']} page_views and {row['clicks']} clicks"
-    )
+    where = f"{shown.at(row)} shows {row['page_views']} page_views and {row['clicks']} clicks"
     return f"{where} in a window of {size} events" if size else f"{where}, of which {row['late_events']} came late"
 
 
-def _check_published(tables: Tables, shown: Result, finding: Finding) -> None:
+def _check_published(tables: Tables, shown: Shown | ShownTotals, finding: Finding) -> None:
     """That rows were published by batches that the ledger has; by none where they were only corrected."""
     if shown.published != NEVER_PUBLISHED and not tables.number(
         f"SELECT count(*) FROM ledger WHERE batch = {shown.published}"
@@ -125,16 +118,14 @@ def _check_published(tables: Tables, shown: Result, finding: Finding) -> None:
     )
     finding.each(
         by,
-        lambda row: (
-            f"{shown.name}: {row['rows']} rows were published by batch {row['published_batch']}, which the ledger does "
-            f"not have up to batch {shown.published}"
-        ),
+        f"{shown.name}: {{rows}} rows were published by batch {{published_batch}}, which the ledger does not have up "
+        f"to batch {shown.published}",
     )
 
 
-def _corrected(tables: Tables, shown: Result) -> str:
+def _corrected(tables: Tables, shown: Shown | ShownTotals) -> str:
     """That a row may stem from corrections alone."""
-    if "corrections" not in tables.handles:
+    if CORRECTIONS.name not in tables.handles:
         return "false"
     if isinstance(shown, ShownTotals):
         return f"user_id IN (SELECT user_id FROM corrections WHERE report = '{shown.name}')"
@@ -144,20 +135,12 @@ def _corrected(tables: Tables, shown: Result) -> str:
 
 
 def _check_users(tables: Tables, shown: ShownTotals, finding: Finding) -> None:
-    twice = tables.ask(
-        f"SELECT user_id, count(*) AS found FROM {shown.table} GROUP BY user_id HAVING count(*) > 1 ORDER BY user_id"
+    finding.each(
+        tables.ask(sql.twice(shown.table, ("user_id",))),
+        f"{shown.name}: user {{user_id!r}} is there {{found}} times, but must be once",
     )
     finding.each(
-        twice, lambda row: f"{shown.name}: user {row['user_id']!r} is there {row['found']} times, but must be once"
-    )
-    odd = tables.ask(
-        f"SELECT * FROM {shown.table} WHERE first_seen > last_seen OR sessions < 1 OR page_views < 0 OR clicks < 0 "
-        "OR sessions > page_views + clicks ORDER BY user_id"
-    )
-    finding.each(
-        odd,
-        lambda row: (
-            f"{shown.name}: user {row['user_id']!r} shows {row['sessions']} sessions of "
-            f"{row['page_views'] + row['clicks']} events, first seen {row['first_seen']}, last seen {row['last_seen']}"
-        ),
+        tables.ask(f"SELECT *, page_views + clicks AS events FROM {shown.table} WHERE {_ODD_TOTALS} ORDER BY user_id"),
+        f"{shown.name}: user {{user_id!r}} shows {{sessions}} sessions of {{events}} events, "
+        "first seen {first_seen}, last seen {last_seen}",
     )
