@@ -16,7 +16,7 @@ from pipeline.event_time.retention import Keep
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
-from pipeline.tables.policies import report_from_json, report_to_json
+from pipeline.tables.opening import report_from_json, report_to_json
 from pipeline.tables.results.buckets import migrate
 from pipeline.tables.schemas import (
     CORRECTIONS,

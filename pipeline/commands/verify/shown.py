@@ -8,7 +8,7 @@ from pipeline.commands.verify.tables import CORRECTIONS_APP, Tables, name_of
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.tables.policies import report_from_json
+from pipeline.tables.opening import report_from_json
 
 _STORED_AS: Final = "tidemark.report"
 
