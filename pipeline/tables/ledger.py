@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from pipeline import columns as c
@@ -20,6 +19,7 @@ from pipeline.tables.durable import mend
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER, is_table, open_table
+from pipeline.tables.statistics import highest, smaller_files
 from pipeline.tables.swap import attempt, swap
 
 _MANY_FILES: Final = 50
@@ -142,17 +142,12 @@ class Ledger:
             self._table = DeltaTable(uri)
         if self._table is not None:
             self._table.update_incremental()
-            self._files = sum(size < _FILE_BYTES for size in self._files_column("size_bytes").to_pylist())
+            self._files = smaller_files(self._table, _FILE_BYTES)
 
     def _newest(self) -> int:
         """The newest batch, from the statistics of the files alone; 0 in a new warehouse."""
-        found: int | None = pc.max(self._files_column(f"max.{c.BATCH}")).as_py() if self._table else None
+        found: int | None = highest(self._table, c.BATCH) if self._table else None
         return found or 0
-
-    def _files_column(self, name: str) -> pa.ChunkedArray:
-        assert self._table is not None  # noqa: S101 - for the type checker
-        files = pa.table(self._table.get_add_actions(flatten=True))
-        return files[name] if name in files.column_names else pa.chunked_array([], pa.int64())
 
     def _refuse_if_newer(self, batch: int) -> None:
         """Whether `batch` can still come next, by all that the handle sees."""
