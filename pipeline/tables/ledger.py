@@ -26,6 +26,8 @@ _MANY_FILES: Final = 50
 """Each costs every commit a tenth of a millisecond of CPU, and to merge them costs as much as three commits."""
 _KEEP_HOURS: Final = 1
 _FILE_BYTES: Final = 16 * 1024 * 1024
+_RECENT: Final = 10
+"""So many batches."""
 
 
 def require_warehouse(warehouse: str) -> None:
@@ -43,6 +45,24 @@ def sums_of(ledger: DeltaTable, names: Iterable[str]) -> str:
     """SQL of the sums of some numbers, each by its name; of one that the ledger does not have yet it is 0."""
     known = {one.name for one in ledger.schema().fields}
     return ", ".join(f"coalesce(sum({name}), 0) AS {name}" if name in known else f"0 AS {name}" for name in names)
+
+
+def recent_rows(ledger: DeltaTable, newest: int) -> list[Row]:
+    """The rows of the last few batches of the newest epoch; those of the epoch before lie a billion back."""
+    names = (c.BATCH, c.TOPIC, c.PARTITION, "to_offset", c.RECORDS, c.MAX_EVENT_TIME, c.WATERMARK, "committed_at")
+    return rows_of(
+        f"SELECT {', '.join(names)} FROM ledger "  # noqa: S608 - our own names
+        f"WHERE {c.BATCH} > {newest - _RECENT} ORDER BY {c.BATCH}, {c.PARTITION}",
+        ledger=ledger,
+    )
+
+
+def rate_of(recent: Sequence[Row]) -> float | None:
+    """Records per second from the first of the batches to the last; None if there is no time between them."""
+    first, last = recent[0], recent[-1]
+    elapsed_ms = last["committed_at"] - first["committed_at"]
+    records = sum(row[c.RECORDS] for row in recent if row[c.BATCH] > first[c.BATCH])
+    return records * 1000 / elapsed_ms if elapsed_ms > 0 else None
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:

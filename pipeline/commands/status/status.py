@@ -13,10 +13,9 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.report import Report
 from pipeline.tables.latest import latest_windows
-from pipeline.tables.ledger import require_warehouse, sums_of
+from pipeline.tables.ledger import rate_of, recent_rows, require_warehouse, sums_of
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.recent import rate_of, recent_rows
 from pipeline.tables.schemas import LEDGER, find_table
 
 _USUAL: Final = "page_views"
