@@ -16,31 +16,25 @@ from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, p
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
 from pipeline.tables.results.result_table import Portion, committed
-from pipeline.tables.schemas import PANES
 
-_NUMBERED: Final = """
-WITH numbered AS (
-  SELECT panes.*, {number} AS number
-  FROM ({parts}) AS panes
-)
-"""
+# The number of a window is that of its first event, for engines divide in different ways.
+_NUMBERED: Final = """placed AS (
+  SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS place FROM parts
+), numbered AS (
+  SELECT placed.*, place - place % {size} AS number FROM placed
+)"""
+_WINDOWED: Final = """{numbered}, windowed AS (
+  SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
+    count(*) OVER ({window}) AS events
+  FROM numbered
+)"""
 _FULL: Final = """
+WITH parts AS ({parts}), {numbered}
 SELECT {start} AS window_start, {end} AS window_end, {keys}{measures}
   sum(0) AS late_events, max(batch) AS published_batch
 FROM numbered GROUP BY {keys}number
 HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
 """
-_WAITING: Final = """
-SELECT {columns} FROM (SELECT *, count(*) OVER ({window}) AS have FROM numbered) WHERE have < {size}
-"""
-# The number of a window is that of its first event, for engines divide in different ways.
-_WINDOWED: Final = """numbered AS (
-  SELECT parts.*, row_number() OVER ({by} ORDER BY batch, record_position) - 1 AS number_of_key FROM parts
-), windowed AS (
-  SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
-    count(*) OVER ({window}) AS events
-  FROM numbered
-)"""
 
 
 class CountKind(WindowKind):
@@ -59,18 +53,19 @@ class CountKind(WindowKind):
         def full(engine: Engine) -> str:
             told = {"keys": keys_of(self.report), "measures": of_window(self.report), "size": self._size}
             times = {"start": engine.time("min(first_time)"), "end": engine.time("max(last_time) + 1")}
-            return self._numbered(batch, engine) + _FULL.format(**told, **times, after=after, until=batch)
+            parts, numbered = committed(self.name, batch), self._numbered()
+            return _FULL.format(**told, **times, parts=parts, numbered=numbered, after=after, until=batch)
 
         found = self.by_executors(panes, batch, full)
         yield found or self.told(query(full(Engine.DELTA_RS), panes=panes)), None
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""
-        window, columns = partition_by(*self.report.keys, "number"), ", ".join(PANES.schema.names)
-        sql = _WAITING.format(columns=columns, window=window, size=self._size)
 
         def kept(batch: int) -> pa.Table:
-            return as_panes(query(self._numbered(batch, Engine.DELTA_RS) + sql, panes=panes))
+            parts, windowed = committed(self.name, batch), self.open_windows()
+            sql = f"WITH parts AS ({parts}), {windowed} SELECT * FROM windowed WHERE {self.is_open}"  # noqa: S608 - ours
+            return as_panes(query(sql, panes=panes))
 
         yield from rewrites(self.name, runs, panes, kept)
 
@@ -85,8 +80,7 @@ class CountKind(WindowKind):
 
     def open_windows(self) -> str:
         """Every window, by the record positions of its events."""
-        first = f"number_of_key - number_of_key % {self._size}"
-        return _WINDOWED.format(by=partition_by(*self.report.keys), window=partition_by(*self.report.keys, first))
+        return _WINDOWED.format(numbered=self._numbered(), window=partition_by(*self.report.keys, "number"))
 
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:  # noqa: ARG002 - as other kinds are asked
         """None: no event is ever too late."""
@@ -96,9 +90,6 @@ class CountKind(WindowKind):
         """As they are."""
         return list(shown)
 
-    def _numbered(self, batch: int, engine: Engine) -> str:
-        """The panes up to a batch, each with the number of its window."""
-        by = partition_by(*self.report.keys)
-        position = f"CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1"
-        number = engine.divided(position, self._size)
-        return _NUMBERED.format(number=number, parts=committed(self.name, batch))
+    def _numbered(self) -> str:
+        """The parts, each with the number of its window."""
+        return _NUMBERED.format(by=partition_by(*self.report.keys), size=self._size)
