@@ -1,17 +1,15 @@
 """Count windows from single events: the first `size` of a key are a window, and the next, and so on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipeline.event_time.firing import Firing
-from pipeline.event_time.report import Report
 from pipeline.event_time.windows.count import Counts
 from pipeline.tables.engines import Engine
-from pipeline.tables.large import NOTHING, Large
-from pipeline.tables.query import Row, query
+from pipeline.tables.query import query
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
@@ -40,9 +38,7 @@ HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
 class CountKind(WindowKind):
     """Count windows."""
 
-    def __init__(self, report: Report, windows: Counts, large: Large = NOTHING) -> None:
-        super().__init__(report, large)
-        self._size = windows.size
+    _windows: Counts
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
         """The windows that became full since the last publication; a full window never changes."""
@@ -51,7 +47,7 @@ class CountKind(WindowKind):
         after = max(firing.span[0], published)
 
         def full(engine: Engine) -> str:
-            told = {"keys": keys_of(self.report), "measures": of_window(self.report), "size": self._size}
+            told = {"keys": keys_of(self.report), "measures": of_window(self.report), "size": self._windows.size}
             times = {"start": engine.time("min(first_time)"), "end": engine.time("max(last_time) + 1")}
             parts, numbered = committed(self.name, batch), self._numbered()
             return _FULL.format(**told, **times, parts=parts, numbered=numbered, after=after, until=batch)
@@ -72,7 +68,7 @@ class CountKind(WindowKind):
     @property
     def is_open(self) -> str:
         """It is not full."""
-        return f"events < {self._size}"
+        return f"events < {self._windows.size}"
 
     def is_closed(self, closed_until: str) -> str:  # noqa: ARG002 - as other kinds are asked
         """A full window never changes."""
@@ -86,10 +82,6 @@ class CountKind(WindowKind):
         """None: no event is ever too late."""
         return "false"
 
-    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:  # noqa: ARG002 - as other kinds are asked
-        """As they are."""
-        return list(shown)
-
     def _numbered(self) -> str:
         """The parts, each with the number of its window."""
-        return _NUMBERED.format(by=partition_by(*self.report.keys), size=self._size)
+        return _NUMBERED.format(by=partition_by(*self.report.keys), size=self._windows.size)

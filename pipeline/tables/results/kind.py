@@ -1,7 +1,7 @@
 """The questions that the tables ask of a consumer of panes, and of a kind of windows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
 from pipeline.tables.large import NOTHING, Large, View, Written
-from pipeline.tables.query import Row, query
+from pipeline.tables.query import query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import has_sketches, shown, shown_in_sql
 from pipeline.tables.results.result_table import Portion, committed
@@ -59,10 +59,13 @@ class WindowKind(ResultKind):
     """How the start of a corrected window lies to that of an event's own, in SQL."""
     corrected_to: ClassVar[str] = "="
     """How its end lies to that of an event's own."""
+    cell: ClassVar[tuple[str, ...]] = (c.WINDOW_START, c.WINDOW_END)
+    """What rows that a correction can join have in common, beside the keys."""
 
     def __init__(self, report: Report, large: Large = NOTHING) -> None:
         super().__init__(result_of(report))
         self.report = report
+        self._windows = report.windows
         self._large = large
 
     @property
@@ -84,10 +87,6 @@ class WindowKind(ResultKind):
     @abstractmethod
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:
         """Which rows of the table corrections change, in SQL; `spans` are the events' own windows."""
-
-    @abstractmethod
-    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-        """Those rows with the corrections added; of measures only the states are right."""
 
     def told(self, windows: pa.Table) -> pa.Table:
         """Rows of the table, from rows in which the parts of windows have joined."""
