@@ -98,7 +98,7 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
 """Of columns, by their names, in every table; all others are whole numbers of 64 bits."""
 
 
-def _table(name: str, about: About, partition_by: tuple[str, ...] = (), **properties: str) -> TableSpec:
+def _table(name: str, about: About, *partition_by: str, **properties: str) -> TableSpec:
     told = {**_PROPERTIES, **_statistics(about.columns), **properties}
     columns = about.columns.items()
     fields = [pa.field(one, _TYPES.get(one, pa.int64()), metadata={COMMENT: comment}) for one, comment in columns]
@@ -117,7 +117,7 @@ LEDGER: Final = _table("ledger", dictionary.LEDGER, **_OF_EACH_BATCH)
 PANES: Final = _table(
     "panes",
     dictionary.PANES,
-    partition_by=(c.REPORT,),  # each is read, merged and dropped by itself
+    c.REPORT,  # by which it is in parts: each is read, merged and dropped by itself
     # Publication looks panes up by batch and time: statistics of further columns would only cost.
     **{**_OF_EACH_BATCH, STATISTICS: f"{c.BATCH},{c.PANE_START}"},
 )
@@ -136,7 +136,7 @@ def result_of(report: Report) -> TableSpec:
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
-USER_TOTALS: Final = _table(UserTotals.name, dictionary.USER_TOTALS, (c.BUCKET,))
+USER_TOTALS: Final = _table(UserTotals.name, dictionary.USER_TOTALS, c.BUCKET)
 """One row for each user; a bucket is rewritten by itself."""
 OWN: Final = (DEAD_LETTERS, LEDGER, CORRECTIONS, PANES, EVENT_IDS, EVENT_SCHEMAS, ERASURES, ERASED_USERS)
 """Every table that is no result."""
