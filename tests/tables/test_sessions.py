@@ -86,7 +86,8 @@ class Tables:
             self._panes.append(partial_sessions(one, events, model.batch, before), model.batch)
         self._publication.publish(firings, model.batch)
         if model.batch % self._compact_every == 0:
-            self._compaction(model.batch, cutoffs(self._policy.reports, model.watermark)[0])
+            for _ in self._compaction.steps(model.batch, cutoffs(self._policy.reports, model.watermark)[0]):
+                pass
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,6 @@ from pipeline.event_time.lateness import Sql
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
-from pipeline.tables.large import Written
 from pipeline.tables.query import query
 from pipeline.tables.results.due import Due
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes
@@ -56,7 +55,8 @@ class PeriodicKind(WindowKind):
         found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
         for piece in due.pieces():
-            if written := self._written(piece, panes):
+            shown = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
+            if written := self.by_executors(panes, batch, piece.sql, {c.PANE_START: piece.reach()}, shown):
                 yield written, _where(piece.ends, firing)
                 is_done = True
                 continue
@@ -83,10 +83,6 @@ class PeriodicKind(WindowKind):
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:
         """The windows with these ends."""
         return _with_ends(sorted({end for _, end in spans}))
-
-    def _written(self, due: Due, panes: DeltaTable) -> Written | None:
-        shown = {c.WINDOW_END: (moment(due.ends[0]), moment(due.ends[-1]))}
-        return self.by_executors(panes, due.batch, due.sql, {c.PANE_START: due.reach()}, shown)
 
     def _parts(self, due: Due, panes: DeltaTable) -> Iterator[Due]:
         """As many windows at a time as have about MANY_ROWS rows of panes, as their files tell; one is never cut."""
