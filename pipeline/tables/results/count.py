@@ -15,22 +15,19 @@ from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
 from pipeline.tables.results.result_table import Portion, committed
 
-# The number of a window is that of its first event, for engines divide in different ways.
-_NUMBERED: Final = """placed AS (
-  SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS place FROM parts
-), numbered AS (
-  SELECT placed.*, place - place % {size} AS number FROM placed
-)"""
-_WINDOWED: Final = """{numbered}, windowed AS (
+_WINDOWED: Final = """numbered AS (
+  SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS number_of_key
+  FROM parts
+), windowed AS (
   SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
     count(*) OVER ({window}) AS events
   FROM numbered
 )"""
 _FULL: Final = """
-WITH parts AS ({parts}), {numbered}
+WITH parts AS ({parts}), {windowed}
 SELECT {start} AS window_start, {end} AS window_end, {keys}{measures}
   sum(0) AS late_events, max(batch) AS published_batch
-FROM numbered GROUP BY {keys}number
+FROM windowed GROUP BY {keys}{number}
 HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
 """
 
@@ -47,10 +44,18 @@ class CountKind(WindowKind):
         after = max(firing.span[0], published)
 
         def full(engine: Engine) -> str:
-            told = {"keys": keys_of(self.report), "measures": of_window(self.report), "size": self._windows.size}
-            times = {"start": engine.time("min(first_time)"), "end": engine.time("max(last_time) + 1")}
-            parts, numbered = committed(self.name, batch), self._numbered()
-            return _FULL.format(**told, **times, parts=parts, numbered=numbered, after=after, until=batch)
+            return _FULL.format(
+                parts=committed(self.name, batch),
+                windowed=self.open_windows(),
+                start=engine.time("min(first_time)"),
+                end=engine.time("max(last_time) + 1"),
+                keys=keys_of(self.report),
+                measures=of_window(self.report),
+                number=self._number,
+                size=self._windows.size,
+                after=after,
+                until=batch,
+            )
 
         found = self.by_executors(panes, batch, full)
         yield found or self.told(query(full(Engine.DELTA_RS), panes=panes)), None
@@ -76,12 +81,14 @@ class CountKind(WindowKind):
 
     def open_windows(self) -> str:
         """Every window, by the record positions of its events."""
-        return _WINDOWED.format(numbered=self._numbered(), window=partition_by(*self.report.keys, "number"))
+        keys = self.report.keys
+        return _WINDOWED.format(by=partition_by(*keys), window=partition_by(*keys, self._number))
 
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:  # noqa: ARG002 - as other kinds are asked
         """None: no event is ever too late."""
         return "false"
 
-    def _numbered(self) -> str:
-        """The parts, each with the number of its window."""
-        return _NUMBERED.format(by=partition_by(*self.report.keys), size=self._windows.size)
+    @property
+    def _number(self) -> str:
+        """The number of a window is that of its first event, for engines divide in different ways."""
+        return f"number_of_key - number_of_key % {self._windows.size}"

@@ -120,7 +120,7 @@ class WindowKind(ResultKind):
 
     def files(self, panes: DeltaTable, batch: int, among: Bounds) -> Files:
         """Those of `panes` that may have rows of the report up to a batch, within bounds."""
-        return files_of(panes, {c.BATCH: (0, batch), **among}, {c.REPORT: self.name})
+        return files_of(panes, {c.BATCH: (0, batch), **among}, report=self.name)
 
     def told_in_sql(self, windows: str, engine: Engine) -> str:
         """What `told` tells, as a statement over another one."""
