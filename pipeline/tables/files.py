@@ -67,10 +67,11 @@ def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa
         yield pc.fill_null(pc.greater_equal(files[f"max.{column}"], low), fill_value=True)
 
 
-def added(table: DeltaTable, folder: str, partition: Mapping[str, str] | None = None) -> list[AddAction]:
+def added(table: DeltaTable, folder: str, **partition: str) -> list[AddAction]:
     """The actions of a commit that takes in the Parquet files in a folder below the table; one without rows is removed.
 
-    Statistics are those of their footers, of the columns of which the table's other files have them.
+    All have these values of partition columns. Statistics are those of their footers, of the columns of which the
+    table's other files have them.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)
     found, now_ms = [], _now_ms()
@@ -82,7 +83,7 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str] | None = 
                 store.delete_file(info.path)
                 continue
             told = json.dumps(_statistics(footer, wanted))
-            found.append(AddAction(info.path, info.size, dict(partition or {}), now_ms, data_change=True, stats=told))
+            found.append(AddAction(info.path, info.size, partition, now_ms, data_change=True, stats=told))
     return found
 
 

@@ -13,13 +13,14 @@ from pipeline.event_time import lateness
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
+from pipeline.measures import Join
 from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
 from pipeline.tables.large import NOTHING, Large, View, Written
 from pipeline.tables.query import query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
-from pipeline.tables.results.measures import has_sketches, shown, shown_in_sql
+from pipeline.tables.results.measures import shown, shown_in_sql
 from pipeline.tables.results.result_table import Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
@@ -107,7 +108,8 @@ class WindowKind(ResultKind):
         and of what the rows can replace in the table.
         """
         executors = self._large.executors
-        if executors is None or has_sketches(self.report):
+        # Only the driver's library makes the sketch that panes have.
+        if executors is None or any(one.part.join is Join.SKETCH for one in self.report.tells):
             self._large.tell(Job.PUBLICATION, By.DRIVER)
             return None
         files = self.files(panes, batch, among)
