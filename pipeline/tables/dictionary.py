@@ -46,15 +46,11 @@ def comment_of(field: pa.Field) -> str:
     return told.decode()
 
 
-def is_time_ms(field: pa.Field) -> bool:
-    """Whether a column of integers has times, in milliseconds."""
-    return comment_of(field).startswith(_TIME)
-
-
-def as_timestamp(comment: str) -> str:
-    """What is said of a column of times where it is shown as timestamps."""
+def of_timestamp(field: pa.Field) -> str | None:
+    """What a column of times in milliseconds says where it is shown as timestamps; None for any other."""
+    comment = comment_of(field)
     told = comment.removeprefix(_TIME)
-    return told[0].upper() + told[1:]
+    return None if told == comment else told[0].upper() + told[1:]
 
 
 _VOID: Final = "Rows of a batch that the ledger does not have are void."

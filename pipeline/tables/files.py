@@ -42,7 +42,7 @@ class Files:
 
     def removed(self) -> list[RemoveAction]:
         """The actions of a commit that takes them out of a table that is in no parts."""
-        now_ms = _now_ms()
+        now_ms = time.time_ns() // 1_000_000
         sized = zip(self.paths, self.sizes, strict=True)
         return [
             RemoveAction(path, data_change=True, deletion_timestamp=now_ms, size=size, partition_values={})
@@ -74,7 +74,7 @@ def added(table: DeltaTable, folder: str, **partition: str) -> list[AddAction]:
     table's other files have them.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)
-    found, now_ms = [], _now_ms()
+    found, now_ms = [], time.time_ns() // 1_000_000
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:
@@ -104,10 +104,6 @@ def folder_of(table: DeltaTable) -> str:
 def store_of(uri: str) -> pafs.FileSystem:
     """The store below a table, by paths from its folder on."""
     return pafs.PyFileSystem(DeltaStorageHandler(uri))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _with_statistics(table: DeltaTable) -> set[str]:

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
-from pipeline.tables.dictionary import as_timestamp, comment_of, is_time_ms, of_live
+from pipeline.tables.dictionary import comment_of, of_live, of_timestamp
 from pipeline.tables.engines import Engine
 from pipeline.tables.layout import stored_reports
 from pipeline.tables.ledger import Ledger, require_warehouse
@@ -88,12 +88,12 @@ def _live(report: Report, warehouse: str, engine: Engine, *, corrected: bool) ->
 
 def _shown(field: pa.Field, engine: Engine) -> tuple[str, str, str]:
     """A column as SQL shows it, its name there, and what it says of itself."""
-    quoted, told = engine.quoted(field.name), comment_of(field)
-    if not is_time_ms(field):
-        return quoted, field.name, told
+    quoted, told = engine.quoted(field.name), of_timestamp(field)
+    if told is None:
+        return quoted, field.name, comment_of(field)
     name = field.name.removesuffix("_ms")
     time = f"CASE WHEN {quoted} BETWEEN {_YEAR_1_MS} AND {rules.LATEST_EVENT_MS} THEN {engine.time(quoted)} END"
-    return f"{time} AS {engine.quoted(name)}", name, as_timestamp(told)
+    return f"{time} AS {engine.quoted(name)}", name, told
 
 
 def _text(text: str) -> str:

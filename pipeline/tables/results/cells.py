@@ -1,7 +1,7 @@
 """Corrections that are added to rows of a report's table."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from pipeline import columns as c
@@ -19,13 +19,13 @@ _JOINED: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
 }
 
 
-def corrected(shown: Iterable[Row], rows: Iterable[Row], report: Report, cell: Sequence[str]) -> list[Row]:
+def corrected(shown: Iterable[Row], rows: Iterable[Row], report: Report, *, grows: bool) -> list[Row]:
     """Rows of a report's table with corrections added; of measures only the states are right.
 
-    An event adds to what its own window meets among the rows with the same keys and the same values of `cell`; what it
-    meets of sessions it joins to one.
+    An event adds to the row of its keys and window; where windows grow, to all rows of its keys that its own window
+    meets, which it joins to one.
     """
-    names = (*cell, *report.keys)
+    names = report.keys if grows else (c.WINDOW_START, c.WINDOW_END, *report.keys)
     alike = defaultdict[tuple[Any, ...], list[Row]](list)
     for row in shown:
         alike[tuple(row[name] for name in names)].append(row)

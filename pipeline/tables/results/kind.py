@@ -56,12 +56,8 @@ class ResultKind(ABC):
 class WindowKind(ResultKind):
     """A kind of windows."""
 
-    corrected_from: ClassVar[str] = "="
-    """How the start of a corrected window lies to that of an event's own, in SQL."""
-    corrected_to: ClassVar[str] = "="
-    """How its end lies to that of an event's own."""
-    cell: ClassVar[tuple[str, ...]] = (c.WINDOW_START, c.WINDOW_END)
-    """What rows that a correction can join have in common, beside the keys."""
+    grows: ClassVar[bool] = False
+    """Whether a window may be longer than an event alone tells, and a correction join several to one."""
 
     def __init__(self, report: Report, large: Large = NOTHING) -> None:
         super().__init__(result_of(report))

@@ -69,10 +69,7 @@ _END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
 class SessionKind(WindowKind):
     """Sessions."""
 
-    # A correction tells only the event's own part of a session.
-    corrected_from: ClassVar[str] = "<="
-    corrected_to: ClassVar[str] = ">="
-    cell: ClassVar[tuple[str, ...]] = ()
+    grows: ClassVar[bool] = True
 
     _windows: Sessions
 
