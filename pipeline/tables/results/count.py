@@ -14,6 +14,7 @@ from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, p
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
 from pipeline.tables.results.result_table import Portion, committed
+from pipeline.tables.schemas import PANES
 
 _WINDOWED: Final = """numbered AS (
   SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS number_of_key
@@ -64,8 +65,8 @@ class CountKind(WindowKind):
         """The events of windows that are not full."""
 
         def kept(batch: int) -> pa.Table:
-            parts, windowed = committed(self.name, batch), self.open_windows()
-            sql = f"WITH parts AS ({parts}), {windowed} SELECT * FROM windowed WHERE {self.is_open}"  # noqa: S608 - ours
+            parts, columns = committed(self.name, batch), ", ".join(PANES.schema.names)
+            sql = f"WITH parts AS ({parts}), {self.open_windows()} SELECT {columns} FROM windowed WHERE {self.is_open}"  # noqa: S608 - ours
             return as_panes(query(sql, panes=panes))
 
         yield from rewrites(self.name, runs, panes, kept)
