@@ -27,7 +27,7 @@ _MANY_FILES: Final = 50
 _KEEP_HOURS: Final = 1
 _FILE_BYTES: Final = 16 * 1024 * 1024
 _RECENT: Final = 10
-"""So many batches."""
+"""Batches that tell how fast it goes."""
 
 
 def require_warehouse(warehouse: str) -> None:
