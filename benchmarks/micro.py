@@ -134,7 +134,8 @@ def day(batches: int, users: int, work: Path) -> Figures:
     for number in range(1, batches + 1):
         panes.append(_day_panes(number, users), EPOCH + number)
         if number % _COMPACT_EVERY == 0:
-            compaction(EPOCH + number, 0)
+            for _ in compaction.steps(EPOCH + number, 0):
+                pass
         if number in (_COMPACT_EVERY, batches):
             firing = Firing(refired=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})
             seconds = _seconds_to_publish(warehouse, _DAY, firing, number)
@@ -176,7 +177,9 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
                 in_panes = _rows_in(DeltaTable(PANES.uri(warehouse)))
                 found[since] = {"seconds": seconds, "rows": in_panes, "sessions": shown}
         if since == 0:
-            Compaction(warehouse, [kind_of(_VISITS)])(EPOCH + number, in_time_from(_VISITS, _watermark(number)))
+            compaction, cutoff = Compaction(warehouse, [kind_of(_VISITS)]), in_time_from(_VISITS, _watermark(number))
+            for _ in compaction.steps(EPOCH + number, cutoff):
+                pass
     return found
 
 

@@ -36,7 +36,7 @@ from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_one_winner
 from pipeline.tables.schemas import LEDGER, is_table
-from pipeline.tables.sizes import space
+from pipeline.tables.statistics import space
 from schemas.fields import EventSchemas
 
 

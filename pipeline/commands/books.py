@@ -9,10 +9,9 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy
-from pipeline.tables.ledger import sums_of
+from pipeline.tables.ledger import rate_of, recent_rows, sums_of
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.recent import rate_of, recent_rows
 from pipeline.tables.statistics import highest
 
 

@@ -10,7 +10,7 @@ from pipeline.tables import event_ids, housekeeping
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.retention import remove_by_age
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results_of
-from pipeline.tables.sizes import sizes
+from pipeline.tables.statistics import sizes
 from pipeline.tables.traffic import Meter
 
 _EVERY_BATCHES: Final = 100

@@ -18,6 +18,7 @@ from pipeline.errors import TransientError
 from pipeline.event_time import lateness
 from pipeline.event_time.lateness import Sql
 from pipeline.tables.query import Row, query, rows_of
+from pipeline.tables.results.cells import corrected
 from pipeline.tables.results.kind import WindowKind
 from pipeline.tables.results.measures import shown_anew
 from pipeline.tables.results.result_table import utc
@@ -80,7 +81,8 @@ def _apply(table: DeltaTable, kind: WindowKind, rows: Sequence[Row]) -> bool:
     closed = f"({kind.touched(spans)}) AND {lateness.is_closed(Sql(c.WINDOW_END), closed_until)}"
     schema = kind.spec.schema
     shown = query(f"SELECT * FROM it WHERE {closed}", it=table).select(schema.names).cast(schema).to_pylist()  # noqa: S608 - ours
-    data = shown_anew(pa.Table.from_pylist(kind.corrected(shown, rows), schema=schema), kind.report)
+    found = corrected(shown, rows, kind.report, grows=kind.grows)
+    data = shown_anew(pa.Table.from_pylist(found, schema=schema), kind.report)
     write = partial(write_deltalake, table, data, mode="overwrite", predicate=closed)
     # What the service publishes meanwhile are other windows.
     done = Transaction(CORRECTED_APP, max(row["correction"] for row in rows))

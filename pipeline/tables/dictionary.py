@@ -1,6 +1,6 @@
 """What readers should know of every table and column: Delta keeps it beside the data, `docs/tables.md` is made of it.
 
-A column that is not told of here cannot be in a table: `commented` raises KeyError.
+A table has the columns that are told of here, in this order.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline import columns as c
 from pipeline.event_time.report import Report
+from pipeline.measures import PARTS
 
 COMMENT: Final = "comment"
 """The key of a column's metadata under which Delta, and each engine that reads it, looks for what a person reads."""
@@ -39,26 +40,17 @@ class About:
         return f"{self.row} Key: {', '.join(self.key)}. {self.changes} {self.final}"
 
 
-def commented(schema: pa.Schema, about: About) -> pa.Schema:
-    """The schema whose columns say what they are. Raises KeyError for one that is not told of."""
-    return pa.schema([one.with_metadata({COMMENT: about.columns[one.name]}) for one in schema])
-
-
 def comment_of(field: pa.Field) -> str:
     """What a column says it is; empty where it says nothing."""
     told: bytes = (field.metadata or {}).get(COMMENT.encode(), b"")
     return told.decode()
 
 
-def is_time_ms(field: pa.Field) -> bool:
-    """Whether a column of integers has times, in milliseconds."""
-    return comment_of(field).startswith(_TIME)
-
-
-def as_timestamp(comment: str) -> str:
-    """What is said of a column of times where it is shown as timestamps."""
+def of_timestamp(field: pa.Field) -> str | None:
+    """What a column of times in milliseconds says where it is shown as timestamps; None for any other."""
+    comment = comment_of(field)
     told = comment.removeprefix(_TIME)
-    return told[0].upper() + told[1:]
+    return None if told == comment else told[0].upper() + told[1:]
 
 
 _VOID: Final = "Rows of a batch that the ledger does not have are void."
@@ -224,6 +216,14 @@ EVENT_IDS: Final = About(
         c.EVENT_TIME: f"{_TIME}time of the event that counts.",
     },
 )
+_PARTS: Final = {
+    c.PAGE_VIEWS: "Visits.",
+    c.CLICKS: "Clicks.",
+    c.USERS: "Different users, as a HyperLogLog sketch.",
+    c.FIRST_TIME: f"{_TIME}the first event.",
+    c.LAST_TIME: f"{_TIME}the last event.",
+    c.LAST_PAGE: "Time in milliseconds with 19 digits, a space, and the page of the latest event.",
+}
 PANES: Final = About(
     row="Internal: partial counts of windows that are not final, which results are made of.",
     key=(c.BATCH, c.REPORT, c.PANE_START, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, c.RECORD_POSITION),
@@ -241,12 +241,7 @@ PANES: Final = About(
         c.SESSIONS: "In user_totals: how many sessions the row stands for, where they are settled.",
         c.WINDOW_START_MS: f"{_TIME}begin of the window, where the pane does not tell it.",
         c.WINDOW_END_MS: f"{_TIME}end of the window, where the pane does not tell it.",
-        c.PAGE_VIEWS: "Visits.",
-        c.CLICKS: "Clicks.",
-        c.FIRST_TIME: f"{_TIME}the first event.",
-        c.LAST_TIME: f"{_TIME}the last event.",
-        c.USERS: "Different users, as a HyperLogLog sketch.",
-        c.LAST_PAGE: "Time in milliseconds with 19 digits, a space, and the page of the latest event.",
+        **{part.name: _PARTS[part.name] for part in PARTS},
     },
 )
 _RESULT: Final = {
@@ -274,6 +269,8 @@ def of_result(report: Report) -> About:
     """The table of a report."""
     per = " and ".join(["window", *report.keys])
     among = f" Only events for which {report.where}." if report.where else ""
+    measures = [one.name for one in report.tells] + [one.state for one in report.tells if one.state]
+    columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
     return About(
         row=f"A row per {per}, with what its events add up to.{among}",
         key=(c.WINDOW_START, c.WINDOW_END, *report.keys),
@@ -283,7 +280,7 @@ def of_result(report: Report) -> About:
             "After that only `tidemark correct` changes it."
         ),
         final=f"The rows of {report.name}_live whose state is closed or corrected are final.",
-        columns=_RESULT,
+        columns={name: _RESULT[name] for name in columns},
     )
 
 
@@ -296,7 +293,7 @@ def of_live(report: Report) -> About:
         changes="It is asked anew each time.",
         final="Rows whose state is closed or corrected are final.",
         columns={
-            **_RESULT,
+            **shown.columns,
             STATE: "open (it goes on), fired (a late event may change it), closed (final), or corrected (final, with "
             "events that were added afterwards).",
         },

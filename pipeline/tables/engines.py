@@ -19,10 +19,6 @@ class Engine(StrEnum):
         """The timestamp in UTC of an expression in milliseconds."""
         return _TIMES[self].format(milliseconds)
 
-    def divided(self, number: str, by: int) -> str:
-        """A whole number divided, without the rest."""
-        return f"({number}) {_DIVIDES[self]} {by}"
-
     def quoted(self, name: str) -> str:
         """A name as it is, whatever the engine's grammar has it for."""
         mark = "`" if self is Engine.SPARK else '"'
@@ -38,7 +34,6 @@ _TIMES: Final[dict[Engine, str]] = {
     Engine.DUCKDB: "make_timestamptz(({}) * 1000)",
     Engine.DELTA_RS: "arrow_cast(({}) * 1000, 'Timestamp(Microsecond, Some(\"UTC\"))')",
 }
-_DIVIDES: Final = {Engine.SPARK: "div", Engine.DUCKDB: "//", Engine.DELTA_RS: "/"}
 _TABLES: Final[dict[Engine, Callable[[TableSpec, str], str]]] = {
     Engine.SPARK: lambda spec, warehouse: f"delta.`{spec.uri(warehouse)}`",
     Engine.DUCKDB: lambda spec, warehouse: f"delta_scan('{spec.uri(warehouse)}')",

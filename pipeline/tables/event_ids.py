@@ -3,14 +3,13 @@
 from functools import partial
 from typing import Final
 
-import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.event_time.event_ids import Ids, Remembered
 from pipeline.tables.query import query
 from pipeline.tables.schemas import COMPACTION_APP, EVENT_IDS, find_table
-from pipeline.tables.statistics import lowest
+from pipeline.tables.statistics import lowest, smaller_files
 from pipeline.tables.swap import attempt, insist
 from pipeline.tables.write import refuse_if_fenced
 
@@ -45,8 +44,7 @@ def tend(warehouse: str, since: int, batch: int) -> None:
     done = [Transaction(COMPACTION_APP, batch)]
     if _has_older(table, since):
         attempt(table, partial(table.delete, f"{c.EVENT_TIME} < {since}"), done, retries=_RETRIES)
-    sizes = pa.table(table.get_add_actions())["size_bytes"].to_pylist()
-    if sum(size < _FILE_BYTES for size in sizes) >= _MANY_FILES:
+    if smaller_files(table, _FILE_BYTES) >= _MANY_FILES:
         attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES), done, retries=_RETRIES)
 
 

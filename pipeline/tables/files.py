@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,7 +22,6 @@ from pipeline.tables.statistics import told_of_files
 
 Bounds = Mapping[str, tuple[Any, Any]]
 """The lowest and the highest value of some columns, both included."""
-_NO_PARTITION: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +40,18 @@ class Files:
         """Where they are."""
         return [f"{self.folder}/{path}" for path in self.paths]
 
-    def removed(self, partition: Mapping[str, str] = _NO_PARTITION) -> list[RemoveAction]:
-        """The actions of a commit that takes them out of the table."""
-        now_ms = _now_ms()
+    def removed(self) -> list[RemoveAction]:
+        """The actions of a commit that takes them out of a table that is in no parts."""
+        now_ms = time.time_ns() // 1_000_000
         sized = zip(self.paths, self.sizes, strict=True)
         return [
-            RemoveAction(path, data_change=True, deletion_timestamp=now_ms, size=size, partition_values={**partition})
+            RemoveAction(path, data_change=True, deletion_timestamp=now_ms, size=size, partition_values={})
             for path, size in sized
         ]
 
 
-def files_of(table: DeltaTable, between: Bounds, partition: Mapping[str, str] = _NO_PARTITION) -> Files:
-    """The files that may have a row within these bounds, in a partition."""
+def files_of(table: DeltaTable, between: Bounds, **partition: str) -> Files:
+    """The files that may have a row within these bounds, with these values of partition columns."""
     files = told_of_files(table, **partition)
     mays = [may for column, bounds in between.items() for may in _may_be_in(files, column, *bounds)]
     if mays:
@@ -68,13 +67,14 @@ def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa
         yield pc.fill_null(pc.greater_equal(files[f"max.{column}"], low), fill_value=True)
 
 
-def added(table: DeltaTable, folder: str, partition: Mapping[str, str] = _NO_PARTITION) -> list[AddAction]:
+def added(table: DeltaTable, folder: str, **partition: str) -> list[AddAction]:
     """The actions of a commit that takes in the Parquet files in a folder below the table; one without rows is removed.
 
-    Statistics are those of their footers, of the columns of which the table's other files have them.
+    All have these values of partition columns. Statistics are those of their footers, of the columns of which the
+    table's other files have them.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)
-    found, now_ms = [], _now_ms()
+    found, now_ms = [], time.time_ns() // 1_000_000
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:
@@ -83,7 +83,7 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str] = _NO_PAR
                 store.delete_file(info.path)
                 continue
             told = json.dumps(_statistics(footer, wanted))
-            found.append(AddAction(info.path, info.size, dict(partition), now_ms, data_change=True, stats=told))
+            found.append(AddAction(info.path, info.size, partition, now_ms, data_change=True, stats=told))
     return found
 
 
@@ -104,10 +104,6 @@ def folder_of(table: DeltaTable) -> str:
 def store_of(uri: str) -> pafs.FileSystem:
     """The store below a table, by paths from its folder on."""
     return pafs.PyFileSystem(DeltaStorageHandler(uri))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _with_statistics(table: DeltaTable) -> set[str]:

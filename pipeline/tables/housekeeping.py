@@ -6,13 +6,13 @@ from collections.abc import Collection
 from functools import partial
 from typing import Final
 
-import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.tables.files import store_of
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec, find_table, is_table
+from pipeline.tables.statistics import smaller_files
 from pipeline.tables.swap import attempt, insist
 from pipeline.tables.write import fence
 
@@ -50,8 +50,7 @@ def merge_small_files(warehouse: str, spec: TableSpec) -> None:
     if spec.partition_by:  # a file for each part, by its own rule
         return
     table = _table(spec, warehouse)
-    small = [size for size in pa.table(table.get_add_actions())["size_bytes"].to_pylist() if size < _FILE_BYTES]
-    if len(small) >= _MANY_FILES:
+    if smaller_files(table, _FILE_BYTES) >= _MANY_FILES:
         attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES))
 
 

@@ -16,16 +16,12 @@ from pipeline.event_time.retention import Keep
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
-from pipeline.tables.policies import report_from_json, report_to_json
+from pipeline.tables.opening import report_from_json, report_to_json
 from pipeline.tables.results.buckets import migrate
 from pipeline.tables.schemas import (
-    CORRECTIONS,
     DEAD_LETTERS,
-    ERASED_USERS,
-    ERASURES,
     EVENT_IDS,
-    EVENT_SCHEMAS,
-    LEDGER,
+    OWN,
     PANES,
     USER_TOTALS,
     VERSIONS_KEPT,
@@ -51,7 +47,8 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
     definitions = {one.name: {_STORED_AS: json.dumps(_definition(one))} for one in policy.consumers}
     mend(EVENT_IDS.uri(warehouse))
     ids = [EVENT_IDS] if policy.deduplicate or is_table(EVENT_IDS.uri(warehouse)) else []
-    for spec in (PANES, DEAD_LETTERS, *ids, *results_of(policy)):
+    made = (PANES, DEAD_LETTERS, *ids, *results_of(policy))
+    for spec in made:
         mend(spec.uri(warehouse))
         wanted = _properties(spec, kept.get(spec.name, _AS_IT_IS)) | definitions.get(spec.name, {})
         table = open_table(spec, warehouse, wanted)
@@ -61,8 +58,8 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
         if spec is PANES:
             _add_columns(table)
         _describe(table, spec)
-    for spec in (LEDGER, CORRECTIONS, ERASURES, ERASED_USERS, EVENT_SCHEMAS):  # made by who needs them first
-        if there := find_table(spec.name, warehouse):
+    for spec in OWN:  # the others are made by who needs them first
+        if spec not in made and (there := find_table(spec.name, warehouse)):
             _have(there, _properties(spec))
             _describe(there, spec)
 

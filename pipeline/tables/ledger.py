@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from pipeline import columns as c
@@ -20,12 +19,15 @@ from pipeline.tables.durable import mend
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER, is_table, open_table
+from pipeline.tables.statistics import highest, smaller_files
 from pipeline.tables.swap import attempt, swap
 
 _MANY_FILES: Final = 50
 """Each costs every commit a tenth of a millisecond of CPU, and to merge them costs as much as three commits."""
 _KEEP_HOURS: Final = 1
 _FILE_BYTES: Final = 16 * 1024 * 1024
+_RECENT: Final = 10
+"""Batches that tell how fast it goes."""
 
 
 def require_warehouse(warehouse: str) -> None:
@@ -43,6 +45,24 @@ def sums_of(ledger: DeltaTable, names: Iterable[str]) -> str:
     """SQL of the sums of some numbers, each by its name; of one that the ledger does not have yet it is 0."""
     known = {one.name for one in ledger.schema().fields}
     return ", ".join(f"coalesce(sum({name}), 0) AS {name}" if name in known else f"0 AS {name}" for name in names)
+
+
+def recent_rows(ledger: DeltaTable, newest: int) -> list[Row]:
+    """The rows of the last few batches of the newest epoch; those of the epoch before lie a billion back."""
+    names = (c.BATCH, c.TOPIC, c.PARTITION, "to_offset", c.RECORDS, c.MAX_EVENT_TIME, c.WATERMARK, "committed_at")
+    return rows_of(
+        f"SELECT {', '.join(names)} FROM ledger "  # noqa: S608 - our own names
+        f"WHERE {c.BATCH} > {newest - _RECENT} ORDER BY {c.BATCH}, {c.PARTITION}",
+        ledger=ledger,
+    )
+
+
+def rate_of(recent: Sequence[Row]) -> float | None:
+    """Records per second from the first of the batches to the last; None if there is no time between them."""
+    first, last = recent[0], recent[-1]
+    elapsed_ms = last["committed_at"] - first["committed_at"]
+    records = sum(row[c.RECORDS] for row in recent if row[c.BATCH] > first[c.BATCH])
+    return records * 1000 / elapsed_ms if elapsed_ms > 0 else None
 
 
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
@@ -142,17 +162,12 @@ class Ledger:
             self._table = DeltaTable(uri)
         if self._table is not None:
             self._table.update_incremental()
-            self._files = sum(size < _FILE_BYTES for size in self._files_column("size_bytes").to_pylist())
+            self._files = smaller_files(self._table, _FILE_BYTES)
 
     def _newest(self) -> int:
         """The newest batch, from the statistics of the files alone; 0 in a new warehouse."""
-        found: int | None = pc.max(self._files_column(f"max.{c.BATCH}")).as_py() if self._table else None
+        found: int | None = highest(self._table, c.BATCH) if self._table else None
         return found or 0
-
-    def _files_column(self, name: str) -> pa.ChunkedArray:
-        assert self._table is not None  # noqa: S101 - for the type checker
-        files = pa.table(self._table.get_add_actions(flatten=True))
-        return files[name] if name in files.column_names else pa.chunked_array([], pa.int64())
 
     def _refuse_if_newer(self, batch: int) -> None:
         """Whether `batch` can still come next, by all that the handle sees."""

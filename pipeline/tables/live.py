@@ -72,8 +72,9 @@ def _corrections(report: Report, kind: WindowKind, warehouse: str, engine: Engin
         result=engine.table(result_of(report), warehouse),
         corrections=engine.table(CORRECTIONS, warehouse),
         report=report.name,
-        begins=kind.corrected_from,
-        ends=kind.corrected_to,
+        # A correction tells only the event's own part of a session.
+        begins="<=" if kind.grows else "=",
+        ends=">=" if kind.grows else "=",
         start=engine.time(c.WINDOW_START_MS),
         end=engine.time(c.WINDOW_END_MS),
         done_keys="".join(f", it.{key} AS done_{key}" for key in report.keys),

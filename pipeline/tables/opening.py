@@ -3,14 +3,18 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pipeline.errors import SetUpError
 from pipeline.event_time import rules
-from pipeline.event_time.policy import Policy
+from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import STRATEGIES
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.kinds import KINDS
 from pipeline.pseudonyms import Pseudonyms
-from pipeline.tables.policies import policy_from_json, policy_to_json
+
+_NAMES: Final = {kind: name for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,16 @@ class Opening:
 
     def to_text(self) -> str:
         """As JSON."""
-        return json.dumps({**asdict(self), "policy": policy_to_json(self.policy)})
+        plain = asdict(self)
+        plain["policy"]["strategy"]["kind"] = self.policy.strategy.kind
+        plain["policy"]["reports"] = [report_to_json(report) for report in self.policy.reports]
+        return json.dumps(plain)
 
     @classmethod
     def from_text(cls, text: str) -> Self:
         """The one that a text was made of; its reports know how far they were closed."""
         plain: dict[str, Any] = json.loads(text)
-        policy, closed, reset = policy_from_json(plain["policy"]), plain["closed"], plain["reset"]
+        policy, closed, reset = _policy_from_json(plain["policy"]), plain["closed"], plain["reset"]
         return cls(**{**plain, "policy": with_closed(policy, closed), "reset": Reset(**reset) if reset else None})
 
 
@@ -58,6 +65,34 @@ def with_closed(policy: Policy, closed: Mapping[str, int]) -> Policy:
         replace(report, closed_before_ms=closed.get(report.name, rules.NO_WATERMARK)) for report in policy.reports
     )
     return replace(policy, reports=tuple(reports))
+
+
+def report_to_json(report: Report) -> dict[str, Any]:
+    """A report as JSON has it; its windows say their kind. How far it was closed is no part of what it is."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
+    del plain["closed_before_ms"]
+    plain["windows"]["kind"] = _NAMES[type(report.windows)]
+    return plain
+
+
+def report_from_json(plain: Mapping[str, Any]) -> Report:
+    """The report that JSON was made of."""
+    windows = dict(plain["windows"])
+    kind = KINDS[windows.pop("kind")]
+    lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
+    return Report(**{**plain, **lists, "windows": kind(**windows)})
+
+
+def _policy_from_json(plain: Mapping[str, Any]) -> Policy:
+    strategy = dict(plain["strategy"])
+    read = {
+        "strategy": STRATEGIES[strategy.pop("kind")](**strategy),
+        "reports": tuple(map(report_from_json, plain["reports"])),
+        "totals": UserTotals(**plain["totals"]) if plain["totals"] else None,
+        "time_of": TimeOf(plain["time_of"]),
+        "all_idle": AllIdle(plain["all_idle"]),
+    }
+    return Policy(**{**plain, **read})
 
 
 def require_key(how: Opening, pseudonyms: Pseudonyms | None, warehouse: str) -> None:

@@ -1,8 +1,8 @@
-"""The tables: names, columns and Delta properties, each written once."""
+"""The tables: names, types of columns and Delta properties, each written once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
@@ -15,9 +15,9 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.grid import Grid
-from pipeline.measures import PARTS, Shows
+from pipeline.measures import MEASURES, PARTS, Shows
 from pipeline.tables import dictionary
-from pipeline.tables.dictionary import About, commented
+from pipeline.tables.dictionary import COMMENT, About
 from pipeline.tables.faults import one_line
 
 WRITER_APP: Final = "tidemark"
@@ -77,135 +77,6 @@ def _uri(name: str, warehouse: str) -> str:
     return f"{warehouse.rstrip('/')}/{name}"
 
 
-def _commented(name: str, about: About, fields: Sequence[pa.Field], **properties: str) -> TableSpec:
-    told = {**_PROPERTIES, **_statistics(fields), **properties}
-    return TableSpec(name, commented(pa.schema(fields), about), about, told)
-
-
-def _statistics(fields: Sequence[pa.Field]) -> dict[str, str]:
-    """None of a column that names persons: a log keeps them longer than the rows."""
-    if c.USER_ID not in (names := [one.name for one in fields]):
-        return {}
-    told = [name for name in names if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET)]
-    return {STATISTICS: ",".join(told)}
-
-
-def _longs(*names: str) -> list[pa.Field]:
-    return [pa.field(name, pa.int64()) for name in names]
-
-
-def _texts(*names: str) -> list[pa.Field]:
-    return [pa.field(name, pa.string()) for name in names]
-
-
-LEDGER: Final = _commented(
-    "ledger",
-    dictionary.LEDGER,
-    [
-        *_longs(c.BATCH, "epoch"),
-        pa.field(c.TOPIC, pa.string()),
-        pa.field(c.PARTITION, pa.int32()),
-        *_longs(
-            "from_offset",
-            "to_offset",
-            c.RECORDS,
-            "counted",
-            "partly_late",
-            "too_late",
-            "future",
-            "malformed",
-            "duplicate",
-            "erased",
-            "gap",
-            "lost",
-        ),
-        *_longs(c.MAX_EVENT_TIME, "watermark_before", c.WATERMARK, "committed_at"),
-        pa.field("slack", pa.list_(pa.struct(_longs("slack_ms", c.RECORDS)))),
-        pa.field("opening", pa.string()),
-    ],
-    **_OF_EACH_BATCH,
-)
-PANES: Final = replace(
-    _commented(
-        "panes",
-        dictionary.PANES,
-        [
-            *_longs(c.BATCH),
-            pa.field(c.REPORT, pa.string()),
-            *_longs(c.PANE_START),
-            *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-            *_longs(c.LATE_EVENTS, c.WATERMARK, c.CLOSED_UNTIL, c.RECORD_POSITION, c.SESSIONS),
-            *_longs(c.WINDOW_START_MS, c.WINDOW_END_MS),
-            *(pa.field(part.name, pa.type_for_alias(part.type)) for part in PARTS),
-        ],
-    ),
-    # Publication looks panes up by batch and time: statistics of further columns would only cost.
-    properties={**_PROPERTIES, **_OF_EACH_BATCH, STATISTICS: f"{c.BATCH},{c.PANE_START}"},
-    # Each report is read, merged and dropped by itself.
-    partition_by=(c.REPORT,),
-)
-DEAD_LETTERS: Final = _commented(
-    "dead_letters",
-    dictionary.DEAD_LETTERS,
-    [
-        pa.field(c.REASON, pa.string()),
-        pa.field(c.DETAIL, pa.string()),
-        pa.field(c.TOPIC, pa.string()),
-        pa.field(c.PARTITION, pa.int32()),
-        *_longs(c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME),
-        pa.field(c.USER_ID, pa.string()),
-        *_longs(c.WATERMARK),
-        pa.field(c.KEY, pa.binary()),
-        pa.field(c.VALUE, pa.binary()),
-        *_longs(c.BATCH),
-    ],
-    **_OF_EACH_BATCH,
-)
-
-
-EVENT_SCHEMAS: Final = _commented(
-    "event_schemas",
-    dictionary.EVENT_SCHEMAS,
-    [pa.field("schema_id", pa.int64()), pa.field("avro", pa.string())],
-)
-EVENT_IDS: Final = _commented(
-    "event_ids",
-    dictionary.EVENT_IDS,
-    _longs(c.BATCH, c.ID_HIGH, c.ID_LOW, c.EVENT_TIME),
-    **_OF_EACH_BATCH,
-)
-CORRECTIONS: Final = _commented(
-    "corrections",
-    dictionary.CORRECTIONS,
-    [
-        *_longs("correction", "corrected_at"),
-        *_texts(c.REPORT, c.TOPIC),
-        pa.field(c.PARTITION, pa.int32()),
-        *_longs(c.OFFSET, c.EVENT_TIME, c.WINDOW_START_MS, c.WINDOW_END_MS, c.CLOSED_UNTIL),
-        *_texts(c.USER_ID, c.PAGE_URL, c.EVENT_TYPE),
-        *_longs(c.PAGE_VIEWS, c.CLICKS, c.LATE_EVENTS),
-    ],
-)
-
-
-ERASURES: Final = _commented(
-    "erasures",
-    dictionary.ERASURES,
-    [
-        *_longs("erasure", "erased_at"),
-        pa.field("table", pa.string()),
-        *_longs("rows", "events"),
-    ],
-)
-
-
-ERASED_USERS: Final = replace(
-    _commented("erased_users", dictionary.ERASED_USERS, [*_texts("user_hash", "salt"), *_longs("since")]),
-    # Its log must not tell of whom it was who is taken out again.
-    properties={**_PROPERTIES, STATISTICS: "since"},
-)
-
-
 _MOMENT: Final = pa.timestamp("us", tz="UTC")
 _SHOWN: Final = {
     Shows.NUMBER: pa.int64(),
@@ -213,41 +84,60 @@ _SHOWN: Final = {
     Shows.MOMENT: _MOMENT,
     Shows.TEXT_BEHIND_TIME: pa.string(),
 }
+_TEXTS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
+_TYPES: Final[Mapping[str, pa.DataType]] = {
+    **dict.fromkeys((*_TEXTS, "opening", "avro", "table", "user_hash", "salt"), pa.string()),
+    **dict.fromkeys((c.KEY, c.VALUE), pa.binary()),
+    **dict.fromkeys((c.WINDOW_START, c.WINDOW_END), _MOMENT),
+    c.PARTITION: pa.int32(),
+    "slack": pa.list_(pa.struct({"slack_ms": pa.int64(), c.RECORDS: pa.int64()})),
+    **{part.name: pa.type_for_alias(part.type) for part in PARTS},
+    **{one.name: _SHOWN[one.shows] for one in MEASURES.values()},
+    **{one.state: pa.type_for_alias(one.part.type) for one in MEASURES.values() if one.state},
+}
+"""Of columns, by their names, in every table; all others are whole numbers of 64 bits."""
+
+
+def _table(name: str, about: About, *partition_by: str, **properties: str) -> TableSpec:
+    told = {**_PROPERTIES, **_statistics(about.columns), **properties}
+    columns = about.columns.items()
+    fields = [pa.field(one, _TYPES.get(one, pa.int64()), metadata={COMMENT: comment}) for one, comment in columns]
+    return TableSpec(name, pa.schema(fields), about, told, partition_by)
+
+
+def _statistics(columns: Collection[str]) -> dict[str, str]:
+    """None of a column that names persons: a log keeps them longer than the rows."""
+    if c.USER_ID not in columns:
+        return {}
+    told = [name for name in columns if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET)]
+    return {STATISTICS: ",".join(told)}
+
+
+LEDGER: Final = _table("ledger", dictionary.LEDGER, **_OF_EACH_BATCH)
+PANES: Final = _table(
+    "panes",
+    dictionary.PANES,
+    c.REPORT,  # by which it is in parts: each is read, merged and dropped by itself
+    # Publication looks panes up by batch and time: statistics of further columns would only cost.
+    **{**_OF_EACH_BATCH, STATISTICS: f"{c.BATCH},{c.PANE_START}"},
+)
+DEAD_LETTERS: Final = _table("dead_letters", dictionary.DEAD_LETTERS, **_OF_EACH_BATCH)
+EVENT_SCHEMAS: Final = _table("event_schemas", dictionary.EVENT_SCHEMAS)
+EVENT_IDS: Final = _table("event_ids", dictionary.EVENT_IDS, **_OF_EACH_BATCH)
+CORRECTIONS: Final = _table("corrections", dictionary.CORRECTIONS)
+ERASURES: Final = _table("erasures", dictionary.ERASURES)
+# The log of `erased_users` must not tell of whom it was who is taken out again.
+ERASED_USERS: Final = _table("erased_users", dictionary.ERASED_USERS, **{STATISTICS: "since"})
 
 
 def result_of(report: Report) -> TableSpec:
     """The result table of a report: one row for each window and key."""
-    return _commented(
-        report.name,
-        dictionary.of_result(report),
-        [
-            pa.field(c.WINDOW_START, _MOMENT),
-            pa.field(c.WINDOW_END, _MOMENT),
-            *_texts(*report.keys),
-            *(pa.field(one.name, _SHOWN[one.shows]) for one in report.tells),
-            *(pa.field(one.state, pa.type_for_alias(one.part.type)) for one in report.tells if one.state),
-            *_longs(c.LATE_EVENTS, c.PUBLISHED_BATCH),
-        ],
-    )
+    return _table(report.name, dictionary.of_result(report))
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
-USER_TOTALS: Final = replace(
-    _commented(
-        UserTotals.name,
-        dictionary.USER_TOTALS,
-        [
-            pa.field(c.USER_ID, pa.string()),
-            *(pa.field(name, _MOMENT) for name in (c.FIRST_SEEN, c.LAST_SEEN)),
-            *_longs(c.SESSIONS, c.PAGE_VIEWS, c.CLICKS, c.PUBLISHED_BATCH, c.BUCKET),
-        ],
-    ),
-    # A bucket is rewritten by itself.
-    partition_by=(c.BUCKET,),
-)
-"""One row for each user."""
-
-
+USER_TOTALS: Final = _table(UserTotals.name, dictionary.USER_TOTALS, c.BUCKET)
+"""One row for each user; a bucket is rewritten by itself."""
 OWN: Final = (DEAD_LETTERS, LEDGER, CORRECTIONS, PANES, EVENT_IDS, EVENT_SCHEMAS, ERASURES, ERASED_USERS)
 """Every table that is no result."""
 

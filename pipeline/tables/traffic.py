@@ -5,7 +5,7 @@ The logs are asked and no writer, so that what any process wrote is counted, by 
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
@@ -62,7 +62,8 @@ def traffic(table: DeltaTable, name: str, after: int = -1) -> Traffic:
         for actions in pool.map(partial(_entry, store), range(after + 1, table.version() + 1)):
             purpose = _purpose(name, actions)
             found.written[name, purpose] += sum(action["add"]["size"] for action in actions if "add" in action)
-            found.replaced[name, purpose] += sum(_removed(actions))
+            removed = (action["remove"] for action in actions if "remove" in action)
+            found.replaced[name, purpose] += sum(one.get("size") or 0 for one in removed)
     return found
 
 
@@ -89,7 +90,3 @@ def _purpose(name: str, actions: Iterable[Mapping[str, Any]]) -> Purpose:
         return Purpose.COMPACTION
     written = Purpose.APPEND if name in _APPENDED else Purpose.PUBLICATION
     return _BY_OPERATION.get(operations[0], written) if operations else written
-
-
-def _removed(actions: Iterable[Mapping[str, Any]]) -> Iterator[int]:
-    return (action["remove"].get("size") or 0 for action in actions if "remove" in action)

@@ -14,16 +14,13 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
-from pipeline.tables.dictionary import STATE, as_timestamp, comment_of, is_time_ms, of_live
+from pipeline.tables.dictionary import comment_of, of_live, of_timestamp
 from pipeline.tables.engines import Engine
 from pipeline.tables.layout import stored_reports
-from pipeline.tables.ledger import require_warehouse
+from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.live import live_sql, view_name
-from pipeline.tables.opening import Opening
-from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, ERASURES, LEDGER, USER_TOTALS, TableSpec, result_of
 
-_OPENINGS: Final = "SELECT DISTINCT opening FROM ledger WHERE opening IS NOT NULL"
 _YEAR_1_MS: Final = -62_135_596_800_000
 """An event may claim any time; what lies before this, or after the year 9999, no engine shows."""
 
@@ -61,7 +58,8 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     Raises SetUpError where there is no warehouse.
     """
     require_warehouse(warehouse)
-    reports = _reports(warehouse)
+    policies = [how.policy for how in Ledger(warehouse, mends=False).openings().values()]
+    reports = stored_reports(sorted({report.name for policy in policies for report in policy.reports}), warehouse)
     specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, ERASURES, *map(result_of, reports), USER_TOTALS)
     made = {spec.name: spec for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
     corrected = CORRECTIONS.name in made
@@ -71,47 +69,31 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     ]
 
 
-def _reports(warehouse: str) -> list[Report]:
-    """Every report that some epoch had, and whose table is there."""
-    openings = rows_of(_OPENINGS, ledger=DeltaTable(LEDGER.uri(warehouse)))
-    policies = [Opening.from_text(row["opening"]).policy for row in openings]
-    return stored_reports(sorted({report.name for policy in policies for report in policy.reports}), warehouse)
-
-
 def _of_table(spec: TableSpec, warehouse: str, engine: Engine) -> View:
     # A table that an older version made may lack a column, until a service has opened the warehouse.
     there = {one.name for one in DeltaTable(spec.uri(warehouse)).schema().fields}
-    fields = [field for field in spec.schema if field.name in there]
-    told = ", ".join(_column(field, engine) for field in fields)
-    query = f"SELECT {told} FROM {engine.table(spec, warehouse)}"  # noqa: S608 - our own names
+    shown = [_shown(field, engine) for field in spec.schema if field.name in there]
+    query = f"SELECT {', '.join(sql for sql, _, _ in shown)} FROM {engine.table(spec, warehouse)}"  # noqa: S608 - our own names
     if spec is DEAD_LETTERS:
         query += f" WHERE {c.BATCH} IN (SELECT {c.BATCH} FROM {engine.table(LEDGER, warehouse)})"  # noqa: S608 - likewise
-    return View(spec.name, query, spec.about.description, {_name(field): _comment(field) for field in fields})
+    return View(spec.name, query, spec.about.description, {name: told for _, name, told in shown})
 
 
 def _live(report: Report, warehouse: str, engine: Engine, *, corrected: bool) -> View:
-    about, spec = of_live(report), result_of(report)
-    states = {one.state for one in report.tells}
-    shown = [name for name in spec.schema.names if name not in states]
+    about, states = of_live(report), {one.state for one in report.tells}
     query = live_sql(warehouse, report, engine, corrected=corrected)
-    columns = {name: about.columns[name] for name in (*shown, STATE)}
+    columns = {name: told for name, told in about.columns.items() if name not in states}
     return View(view_name(report.name), query, about.description, columns)
 
 
-def _column(field: pa.Field, engine: Engine) -> str:
-    name = engine.quoted(field.name)
-    if not is_time_ms(field):
-        return name
-    shown = f"CASE WHEN {name} BETWEEN {_YEAR_1_MS} AND {rules.LATEST_EVENT_MS} THEN {engine.time(name)} END"
-    return f"{shown} AS {engine.quoted(_name(field))}"
-
-
-def _name(field: pa.Field) -> str:
-    return field.name.removesuffix("_ms") if is_time_ms(field) else str(field.name)
-
-
-def _comment(field: pa.Field) -> str:
-    return as_timestamp(comment_of(field)) if is_time_ms(field) else comment_of(field)
+def _shown(field: pa.Field, engine: Engine) -> tuple[str, str, str]:
+    """A column as SQL shows it, its name there, and what it says of itself."""
+    quoted, told = engine.quoted(field.name), of_timestamp(field)
+    if told is None:
+        return quoted, field.name, comment_of(field)
+    name = field.name.removesuffix("_ms")
+    time = f"CASE WHEN {quoted} BETWEEN {_YEAR_1_MS} AND {rules.LATEST_EVENT_MS} THEN {engine.time(quoted)} END"
+    return f"{time} AS {engine.quoted(name)}", name, told
 
 
 def _text(text: str) -> str:

@@ -32,7 +32,7 @@ class Appender:
     def take_in(self, folders: Mapping[str, Mapping[str, str]], batch: int) -> None:
         """The same of files that executors have written into folders below the table, each of a partition."""
         actions: list[AddAction | RemoveAction] = [
-            action for folder, partition in folders.items() for action in added(self.table, folder, partition)
+            action for folder, partition in folders.items() for action in added(self.table, folder, **partition)
         ]
         while actions and not attempt(self.table, partial(commit, self.table, actions)):
             refuse_if_fenced(self.table, batch)

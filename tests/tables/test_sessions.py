@@ -86,7 +86,8 @@ class Tables:
             self._panes.append(partial_sessions(one, events, model.batch, before), model.batch)
         self._publication.publish(firings, model.batch)
         if model.batch % self._compact_every == 0:
-            self._compaction(model.batch, cutoffs(self._policy.reports, model.watermark)[0])
+            for _ in self._compaction.steps(model.batch, cutoffs(self._policy.reports, model.watermark)[0]):
+                pass
 
 
 @pytest.fixture(autouse=True)
@@ -110,9 +111,8 @@ def test_sessions_are_those_of_the_model_after_every_batch(
 
 
 def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> None:
-    windows = Sessions(GAP_MS)
-    report = Report("visits", windows, 4_000)
-    kind, tables, state = SessionKind(report, windows), Tables(tmp_path, policy_of(report), 2), SessionState(report)
+    report = Report("visits", Sessions(GAP_MS), 4_000)
+    kind, tables, state = SessionKind(report), Tables(tmp_path, policy_of(report), 2), SessionState(report)
     found = []
     for model, before, events in played(report.allowed_lateness_ms):
         firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))

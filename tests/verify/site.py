@@ -181,7 +181,8 @@ class Site:
 
     def compact(self) -> "Site":
         """Sweeps and compacts the panes."""
-        self.compaction(self.number, cutoffs(self.policy.reports, self.watermark)[0])
+        for _ in self.compaction.steps(self.number, cutoffs(self.policy.reports, self.watermark)[0]):
+            pass
         return self
 
     def correct(self) -> "Site":

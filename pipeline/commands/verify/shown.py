@@ -10,7 +10,7 @@ from pipeline.commands.verify.text import Row, moment
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.tables.policies import report_from_json
+from pipeline.tables.opening import report_from_json
 from pipeline.tables.schemas import CORRECTED_APP
 
 _STORED_AS: Final = "tidemark.report"

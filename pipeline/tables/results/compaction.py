@@ -33,13 +33,11 @@ class Compaction:
         self._table = DeltaTable(PANES.uri(warehouse))
         self._kinds = [*kinds]
 
-    def __call__(self, batch: int, cutoff: int) -> None:
-        """Does what the files need, all of it. Raises Replaced if a newer service has begun."""
-        for _ in self.steps(batch, cutoff):
-            pass
-
     def steps(self, batch: int, cutoff: int) -> Iterator[None]:
-        """The same, a merge at a time, of what was committed up to `batch`, after which earlier events are too late."""
+        """Does what the files need, a merge at a time, of what was committed up to `batch`.
+
+        Events from before `cutoff` are too late everywhere. Raises Replaced if a newer service has begun.
+        """
         self._table.update_incremental()
         refuse_if_fenced(self._table, batch)
         runs = runs_of(self._table, batch)

@@ -1,7 +1,7 @@
 """The questions that the tables ask of a consumer of panes, and of a kind of windows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -13,13 +13,14 @@ from pipeline.event_time import lateness
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.report import Report
+from pipeline.measures import Join
 from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
 from pipeline.tables.large import NOTHING, Large, View, Written
-from pipeline.tables.query import Row, query
+from pipeline.tables.query import query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
-from pipeline.tables.results.measures import has_sketches, shown, shown_in_sql
+from pipeline.tables.results.measures import shown, shown_in_sql
 from pipeline.tables.results.result_table import Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
@@ -55,14 +56,13 @@ class ResultKind(ABC):
 class WindowKind(ResultKind):
     """A kind of windows."""
 
-    corrected_from: ClassVar[str] = "="
-    """How the start of a corrected window lies to that of an event's own, in SQL."""
-    corrected_to: ClassVar[str] = "="
-    """How its end lies to that of an event's own."""
+    grows: ClassVar[bool] = False
+    """Whether a window may be longer than an event alone tells, and a correction join several to one."""
 
     def __init__(self, report: Report, large: Large = NOTHING) -> None:
         super().__init__(result_of(report))
         self.report = report
+        self._windows = report.windows
         self._large = large
 
     @property
@@ -85,10 +85,6 @@ class WindowKind(ResultKind):
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:
         """Which rows of the table corrections change, in SQL; `spans` are the events' own windows."""
 
-    @abstractmethod
-    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-        """Those rows with the corrections added; of measures only the states are right."""
-
     def told(self, windows: pa.Table) -> pa.Table:
         """Rows of the table, from rows in which the parts of windows have joined."""
         measures, names = shown(windows, self.report), self.spec.schema.names
@@ -108,7 +104,8 @@ class WindowKind(ResultKind):
         and of what the rows can replace in the table.
         """
         executors = self._large.executors
-        if executors is None or has_sketches(self.report):
+        # Only the driver's library makes the sketch that panes have.
+        if executors is None or any(one.part.join is Join.SKETCH for one in self.report.tells):
             self._large.tell(Job.PUBLICATION, By.DRIVER)
             return None
         files = self.files(panes, batch, among)
@@ -121,7 +118,7 @@ class WindowKind(ResultKind):
 
     def files(self, panes: DeltaTable, batch: int, among: Bounds) -> Files:
         """Those of `panes` that may have rows of the report up to a batch, within bounds."""
-        return files_of(panes, {c.BATCH: (0, batch), **among}, {c.REPORT: self.name})
+        return files_of(panes, {c.BATCH: (0, batch), **among}, report=self.name)
 
     def told_in_sql(self, windows: str, engine: Engine) -> str:
         """What `told` tells, as a statement over another one."""

@@ -39,15 +39,6 @@ class Run:
             level, most = level + 1, most * _FANOUT
         return level
 
-    def joined(self, other: "Run") -> "Run":
-        """Both as one."""
-        return Run(
-            min(self.first, other.first),
-            max(self.last, other.last),
-            self.rows + other.rows,
-            max(self.last_pane, other.last_pane),
-        )
-
 
 def runs_of(panes: DeltaTable, batch: int) -> Mapping[str, list[Run]]:
     """By report the runs of what was appended up to a batch, oldest first; files that overlap are one."""
@@ -56,11 +47,11 @@ def runs_of(panes: DeltaTable, batch: int) -> Mapping[str, list[Run]]:
     actions = pa.table(panes.get_add_actions(flatten=True))
     rows = actions.select(names).sort_by("min.batch").to_pylist() if len(actions) else []
     for report, first, last, number, last_pane in (row.values() for row in rows if row["max.batch"] <= batch):
-        runs, run = found[report], Run(first, last, number, last_pane)
-        if runs and runs[-1].last >= first:
-            runs[-1] = runs[-1].joined(run)
+        runs = found[report]
+        if runs and (one := runs[-1]).last >= first:
+            runs[-1] = Run(one.first, max(one.last, last), one.rows + number, max(one.last_pane, last_pane))
         else:
-            runs.append(run)
+            runs.append(Run(first, last, number, last_pane))
     return found
 
 

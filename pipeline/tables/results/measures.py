@@ -84,11 +84,6 @@ def shown_in_sql(report: Report, engine: Engine) -> dict[str, str]:
     return found
 
 
-def has_sketches(report: Report) -> bool:
-    """Whether it tells of different users, of which only the driver's library makes the sketch that panes have."""
-    return any(one.part.join is Join.SKETCH for one in report.tells)
-
-
 def _shown_in_sql(measure: Measure, joined: str, engine: Engine) -> str:
     if measure.shows is Shows.MOMENT:
         return engine.time(joined)

@@ -4,7 +4,7 @@ Panes are small, so they are added up where they are committed, by delta-rs and 
 than a Spark job and a commit of Spark's for each batch.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -15,13 +15,10 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
-from pipeline.event_time.report import Report
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
-from pipeline.tables.large import NOTHING, Large, Written
-from pipeline.tables.query import Row, query
-from pipeline.tables.results.cells import cell_of, joined
+from pipeline.tables.query import query
 from pipeline.tables.results.due import Due
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes
 from pipeline.tables.results.levels import Run, worth_merging
@@ -51,16 +48,15 @@ _CALENDAR: Final = """windowed AS (
 class PeriodicKind(WindowKind):
     """Grids, calendars and all other windows whose ends the clock tells."""
 
-    def __init__(self, report: Report, windows: Periodic, large: Large = NOTHING) -> None:
-        super().__init__(report, large)
-        self._windows = windows
+    _windows: Periodic
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
         found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
         for piece in due.pieces():
-            if written := self._written(piece, panes):
+            shown = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
+            if written := self.by_executors(panes, batch, piece.sql, {c.PANE_START: piece.reach()}, shown):
                 yield written, _where(piece.ends, firing)
                 is_done = True
                 continue
@@ -88,20 +84,6 @@ class PeriodicKind(WindowKind):
         """The windows with these ends."""
         return _with_ends(sorted({end for _, end in spans}))
 
-    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-        """An event adds to the cell of its keys in each of its windows."""
-        names = (c.WINDOW_START, c.WINDOW_END, *self.report.keys)
-        cells = {tuple(row[name] for name in names): row for row in shown}
-        for row in rows:
-            new = cell_of(row, self.report)
-            key = tuple(new[name] for name in names)
-            cells[key] = joined(cells[key], new, self.report) if key in cells else new
-        return list(cells.values())
-
-    def _written(self, due: Due, panes: DeltaTable) -> Written | None:
-        shown = {c.WINDOW_END: (moment(due.ends[0]), moment(due.ends[-1]))}
-        return self.by_executors(panes, due.batch, due.sql, {c.PANE_START: due.reach()}, shown)
-
     def _parts(self, due: Due, panes: DeltaTable) -> Iterator[Due]:
         """As many windows at a time as have about MANY_ROWS rows of panes, as their files tell; one is never cut."""
         several = len(due.ends) > 1
@@ -128,9 +110,7 @@ class PeriodicKind(WindowKind):
 class AlignedKind(PeriodicKind):
     """Windows that lie alike in every period."""
 
-    def __init__(self, report: Report, windows: Aligned, large: Large = NOTHING) -> None:
-        super().__init__(report, windows, large)
-        self._aligned = windows
+    _windows: Aligned
 
     @property
     def is_open(self) -> str:
@@ -139,8 +119,8 @@ class AlignedKind(PeriodicKind):
 
     def open_windows(self) -> str:
         """Every window that a pane may be part of: the windows of its period's begin."""
-        offset_ms, period_ms = self._aligned.offset_ms, self._aligned.period_ms
-        windows = values((start - offset_ms, end - offset_ms) for start, end in self._aligned.of(offset_ms))
+        offset_ms, period_ms = self._windows.offset_ms, self._windows.period_ms
+        windows = values((start - offset_ms, end - offset_ms) for start, end in self._windows.of(offset_ms))
         return _ALIGNED.format(period=f"pane_start - (pane_start - {offset_ms}) % {period_ms}", windows=windows)
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from deltalake import DeltaTable
 
+from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing
 from pipeline.tables.results.kind import ResultKind
 from pipeline.tables.results.result_table import PersonErased, Results
@@ -39,23 +40,20 @@ class Publication:
 
     def _put(self, name: str, firing: Firing, batch: int) -> bool:
         """Whether it is there; not where the panes that it stands on were erased meanwhile."""
-        results = self._results[name]
+        results, kind = self._results[name], self._kinds[name]
         if results.published.batch >= batch:  # another's failure had all of this batch's tried again
             return True
         with suppress(PersonErased):
-            self._put_all(results, name, firing, batch)
+            portions = kind.portions(firing, batch, self._panes, results.published.batch)
+            last = next(portions)
+            for portion in portions:
+                results.put(*last, batch)
+                last = portion
+            results.finish(*last, batch, firing.closed_until, kind.marks)
             return True
         return False
-
-    def _put_all(self, results: Results, name: str, firing: Firing, batch: int) -> None:
-        portions = self._kinds[name].portions(firing, batch, self._panes, results.published.batch)
-        last = next(portions)
-        for portion in portions:
-            results.put(*last, batch)
-            last = portion
-        results.finish(*last, batch, firing.closed_until, self._kinds[name].marks)
 
     def fence(self, names: Iterable[str], batch: int) -> None:
         """An empty publication of these, after which older processes can publish them no more."""
         for name in names:
-            self._results[name].fence(batch)
+            self._results[name].close(batch, rules.NO_WATERMARK)

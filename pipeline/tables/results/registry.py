@@ -1,7 +1,7 @@
 """Which class has the table part of a kind of windows."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
@@ -18,7 +18,7 @@ from pipeline.tables.results.periodic import AlignedKind, CalendarKind
 from pipeline.tables.results.session import SessionKind
 from pipeline.tables.results.user_totals import UserTotalsKind
 
-_KINDS: Final[Mapping[type[Windows], Callable[[Report, Any, Large], WindowKind]]] = {
+_KINDS: Final[Mapping[type[Windows], type[WindowKind]]] = {
     Calendar: CalendarKind,
     Counts: CountKind,
     Cumulate: AlignedKind,
@@ -29,7 +29,7 @@ _KINDS: Final[Mapping[type[Windows], Callable[[Report, Any, Large], WindowKind]]
 
 def kind_of(report: Report, large: Large = NOTHING) -> WindowKind:
     """The table part of a report's windows."""
-    return _KINDS[type(report.windows)](report, report.windows, large)
+    return _KINDS[type(report.windows)](report, large)
 
 
 def kinds_of(warehouse: str, policy: Policy, large: Large = NOTHING) -> list[ResultKind]:

@@ -38,38 +38,14 @@ class Results:
     @property
     def published(self) -> Published:
         """How far this writer has published."""
-        return _published(self._table)
+        batch, closed_until = map(self._table.transaction_version, (WRITER_APP, CLOSED_APP))
+        return Published(batch or 0, rules.as_number(closed_until))
 
-    def put(self, rows: Rows, where: str | None, batch: int) -> None:
+    def put(self, rows: Rows, where: str | None, batch: int, transactions: Sequence[Transaction] = ()) -> None:
         """Adds the rows, in the place of those for which `where` holds. Raises Replaced if a newer service published.
 
         What is more than one commit holds is put first; `finish` says that all of it is there. Raises PersonErased.
         """
-        self._swap(rows, where, batch, [])
-
-    def finish(
-        self, rows: Rows, where: str | None, batch: int, closed_until: int, marks: Sequence[Transaction] = ()
-    ) -> None:
-        """The same, and on record with it: the report is published up to `batch`, and what ends by a time is final."""
-        final = max(closed_until, self.published.closed_until)
-        # A transaction's version is no less than 0, and no window ends before 1970.
-        closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
-        self._swap(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *marks])
-
-    def fence(self, batch: int) -> None:
-        """An empty publication, after which older processes can publish no more. Raises Replaced as `put` does."""
-        self.close(batch, rules.NO_WATERMARK)
-
-    def close(self, batch: int, closed_until: int) -> None:
-        """The same, after which windows that end no later than a time are final."""
-        self.finish(self._schema.empty_table(), None, batch, closed_until)
-
-    def reset(self, batch: int, closed_until: int) -> None:
-        """The same, after which windows are final up to an earlier time than before: their watermark was put back."""
-        closed = Transaction(CLOSED_APP, max(0, closed_until))
-        self._swap(self._schema.empty_table(), None, batch, [Transaction(WRITER_APP, batch), closed])
-
-    def _swap(self, rows: Rows, where: str | None, batch: int, transactions: list[Transaction]) -> None:
         names = self._schema.names
         tells_persons = isinstance(rows, Written) or len(rows) > 0
         put = rows.swap if isinstance(rows, Written) else partial(swap, rows=rows.select(names).cast(self._schema))
@@ -80,14 +56,31 @@ class Results:
             if tells_persons and self._table.transaction_version(ERASED_APP) != erased:
                 raise PersonErased(f"a person was erased from {self._table.table_uri}: its rows are made anew")
 
+    def finish(
+        self, rows: Rows, where: str | None, batch: int, closed_until: int, marks: Sequence[Transaction] = ()
+    ) -> None:
+        """The same, and on record with it: the report is published up to `batch`, and what ends by a time is final."""
+        final = max(closed_until, self.published.closed_until)
+        # A transaction's version is no less than 0, and no window ends before 1970.
+        closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
+        self.put(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *marks])
+
+    def close(self, batch: int, closed_until: int) -> None:
+        """An empty publication, after which older processes can publish no more. Raises Replaced as `put` does.
+
+        Windows that end no later than a time are final with it.
+        """
+        self.finish(self._schema.empty_table(), None, batch, closed_until)
+
+    def reset(self, batch: int, closed_until: int) -> None:
+        """The same, after which windows are final up to an earlier time than before: their watermark was put back."""
+        closed = Transaction(CLOSED_APP, max(0, closed_until))
+        self.put(self._schema.empty_table(), None, batch, [Transaction(WRITER_APP, batch), closed])
+
 
 def published(warehouse: str, spec: TableSpec) -> Published:
     """How far a result table is published."""
-    return _published(DeltaTable(spec.uri(warehouse)))
-
-
-def _published(table: DeltaTable) -> Published:
-    return Published(table.transaction_version(WRITER_APP) or 0, rules.as_number(table.transaction_version(CLOSED_APP)))
+    return Results(warehouse, spec).published
 
 
 def committed(name: str, batch: int, among: str = "true") -> str:

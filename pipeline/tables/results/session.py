@@ -4,11 +4,10 @@ Publication replaces every session that was not closed when it last ran, so two 
 one row, and the rows that it supersedes go.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +17,9 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing
-from pipeline.event_time.report import Report
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.engines import Engine
-from pipeline.tables.large import NOTHING, Large
-from pipeline.tables.query import Row, query
-from pipeline.tables.results.cells import cell_of, joined
+from pipeline.tables.query import query
 from pipeline.tables.results.islands import Islands, Numbers, panes_of
 from pipeline.tables.results.kind import Merge, WindowKind, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
@@ -73,13 +69,9 @@ _END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
 class SessionKind(WindowKind):
     """Sessions."""
 
-    # A correction tells only the event's own part of a session.
-    corrected_from: ClassVar[str] = "<="
-    corrected_to: ClassVar[str] = ">="
+    grows: ClassVar[bool] = True
 
-    def __init__(self, report: Report, windows: Sessions, large: Large = NOTHING) -> None:
-        super().__init__(report, large)
-        self._gap_ms = windows.gap_ms
+    _windows: Sessions
 
     def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace."""
@@ -91,7 +83,7 @@ class SessionKind(WindowKind):
             yield written, where
             return
         found = self.sessions(batch, panes, after, until)
-        ends = pc.add(found[c.LAST_TIME], self._gap_ms)
+        ends = pc.add(found[c.LAST_TIME], self._windows.gap_ms)
         fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
         windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
         windows = windows.append_column(c.WINDOW_END, moments(ends))
@@ -110,7 +102,7 @@ class SessionKind(WindowKind):
         return _WINDOWED.format(
             in_order=f"{partition_by(*keys)} ORDER BY first_time, last_time, closed_until",
             session=partition_by(*keys, "number"),
-            gap_ms=self._gap_ms,
+            gap_ms=self._windows.gap_ms,
         )
 
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:
@@ -123,30 +115,14 @@ class SessionKind(WindowKind):
                 apart.append((start, end))
         return " OR ".join(f"({c.WINDOW_END} >= '{utc(a)}' AND {c.WINDOW_START} <= '{utc(b)}')" for a, b in apart)
 
-    def corrected(self, shown: Iterable[Row], rows: Iterable[Row]) -> list[Row]:
-        """An event joins the closed sessions that its own `[time, time + gap)` meets, and joins them to one."""
-        report = self.report
-        of_key = defaultdict[tuple[Any, ...], list[Row]](list)
-        for row in shown:
-            of_key[tuple(row[key] for key in report.keys)].append(row)
-        for row in rows:
-            new = cell_of(row, report)
-            sessions = of_key[tuple(row[key] for key in report.keys)]
-            start, end = new[c.WINDOW_START], new[c.WINDOW_END]
-            for one in [one for one in sessions if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]:
-                sessions.remove(one)
-                new = joined(new, one, report)
-            sessions.append(new)
-        return [row for sessions in of_key.values() for row in sessions]
-
     def sessions(self, batch: int, panes: DeltaTable, after: int, until: int = rules.NEVER) -> pa.Table:
         """The sessions that panes up to a batch tell of, also open ones, which end after and not after two times.
 
         Columns: the report's keys and parts, `late_events`, the last `batch`, the first `watermark` and `closed_until`.
         """
         parts = self._parts(batch, panes)
-        found = Islands(parts, self.report.keys, self._gap_ms, parts[c.CLOSED_UNTIL].to_numpy()).joined()
-        ends = found[c.LAST_TIME].to_numpy() + self._gap_ms
+        found = Islands(parts, self.report.keys, self._windows.gap_ms, parts[c.CLOSED_UNTIL].to_numpy()).joined()
+        ends = found[c.LAST_TIME].to_numpy() + self._windows.gap_ms
         return found.filter((after < ends) & (ends <= until))
 
     def statement(self, firing: Firing, batch: int, engine: Engine) -> str:

@@ -7,8 +7,7 @@ A session is final when no event that is not too late can join it; compaction th
 a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -43,8 +42,10 @@ _CHANGED: Final = """user_id IN (
 _CORRECTED_SINCE: Final = (
     "UNION ALL SELECT user_id FROM corrections WHERE report = '{report}' AND correction > {corrected}"
 )
+_NEWEST: Final = "SELECT max(correction) AS newest FROM corrections"
 _ALL: Final = "true"
 _ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
+_TOLD: Final = pa.schema([PANES.schema.field(name) for name in (c.USER_ID, *_ADDS_UP)])
 
 
 class UserTotalsKind(ResultKind):
@@ -77,13 +78,16 @@ class UserTotalsKind(ResultKind):
     def _changed(self, batch: int, panes: DeltaTable, table: DeltaTable) -> pa.Table:
         """The rows of users of whom panes or corrections tell more than the table has; of all where it has none."""
         corrections = find_table(CORRECTIONS.name, self._warehouse)
+        tables = {PANES.name: panes} | ({CORRECTIONS.name: corrections} if corrections else {})
         corrected, among = table.transaction_version(CORRECTED_APP) or 0, _ALL
         if (filled := table.transaction_version(FILLED_APP)) is not None:
             since = _CORRECTED_SINCE.format(report=self.name, corrected=corrected) if corrections else ""
             among = _CHANGED.format(report=self.name, filled=filled, batch=batch, since=since)
-        read = _Read(panes, corrections, among)
-        self.marks = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected, read.last_correction))]
-        found = _of_users(pa.concat_tables([*self._sessions(batch, read, final_before=0), self._corrected(read)]))
+        newest = query(_NEWEST, **tables)["newest"][0].as_py() if corrections else None
+        self.marks = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected, newest or 0))]
+        found = _of_users(
+            pa.concat_tables([*self._sessions(batch, tables, among, final_before=0), self._corrected(tables, among)])
+        )
         seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}
         # A user who is known from corrections alone was there once.
         counted = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1), c.PUBLISHED_BATCH: found[c.BATCH]}
@@ -95,15 +99,20 @@ class UserTotalsKind(ResultKind):
         yield from rewrites(self.name, runs, panes, lambda batch: self._compacted(batch, panes, cutoff))
 
     def _compacted(self, batch: int, panes: DeltaTable, cutoff: int) -> pa.Table:
-        done, others = self._sessions(batch, _Read(panes), cutoff)
+        done, others = self._sessions(batch, {PANES.name: panes}, _ALL, cutoff)
         tables = [panes_of(_of_users(done), self.name), panes_of(others.drop_columns(c.SESSIONS), self.name)]
         return pa.concat_tables(tables)
 
-    def _sessions(self, batch: int, read: "_Read", final_before: int) -> tuple[pa.Table, pa.Table]:
-        """The sessions that ended before a time, of which some are counted already, and the others."""
-        sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch, read.among))
+    def _sessions(
+        self, batch: int, tables: Mapping[str, DeltaTable], among: str, final_before: int
+    ) -> tuple[pa.Table, pa.Table]:
+        """The sessions that ended before a time, of which some are counted already, and the others.
+
+        `among` is the condition for a user to be among those that are asked for, in SQL.
+        """
+        sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch, among))
         # Of millions of users there is room for their rows once, and not for each step's.
-        rows = _typed(read.ask(sql))
+        rows = _typed(query(sql, **tables))
         parts, counted = _apart(rows, pc.is_null(rows[c.SESSIONS]))
         del rows
         found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
@@ -112,33 +121,12 @@ class UserTotalsKind(ResultKind):
         done, others = _apart(found, pc.less(pc.add(found[c.LAST_TIME], self._totals.gap_ms), final_before))
         return pa.concat_tables([counted, done]), others
 
-    def _corrected(self, read: "_Read") -> pa.Table:
+    def _corrected(self, tables: Mapping[str, DeltaTable], among: str) -> pa.Table:
         """The corrected events, as parts of sessions that are counted."""
-        if read.corrections is None:
-            return _typed(pa.table({name: [] for name in (c.USER_ID, *_ADDS_UP)}))
+        if CORRECTIONS.name not in tables:
+            return _TOLD.empty_table()
         added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)
-        return _typed(read.ask(_CORRECTED.format(added=added, report=self.name, among=read.among)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What totals are made of, and the condition for a user to be among those that are asked for, in SQL."""
-
-    panes: DeltaTable
-    corrections: DeltaTable | None = None
-    among: str = _ALL
-
-    def ask(self, sql: str) -> pa.Table:
-        """The rows of a statement."""
-        tables = {"panes": self.panes} | ({"corrections": self.corrections} if self.corrections else {})
-        return query(sql, **tables)
-
-    @property
-    def last_correction(self) -> int:
-        """0 where there is none."""
-        if self.corrections is None:
-            return 0
-        return self.ask("SELECT max(correction) AS last FROM corrections")["last"][0].as_py() or 0
+        return _typed(query(_CORRECTED.format(added=added, report=self.name, among=among), **tables))
 
 
 def _apart(rows: pa.Table, is_first: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
@@ -150,8 +138,7 @@ def _apart(rows: pa.Table, is_first: pa.ChunkedArray) -> tuple[pa.Table, pa.Tabl
 
 
 def _typed(rows: pa.Table) -> pa.Table:
-    fields = [PANES.schema.field(name) for name in (c.USER_ID, *_ADDS_UP)]
-    return rows.select([one.name for one in fields]).cast(pa.schema(fields))
+    return rows.select(_TOLD.names).cast(_TOLD)
 
 
 def _of_users(sessions: pa.Table) -> pa.Table:
