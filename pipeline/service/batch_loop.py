@@ -27,12 +27,11 @@ from pipeline.fold.pseudonym import hiding
 from pipeline.fold.unknown import unknown_schemas
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.erased_users import Notice
+from pipeline.service.guesses import Guesses
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
-from pipeline.service.rejections import Rejections
 from pipeline.service.resources import Resources
-from pipeline.service.sizes import Sizes
 from pipeline.service.write_ahead import Folded, WriteAhead
 
 _log = structlog.get_logger()
@@ -58,8 +57,7 @@ class Service:
             resources.warehouse, deduplicates=opened.remembered is not None, large=resources.large
         )
         self._deduplication = Deduplication(opened.remembered)
-        self._rejections = Rejections()
-        self._sizes = Sizes(resources.large)
+        self._guesses = Guesses(resources.large)
         self._erased = Notice(resources.warehouse, resources.spark)
         self._plan: Fold | None = None
 
@@ -151,14 +149,14 @@ class Service:
         with ExitStack() as kept:
             with self._resources.timed("fold"), ExitStack() as meanwhile:
                 number = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
-                are_kept = self._rejections.are_many(number, lambda: share_rejected(plan.keyed(records, known)))
+                are_kept = self._guesses.are_many_rejected(number, lambda: share_rejected(plan.keyed(records, known)))
                 keyed = plan.keyed(records, known, are_kept=are_kept)
                 if are_kept:
                     kept.callback(keyed.persist().unpersist)
                 told, ids = meanwhile.enter_context(self._deduplication(keyed, plan, before))
                 folding, apart = plan.apart(told) if are_kept else (told, None)
                 rows = plan.folded(folding)
-                is_small = apart is None and self._sizes.are_small(number, len(plan.groupings.sets))
+                is_small = apart is None and self._guesses.is_small(number, len(plan.groupings.sets))
                 taken = pieces.at_once(rows) if is_small else None
                 if taken is None:
                     kept.callback(rows.persist().unpersist)
@@ -184,8 +182,7 @@ class Service:
             self._resources.ledger.commit(batch.ledger_rows(committed_at))
         self._progress = after
         self._deduplication.committed(ids, after)
-        self._rejections.committed(batch.tallies)
-        self._sizes.committed(batch.tallies)
+        self._guesses.committed(batch.tallies)
         self.committed += 1
         return committed_at
 

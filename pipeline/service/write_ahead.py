@@ -21,7 +21,7 @@ from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
 from pipeline.runtime.jobs import Job
-from pipeline.service.rejections import letters
+from pipeline.service.guesses import letters
 from pipeline.tables.large import NOTHING, Large, new_folder, place
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.write import Appender
