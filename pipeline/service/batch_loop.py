@@ -4,9 +4,8 @@ Publication runs beside the batches that follow, in order; nothing is committed 
 taken for done before it is committed.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from threading import Lock
 
 import structlog
@@ -24,7 +23,6 @@ from pipeline.fold import pieces
 from pipeline.fold.apart import share_rejected
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.pseudonym import hiding
-from pipeline.fold.unknown import unknown_schemas
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.erased_users import Notice
 from pipeline.service.guesses import Guesses
@@ -77,7 +75,8 @@ class Service:
             if is_open:  # what is not taken is read again by the next start
                 before = self._known(ends)
                 with self._fold(records, before, ends) as folded:
-                    batch, after = before.after(folded.statistics, ends, self._log_ends(), folded.now)
+                    log_ends = self._resources.topic.high_watermarks()
+                    batch, after = before.after(folded.statistics, ends, log_ends, folded.now)
                     _refuse_flood(batch, after)
                     with self._resources.timed("write_ahead"):
                         self._write_ahead(folded, batch)
@@ -89,7 +88,8 @@ class Service:
         """A batch without records, in which time alone moves idleness and watermark. Raises what `take` raises."""
         with self._turn() as is_open:
             if is_open:
-                batch, after = self._progress.after((), {}, self._log_ends(), self._resources.now())
+                log_ends = self._resources.topic.high_watermarks()
+                batch, after = self._progress.after((), {}, log_ends, self._resources.now())
                 if batch.is_empty:
                     self._progress = after
                     self._resources.observer.advanced(batch.after)
@@ -120,10 +120,6 @@ class Service:
                 self._failure = failure
                 raise
 
-    def _log_ends(self) -> Mapping[int, int]:
-        """Up to where there are records, also such as wait for the end of their transaction."""
-        return self._resources.topic.high_watermarks()
-
     def _known(self, ends: Mapping[int, int]) -> Progress:
         """Where a batch begins, of which partitions may be new."""
         if ends.keys() <= self._progress.positions.keys():
@@ -137,7 +133,7 @@ class Service:
         while learned:
             with self._pass(records, before, ends) as folded:
                 learned = any(one.check == Check.SCHEMA_ID for one in folded.statistics) and (
-                    self._resources.schemas.learn(partial(_unknown, folded), folded.now)
+                    self._resources.schemas.learn(folded.unknown_schemas, folded.now)
                 )
                 if not learned:
                     yield folded
@@ -199,11 +195,6 @@ class Service:
         _log.info("batch committed", **batch.summary(committed_at))
         self._resources.mirror.commit(batch.after.positions)
         self._resources.ledger.tidy()
-
-
-def _unknown(folded: Folded, but: Collection[int]) -> list[int]:
-    """Ids of schemas that records of a fold name; only where somebody asks are its rejected ones looked at."""
-    return unknown_schemas(folded.rejected, but)
 
 
 def _refuse_flood(batch: Batch, after: Progress) -> None:

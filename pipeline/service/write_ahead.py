@@ -1,6 +1,6 @@
 """Step 2 of a batch: its dead letters, partial counts and event ids are written, void until the commit."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ from pipeline.fold.frames import in_frames, panes_frame, rest_of
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
+from pipeline.fold.unknown import unknown_schemas
 from pipeline.runtime.jobs import Job
 from pipeline.service.guesses import letters
 from pipeline.tables.large import NOTHING, Large, new_folder, place
@@ -43,16 +44,14 @@ class Folded:
     taken: pa.Table | None = None
     """The rows, where the driver has them all."""
 
-    @property
-    def rejected(self) -> DataFrame:
-        """Rows of which some are rejected records."""
+    def unknown_schemas(self, but: Collection[int]) -> list[int]:
+        """Some ids of schemas that its records name and nobody knows, other than those given."""
+        rejected = self.rows if self.apart is None else self.apart
         if self.taken is not None:
-            # Only those, for they go back to Spark.
-            frame: DataFrame = self.rows.sparkSession.createDataFrame(
-                self.taken.filter(pc.field(c.CHECK) > int(Check.PASSED))
-            )
-            return frame
-        return self.rows if self.apart is None else self.apart
+            # Rejected ones only, for they go back to Spark.
+            table = self.taken.filter(pc.field(c.CHECK) > int(Check.PASSED))
+            rejected = self.rows.sparkSession.createDataFrame(table)
+        return unknown_schemas(rejected, but)
 
     def number_of_rows(self, batch: Batch) -> int:
         """How many rows the batch's fold has, about."""
