@@ -18,7 +18,7 @@ from pipeline.event_time.progress import Progress
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.window_states import States
 from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks
-from pipeline.service.publish import publish_due
+from pipeline.service.publisher import publish_due
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables import event_ids, housekeeping, layout

@@ -1,6 +1,7 @@
 """A service at work: its batches, and the stream that brings them."""
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -17,18 +18,16 @@ _LAST_S: Final = 30.0
 _log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
 class RunningService:
     """A service at work: drains the topic, ticks, or runs until told to stop."""
 
-    def __init__(
-        self, service: Service, stream: Stream, observer: Observer, metrics_port: int, tick_seconds: float
-    ) -> None:
-        """`tick_seconds` is the time from one tick to the next while `run`s."""
-        self._service = service
-        self._tick_seconds = tick_seconds
-        self._stream = stream
-        self._observer = observer
-        self.metrics_port = metrics_port
+    _service: Service
+    _stream: Stream
+    _observer: Observer
+    metrics_port: int
+    _tick_seconds: float
+    """From one tick to the next while it runs."""
 
     @property
     def committed(self) -> int:
