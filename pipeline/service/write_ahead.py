@@ -16,11 +16,11 @@ from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
+from pipeline.fold.decode import unknown_schemas
 from pipeline.fold.frames import in_frames, panes_frame, rest_of
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
-from pipeline.fold.unknown import unknown_schemas
 from pipeline.runtime.jobs import Job
 from pipeline.service.guesses import letters
 from pipeline.tables.large import NOTHING, Large, new_folder, place
