@@ -31,11 +31,6 @@ def of_rejected() -> list[Column]:
     return [F.col(f"{REJECTED}.{name}").alias(name) for name in OF_REJECTED]
 
 
-def without_records(keyed: DataFrame) -> DataFrame:
-    """The rows of a fold's first half as if there was nothing to keep of any record."""
-    return keyed.withColumn(REJECTED, F.lit(None).cast(keyed.schema[REJECTED].dataType))
-
-
 def share_rejected(keyed: DataFrame) -> float:
     """Of the first records that Spark finds in the first half of a fold; none are no share."""
     some = keyed.select(F.col(REJECTED).isNotNull().cast("int").alias(REJECTED)).limit(_SAMPLE)

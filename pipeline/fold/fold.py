@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
@@ -20,7 +20,7 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, of_rejected, position, without_records
+from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, of_rejected, position
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.erased import Erased
@@ -72,6 +72,9 @@ class Fold:
         self.groupings = groupings(policy.consumers)
         self._reports = policy.reports
         self._keys = sorted({key for keys in self.groupings.sets for key in keys})
+        self._by = [GROUP, *self._keys, REJECTED]
+        first, *others = ([GROUP, *keys] for keys in self.groupings.sets)
+        self._sets = [[*first, REJECTED], *others]
         kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
         arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
         ids = id_columns() if policy.deduplicate else []
@@ -94,16 +97,11 @@ class Fold:
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
         keyed = [*self._key(), *_summed(policy), *ids]
         self._keyed, self._kept = Selection(keyed), Selection([*keyed, position()])
-        sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
+        sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self._sets) > 1 else {})
         self._sums = [value.alias(name) for name, value in sums.items()]
-        others = [F.col(name) for name in (*self._keys, *sums)]
-        self._folded = Selection([self._grouping(), *unpacked(self.groupings, partitions), *of_rejected(), *others])
-        self._apart = [
-            F.col(POSITION),
-            F.lit(0).alias(c.GROUPING),
-            *unpacked(self.groupings, partitions),
-            *of_rejected(),
-        ]
+        of_group = [*unpacked(self.groupings, partitions), *of_rejected()]
+        self._folded = Selection([self._grouping(), *of_group, *map(F.col, (*self._keys, *sums))])
+        self._apart = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *of_group]
         self._ages, self._of_age = statistics(self._keys)
 
     def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
@@ -145,11 +143,13 @@ class Fold:
         Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
         timestamp) and the parts of measures that somebody asks for.
         """
-        return self._folded(self._grouped(keyed).agg(*self._sums))
+        grouped = keyed.groupingSets(self._sets, *self._by) if len(self._sets) > 1 else keyed.groupBy(*self._by)
+        return self._folded(grouped.agg(*self._sums))
 
     def apart(self, keyed: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Rows that are kept, without what there is of each rejected record; and that, as `folded` would have it."""
-        return without_records(keyed), keyed.where(F.col(REJECTED).isNotNull()).select(*self._apart)
+        nothing = F.lit(None).cast(keyed.schema[REJECTED].dataType)
+        return keyed.withColumn(REJECTED, nothing), keyed.where(F.col(REJECTED).isNotNull()).select(*self._apart)
 
     def statistics(self, folded: DataFrame, now: int) -> DataFrame:
         """Per grouping, partition, check, pane and age: `records`, `max_event_time` and `bytes` of the folded rows.
@@ -162,26 +162,13 @@ class Fold:
         """The same of folded rows that the driver has."""
         return statistics_of(taken, self._keys, now)
 
-    def _grouped(self, keyed: DataFrame) -> GroupedData:
-        columns = [GROUP, *self._keys, REJECTED]
-        first, *others = [[GROUP, *keys] for keys in self.groupings.sets]
-        sets = [[*first, REJECTED], *others]
-        return keyed.groupingSets(sets, *columns) if others else keyed.groupBy(*columns)
-
     def _grouping(self) -> Column:
         """The number of the set that a row belongs to."""
-        if len(self.groupings.sets) == 1:
+        if len(self._sets) == 1:
             return F.lit(0).alias(c.GROUPING)
         # Spark's id of a set: one bit for each column, set where the set does not have it.
-        columns = [GROUP, *self._keys, REJECTED]
-        ids = [
-            sum(
-                1 << place
-                for place, name in enumerate(reversed(columns))
-                if name not in (GROUP, *keys, *([] if number else [REJECTED]))
-            )
-            for number, keys in enumerate(self.groupings.sets)
-        ]
+        bits = {name: 1 << place for place, name in enumerate(reversed(self._by))}
+        ids = [sum(bit for name, bit in bits.items() if name not in names) for names in self._sets]
         return (F.array_position(F.lit(ids), F.col(_SET)) - 1).cast("int").alias(c.GROUPING)
 
     def _key(self) -> list[Column]:

@@ -44,8 +44,8 @@ def panes_frame(
     `panes` are the starts of those that the fold has. Columns that the consumer does not need are not there.
     """
     batch, watermark = known
-    rows = _counts(folded.where(_belongs(consumer, groups, watermark)), consumer, groups)
-    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.pane_keys}:
+    rows = _counts(folded.where(groups.belongs(consumer, watermark, F.col)), consumer, groups)
+    if groups.adds_up(consumer):
         rows = _added_up(rows, consumer)
     same: Mapping[str, Any] = {
         c.BATCH: batch,
@@ -54,16 +54,6 @@ def panes_frame(
     }
     rows = rows.withColumns({name: F.lit(value).cast("long") for name, value in same.items()})
     return _with_windows(rows, consumer, panes) if isinstance(consumer, Report) else rows
-
-
-def _belongs(consumer: Consumer, groups: Groupings, watermark: int | None) -> Column:
-    mine = (F.col(c.GROUPING) == groups.of(consumer)) & (F.col(c.CHECK) <= int(Check.PARTLY_LATE))
-    if groups.flags:
-        mine &= F.col(c.FLAGS).isin(sorted(groups.fitting(consumer)))
-    if consumer.event_ms is not None:
-        return mine
-    too_late: Column = lateness.is_too_late(F.col(c.PANE_START), lateness.in_time_from(consumer, watermark))
-    return mine & ~too_late
 
 
 def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame:

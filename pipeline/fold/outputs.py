@@ -34,8 +34,8 @@ def panes(
 
 
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
-    rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
-    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.pane_keys}:
+    rows = _counts(folded.filter(groups.belongs(consumer, watermark, pc.field)), consumer, groups)
+    if groups.adds_up(consumer):
         rows = _added_up(rows, consumer)
     fixed = {
         c.BATCH: _same(batch, rows),
@@ -91,21 +91,8 @@ def _windows(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
         return {}
     known = panes.combine_chunks().dictionary_encode()
     found = [next(windows.of(pane)) for pane in known.dictionary.to_pylist()]
-
-    def bound(number: int) -> pa.Array:
-        return pc.take(pa.array([bounds[number] for bounds in found], pa.int64()), known.indices)
-
-    return {c.WINDOW_START_MS: bound(0), c.WINDOW_END_MS: bound(1)}
-
-
-def _belongs(consumer: Consumer, groups: Groupings, watermark: int | None) -> pc.Expression:
-    """Which groups are its own: of its keys, of its events, and not late for it."""
-    mine = (pc.field(c.GROUPING) == groups.of(consumer)) & (pc.field(c.CHECK) <= int(Check.PARTLY_LATE))
-    if groups.flags:
-        mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(consumer)))
-    if consumer.event_ms is not None:
-        return mine  # a flag tells which events are late
-    return mine & ~lateness.is_too_late(pc.field(c.PANE_START), lateness.in_time_from(consumer, watermark))
+    bounds = {c.WINDOW_START_MS: [start for start, _ in found], c.WINDOW_END_MS: [end for _, end in found]}
+    return {name: pc.take(pa.array(times, pa.int64()), known.indices) for name, times in bounds.items()}
 
 
 def event_ids(ids: Ids, batch: int) -> pa.Table:
@@ -117,9 +104,7 @@ def event_ids(ids: Ids, batch: int) -> pa.Table:
 def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
     """Rows of `dead_letters`: every rejected record with its bytes, why, and the watermark that judged it."""
     rejected = folded.filter(~pc.field(c.CHECK).isin(_NO_DEAD_LETTER) & (pc.field(c.GROUPING) == 0))
-    as_read = {
-        name: rejected[name] for name in (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
-    }
+    as_read = (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
     return pa.table(
         {
             c.REASON: _text_of([reason_of(check) for check in Check], rejected),
@@ -128,7 +113,7 @@ def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None
             c.USER_ID: rejected["user"],
             c.WATERMARK: _same(watermark, rejected),
             c.BATCH: _same(batch, rejected),
-            **as_read,
+            **{name: rejected[name] for name in as_read},
         }
     )
 
