@@ -88,7 +88,7 @@ def open_service(
         stack.callback(service.close)
         stream = Stream(resources.spark, settings.kafka, settings.batch, service.take)
         yield RunningService(
-            service, stream, resources.observer, page.port, milliseconds(settings.time.interval) / 1000
+            service, stream, publisher, resources.observer, page.port, milliseconds(settings.time.interval) / 1000
         )
 
 

@@ -6,29 +6,18 @@ and the cheapest where there are few.
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.event_time.checks import Check
-from pipeline.fold.duplicates import record_position
 
 OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME, "user")
 """What is kept of a rejected record."""
 POSITION: Final = "rejected_position"
+"""The column of the record position, by which pieces of what is kept are found; null where nothing is."""
 REJECTED: Final = "rejected"
 """The column of what is kept of a record, null where nothing is."""
 _SAMPLE: Final = 1_000
-
-
-def position() -> Column:
-    """The record position of a rejected record, by which pieces of what is kept are found; null for others."""
-    return F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
-
-
-def of_rejected() -> list[Column]:
-    """What is kept of a record, as columns."""
-    return [F.col(f"{REJECTED}.{name}").alias(name) for name in OF_REJECTED]
 
 
 def share_rejected(keyed: DataFrame) -> float:

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
+from pipeline.fold.hidden import hiding
 from pipeline.fold.judge import readable
-from pipeline.fold.pseudonym import hiding
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
 
 _HASH: Final = "user_hash"

@@ -20,15 +20,14 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, of_rejected, position
+from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.erased import Erased
 from pipeline.fold.grouping_sets import KEYS, groupings
-from pipeline.fold.hidden import require_one_name, told_of
+from pipeline.fold.hidden import Hide, require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed, repacked, unpacked
-from pipeline.fold.pseudonym import Hide
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW, statistics, statistics_of
 from pipeline.measures import Join
@@ -38,6 +37,8 @@ _OF_PERSON: Final = (c.KEY, c.VALUE, c.EVENT_TIME)
 _PARTLY_LATE: Final = "partly_late_before"
 _SET: Final = "set"
 _TOO_LATE: Final = "too_late_before"
+_TOLD: Final = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
+"""The columns that are the same in all of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +90,18 @@ class Fold:
         self._bytes = told_of(events.names, hide) if hide else {}
         self._decoded = [*kafka, arrived, events.decoded]
         self._decoded_of_noise = [*kafka, arrived, events.decoded_of_noise]
-        told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
-        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)])
+        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, _TOLD)])
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas.texts, policy, _late(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
         keyed = [*self._key(), *_summed(policy), *ids]
-        self._keyed, self._kept = Selection(keyed), Selection([*keyed, position()])
+        position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
+        self._keyed, self._kept = Selection(keyed), Selection([*keyed, position])
         sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self._sets) > 1 else {})
         self._sums = [value.alias(name) for name, value in sums.items()]
-        of_group = [*unpacked(self.groupings, partitions), *of_rejected()]
+        of_rejected = (F.col(f"{REJECTED}.{name}").alias(name) for name in OF_REJECTED)
+        of_group = [*unpacked(self.groupings, partitions), *of_rejected]
         self._folded = Selection([self._grouping(), *of_group, *map(F.col, (*self._keys, *sums))])
         self._apart = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *of_group]
         self._ages, self._of_age = statistics(self._keys)
@@ -113,14 +115,8 @@ class Fold:
 
         Those that `are_kept`, for most of them are likely to be rejected, have what `apart` needs, too.
         """
-        too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
-        told = {
-            c.WATERMARK: rules.as_number(known.watermark),
-            _TOO_LATE: too_late,
-            _PARTLY_LATE: partly_late,
-            NOW: known.now,
-        }
-        per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
+        told = (rules.as_number(known.watermark), *lateness.cutoffs(self._reports, known.watermark), known.now)
+        per_batch = [self._per_batch(value).alias(name) for name, value in zip(_TOLD, told, strict=True)]
         decoded = self._decoded_of_noise if are_kept else self._decoded
         events = self._flat(records.select(*decoded, *per_batch))
         if self.erased:

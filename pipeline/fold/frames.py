@@ -7,7 +7,7 @@ one that is too large for one process.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
@@ -60,18 +60,14 @@ def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame
     late = F.col(c.FLAGS).isin(sorted(groups.late(consumer)))
     position = [c.RECORD_POSITION] if consumer.by_event else []
     kept = [*consumer.fold_keys, *position, *(part.name for part in consumer.parts)]
+    pane, shift_ms, pane_ms = F.col(c.PANE_START), consumer.shift_ms, consumer.pane_ms
+    if not consumer.by_event:
+        pane = F.expr(f"(({c.PANE_START} + {shift_ms}) div {pane_ms}) * {pane_ms} - {shift_ms}")
     return rows.select(
-        _pane_of(consumer).alias(c.PANE_START),
+        pane.alias(c.PANE_START),
         *dict.fromkeys(kept),
         F.when(late, F.col(c.RECORDS)).otherwise(0).cast("long").alias(c.LATE_EVENTS),
     )
-
-
-def _pane_of(consumer: Consumer) -> Column:
-    if consumer.by_event:
-        return F.col(c.PANE_START)
-    shift_ms, pane_ms = consumer.shift_ms, consumer.pane_ms
-    return F.expr(f"(({c.PANE_START} + {shift_ms}) div {pane_ms}) * {pane_ms} - {shift_ms}")
 
 
 def _added_up(rows: DataFrame, consumer: Consumer) -> DataFrame:

@@ -49,18 +49,15 @@ class Groupings:
 
     def late(self, consumer: Consumer) -> set[int]:
         """Those of events whose own window had fired before their batch began."""
-        flags = [self.flags.index(one) for one in _fired(consumer)]
-        return {value for value in self._fitting(consumer) if any(value >> flag & 1 for flag in flags)}
+        return {value for value in self._fitting(consumer) if value & self._bits(_fired(consumer))}
 
     def _fitting(self, consumer: Consumer) -> set[int]:
         """The values of the packed flags of the events that belong to a consumer."""
-        wanted, barred = _conditions(consumer)
-        return {
-            value
-            for value in range(2 ** len(self.flags))
-            if all(value >> self.flags.index(one) & 1 for one in wanted)
-            and not any(value >> self.flags.index(one) & 1 for one in barred)
-        }
+        wanted, barred = map(self._bits, _conditions(consumer))
+        return {value for value in range(2 ** len(self.flags)) if value & wanted == wanted and not value & barred}
+
+    def _bits(self, conditions: set[str]) -> int:
+        return sum(1 << self.flags.index(one) for one in conditions)
 
 
 def groupings(consumers: Sequence[Consumer]) -> Groupings:

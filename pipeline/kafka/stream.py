@@ -23,9 +23,6 @@ from pipeline.settings.model import BatchSettings, KafkaSettings
 
 _log = structlog.get_logger()
 
-OnBatch = Callable[[DataFrame, Mapping[int, int]], None]
-"""Takes a batch's records, and the offset (exclusive) up to which each partition is read."""
-
 
 @dataclass(slots=True)
 class Stream:
@@ -34,7 +31,8 @@ class Stream:
     spark: SparkSession
     kafka: KafkaSettings
     batch: BatchSettings
-    on_batch: OnBatch
+    on_batch: Callable[[DataFrame, Mapping[int, int]], None]
+    """Takes a batch's records, and the offset (exclusive) up to which each partition is read."""
     _failure: Exception | None = None
 
     def drain(self, positions: Mapping[int, int]) -> None:

@@ -22,7 +22,7 @@ from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
 from pipeline.fold.apart import share_rejected
 from pipeline.fold.fold import BatchContext, Fold
-from pipeline.fold.pseudonym import hiding
+from pipeline.fold.hidden import hiding
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.erased_users import Notice
 from pipeline.service.guesses import Guesses
@@ -97,10 +97,6 @@ class Service:
                 committed_at = self._commit(batch, after)
                 self._publish(batch)
                 self._observe(batch, committed_at)
-
-    def flush(self, patience_s: float | None = None) -> None:
-        """Returns when all that was committed is published. Raises what made that fail."""
-        self._publisher.flush(patience_s)
 
     def close(self) -> None:
         """Takes no further batch, after the one in hand."""

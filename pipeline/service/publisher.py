@@ -10,7 +10,7 @@ from pipeline.errors import TransientError
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
-from pipeline.service.pauses import Pauses
+from pipeline.service.pauses import growing
 from pipeline.service.resources import Clock, Resources
 from pipeline.tables.faults import is_of_store, one_line
 from pipeline.tables.results.publication import Publication
@@ -58,7 +58,7 @@ class Publisher:
         self._last_failure: Exception | None = None
         self._tries_left: int | None = None
         self._hurries = 0
-        self._pauses = Pauses(*_PAUSES_S)
+        self._pauses = growing(*_PAUSES_S)
         # A store may hold it for ever, and then the process must be able to end without it.
         self._thread = Thread(target=self._work, name="publisher", daemon=True)
         self._thread.start()
@@ -93,7 +93,7 @@ class Publisher:
             # Somebody waits: the next try is now, and pauses are short again.
             self._tries_left = _LAST_TRIES
             self._hurries += 1
-            self._pauses.reset()
+            self._pauses = growing(*_PAUSES_S)
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._fatal or self._idle() or self._tries_left == 0, patience_s)
             self._tries_left = None
@@ -149,7 +149,7 @@ class Publisher:
         else:
             with self._changed:
                 self._outbox.landed()
-                self._pauses.reset()
+                self._pauses = growing(*_PAUSES_S)
                 self._last_failure = None
                 self._tell()
 
@@ -157,7 +157,7 @@ class Publisher:
         with self._changed:
             self._last_failure = error
             self._tries_left = self._tries_left and self._tries_left - 1
-            pause_s, hurries = self._pauses.next(), self._hurries
+            pause_s, hurries = next(self._pauses), self._hurries
             self._observer.publication_failed()
             _log.warning("publication failed and is tried again", batch=batch, pause_s=pause_s, reason=one_line(error))
             self._changed.notify_all()

@@ -53,10 +53,6 @@ class Folded:
             rejected = self.rows.sparkSession.createDataFrame(table)
         return unknown_schemas(rejected, but)
 
-    def number_of_rows(self, batch: Batch) -> int:
-        """How many rows the batch's fold has, about."""
-        return batch.tallies.bytes // ROW_BYTES if self.taken is None else len(self.taken)
-
 
 class WriteAhead:
     """One writer's view of `panes`, `dead_letters` and, where events are deduplicated, `event_ids`."""
@@ -75,7 +71,8 @@ class WriteAhead:
         if folded.apart is not None and letters(batch.tallies):
             _write_each(pieces.apart(folded.apart), partial(self._write_letters, batch=batch))
         rows, consumers = folded.rows, [*batch.policy.consumers]
-        if self._large.takes(Job.WRITE_AHEAD, PANES.name, folded.number_of_rows(batch)):
+        number_of_rows = batch.tallies.bytes // ROW_BYTES if folded.taken is None else len(folded.taken)
+        if self._large.takes(Job.WRITE_AHEAD, PANES.name, number_of_rows):
             consumers = self._by_executors(folded, batch)
             rows = rest_of(rows, consumers, folded.groupings)
 
