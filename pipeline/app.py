@@ -49,8 +49,7 @@ def wall_clock() -> int:
 def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
     """The HTTP endpoint of a process, which may outlive many services; the caller closes it. Raises SetUpError."""
     require_all(settings)
-    warehouse = settings.warehouse
-    host = Host(warehouse, lambda: space(warehouse), java_pid)
+    host = Host(settings.warehouse, partial(space, settings.warehouse), java_pid)
     return Exporter(Observer(settings.metrics, settings.policy(), now, host=host), settings.metrics)
 
 
@@ -141,8 +140,7 @@ def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large
 def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
     """Plans a fold of nothing, in which a mistake in the settings' SQL shows, or that events have no id to go by."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
-    sql |= {"time.marker": policy.strategy.marker}
-    given = {name: text for name, text in sql.items() if text}
+    given = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
     if not given and not policy.deduplicate:
         return
     nothing = spark.createDataFrame(

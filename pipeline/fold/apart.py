@@ -23,5 +23,4 @@ _SAMPLE: Final = 1_000
 def share_rejected(keyed: DataFrame) -> float:
     """Of the first records that Spark finds in the first half of a fold; none are no share."""
     some = keyed.select(F.col(REJECTED).isNotNull().cast("int").alias(REJECTED)).limit(_SAMPLE)
-    share: float = some.agg(F.coalesce(F.avg(REJECTED), F.lit(0.0))).collect()[0][0]
-    return share
+    return float(some.agg(F.coalesce(F.avg(REJECTED), F.lit(0.0))).collect()[0][0])

@@ -36,7 +36,3 @@ class Erased:
     def check(self, otherwise: Column) -> Column:
         """The code of the first failed check, before all others."""
         return F.when(F.col(_IS_ERASED), F.lit(int(Check.ERASED))).otherwise(otherwise)
-
-    def kept(self, value: Column) -> Column:
-        """What is kept of a record but its place: nothing, where it is of such a user."""
-        return F.when(F.col(c.CHECK) != int(Check.ERASED), value)

@@ -175,17 +175,14 @@ class Fold:
         kept = {name: self._bytes.get(name, F.col(name)) for name in OF_REJECTED[:-1]}
         kept["user"] = self._users(readable(c.USER_ID))
         if self.erased:
-            kept |= {name: self.erased.kept(kept[name]) for name in (*_OF_PERSON, "user")}
+            # Of a record of such a user there is its place, and nothing else.
+            kept |= {name: F.when(check != int(Check.ERASED), kept[name]) for name in (*_OF_PERSON, "user")}
+        own = {c.RECORD_POSITION: record_position(), c.USER_ID: self._users(F.col(c.USER_ID)).alias(c.USER_ID)}
         return [
             packed(pane, self.partitions, grid.flags).alias(GROUP),
-            *(self._of_event(key) for key in self._keys),
+            *(own.get(key, F.col(key)) for key in self._keys),
             F.when(rejected, F.struct(*(value.alias(name) for name, value in kept.items()))).alias(REJECTED),
         ]
-
-    def _of_event(self, key: str) -> Column:
-        if key == c.RECORD_POSITION:
-            return record_position()
-        return self._users(F.col(key)).alias(key) if key == c.USER_ID else F.col(key)
 
     def _per_batch(self, value: int) -> Column:
         """A value that changes from batch to batch, as a column.

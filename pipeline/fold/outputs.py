@@ -52,9 +52,12 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
     """A consumer's groups: pane, keys and parts, and of single events their record position."""
     late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
     position = [c.RECORD_POSITION] if consumer.by_event else []
+    pane, shift_ms, pane_ms = rows[c.PANE_START], consumer.shift_ms, consumer.pane_ms
+    if not consumer.by_event:  # its own panes, of which the fold's are parts
+        pane = pc.subtract(pc.multiply(pc.divide(pc.add(pane, shift_ms), pane_ms), pane_ms), shift_ms)
     return pa.table(
         {
-            c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
+            c.PANE_START: pane,
             **{name: rows[name] for name in (*consumer.fold_keys, *position)},
             **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
@@ -74,15 +77,6 @@ def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
         sketches = map(sketch_of, found[f"{part.fold}_list"].to_pylist())
         added[part.name] = pa.array(sketches, pa.binary())
     return pa.table(added)
-
-
-def _pane_of(starts: pa.ChunkedArray, consumer: Consumer) -> pa.ChunkedArray:
-    """Its own panes, of which the fold's are parts."""
-    if consumer.by_event:
-        return starts
-    shift_ms, pane_ms = consumer.shift_ms, consumer.pane_ms
-    number = pc.divide(pc.add(starts, shift_ms), pane_ms)
-    return pc.subtract(pc.multiply(number, pane_ms), shift_ms)
 
 
 def _windows(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
@@ -107,8 +101,8 @@ def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None
     as_read = (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
     return pa.table(
         {
-            c.REASON: _text_of([reason_of(check) for check in Check], rejected),
-            c.DETAIL: _text_of([DETAILS[check] for check in Check], rejected),
+            c.REASON: pc.take(pa.array([reason_of(check) for check in Check]), rejected[c.CHECK]),
+            c.DETAIL: pc.take(pa.array([DETAILS[check] for check in Check]), rejected[c.CHECK]),
             c.TOPIC: _same(topic, rejected),
             c.USER_ID: rejected["user"],
             c.WATERMARK: _same(watermark, rejected),
@@ -120,7 +114,3 @@ def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None
 
 def _same(value: Any, rows: pa.Table) -> pa.Array:
     return pa.repeat(pa.scalar(value), len(rows))
-
-
-def _text_of(texts: list[str], rows: pa.Table) -> pa.ChunkedArray:
-    return pc.take(pa.array(texts), rows[c.CHECK])
