@@ -24,7 +24,7 @@ _GROUP: Final = 128
 """Values of seven bits; a byte from there on says that another one follows."""
 _LOOKED_AT: Final = 1 + _GROUP // 2 + 2
 """Bytes of a short text, with its length and what may be a choice behind it."""
-_AT_ONCE: Final = 20
+_UNKNOWN_AT_ONCE: Final = 20
 """So many unknown schemas are told of."""
 EVENT: Final = "event"
 """The column of what is decoded, by which `Reader.columns` name it."""
@@ -77,8 +77,9 @@ def has_known_schema(schemas: Mapping[int, str]) -> Column:
 def unknown_schemas(folded: DataFrame, but: Collection[int]) -> list[int]:
     """Some of the ids of a fold's records that no schema has, other than those given; none where there are no more."""
     number = F.conv(F.hex(F.substring(c.VALUE, 2, FRAME_BYTES - 1)), 16, 10).cast("long").alias("number")
-    unknown = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(number)
-    return [row.number for row in unknown.where(~F.col("number").isin([*but])).distinct().limit(_AT_ONCE).collect()]
+    named = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(number)
+    unknown = named.where(~F.col("number").isin([*but])).distinct().limit(_UNKNOWN_AT_ONCE)
+    return [row.number for row in unknown.collect()]
 
 
 def _decoded(texts: Mapping[int, str], projections: Mapping[int, str], *, looks_first: bool) -> Column:
