@@ -22,7 +22,7 @@ from demo.broker_properties import write_properties
 from demo.die_with_parent import dying_with_parent
 from demo.topics import admin, answers, create_topic
 from pipeline.errors import SetUpError
-from pipeline.runtime.jars import broker_jars
+from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import find_java
 
 HOST = "127.0.0.1"
@@ -142,7 +142,7 @@ class Broker:
 
     def _spawn(self, options: Sequence[str], main: str, *arguments: str | Path) -> subprocess.Popen[bytes]:
         """Run a class of the broker's jars, tied to this process, its output at the end of the log."""
-        path = os.pathsep.join(map(str, broker_jars()))
+        path = os.pathsep.join(map(str, jars_of("broker")))
         java = [str(find_java() / "bin" / "java"), "-Dorg.apache.logging.log4j.level=WARN", *options, "-cp", path]
         with self.log.open("ab") as log:
             # A session of its own, so that Ctrl-C reaches the one who decides when the broker may go.

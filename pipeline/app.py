@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
@@ -19,8 +20,7 @@ from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
 from pipeline.runtime.session import spark_session
 from pipeline.service.batch_loop import Service
-from pipeline.service.publish import publish_due
-from pipeline.service.publisher import Publisher
+from pipeline.service.publisher import Publisher, publish_due
 from pipeline.service.recovery import LastEpoch, open_epoch
 from pipeline.service.resources import Clock, Resources
 from pipeline.service.runner import RunningService
@@ -48,8 +48,7 @@ def wall_clock() -> int:
 def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
     """The HTTP endpoint of a process, which may outlive many services; the caller closes it. Raises SetUpError."""
     require_all(settings)
-    warehouse = settings.warehouse
-    host = Host(warehouse, lambda: space(warehouse), java_pid)
+    host = Host(settings.warehouse, partial(space, settings.warehouse), java_pid)
     return Exporter(Observer(settings.metrics, settings.policy(), now, host=host), settings.metrics)
 
 
@@ -74,25 +73,21 @@ def open_service(
         page.observer.opening()
         if last_epoch.epoch is None:
             require_one_winner(settings.warehouse)
-        _require_ledger(settings.warehouse, last_epoch)
+        elif not is_table(LEDGER.uri(settings.warehouse)):
+            # A store that is not mounted looks like a new warehouse, and must not become one.
+            raise Unreachable(
+                f"the warehouse {settings.warehouse} is gone, in which this service opened epoch {last_epoch.epoch}"
+            )
         resources = _resources(settings, now, stack, page.observer, wait)
         opened = open_epoch(resources, settings.kafka, last_epoch)
-        publisher = Publisher(
-            lambda firings, batch: publish_due(resources, opened.publication, firings, batch), page.observer, now
-        )
+        publisher = Publisher(partial(publish_due, resources, opened.publication), page.observer, now)
         stack.callback(publisher.close)
         service = Service(resources, opened, publisher)
         stack.callback(service.close)
         stream = Stream(resources.spark, settings.kafka, settings.batch, service.take)
         yield RunningService(
-            service, stream, resources.observer, page.port, milliseconds(settings.time.interval) / 1000
+            service, stream, publisher, resources.observer, page.port, milliseconds(settings.time.interval) / 1000
         )
-
-
-def _require_ledger(warehouse: str, last_epoch: LastEpoch) -> None:
-    """A store that is not mounted looks like a new warehouse, and must not become one."""
-    if last_epoch.epoch is not None and not is_table(LEDGER.uri(warehouse)):
-        raise Unreachable(f"the warehouse {warehouse} is gone, in which this service opened epoch {last_epoch.epoch}")
 
 
 def require_all(settings: Settings) -> None:
@@ -144,8 +139,7 @@ def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large
 def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
     """Plans a fold of nothing, in which a mistake in the settings' SQL shows, or that events have no id to go by."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
-    sql |= {"time.marker": policy.strategy.marker}
-    given = {name: text for name, text in sql.items() if text}
+    given = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
     if not given and not policy.deduplicate:
         return
     nothing = spark.createDataFrame(

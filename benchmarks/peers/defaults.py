@@ -7,7 +7,7 @@ from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve, told
-from pipeline.runtime.jars import spark_jars
+from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
 from schemas import WRITER_ID, load_schemas
 
@@ -33,7 +33,7 @@ def _session() -> SparkSession:
     return (
         SparkSession.builder.appName("textbook")
         .master("local[*]")
-        .config("spark.jars", ",".join(map(str, spark_jars())))
+        .config("spark.jars", ",".join(map(str, jars_of("spark"))))
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .getOrCreate()

@@ -13,7 +13,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
 from benchmarks.task import FIRST_COMMIT, Drain, Task
 from pipeline.fold.decode import FRAME_BYTES
-from pipeline.kafka.planned import planned_ends
+from pipeline.kafka.stream import planned_ends
 
 
 def body() -> Column:

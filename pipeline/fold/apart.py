@@ -6,38 +6,21 @@ and the cheapest where there are few.
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.event_time.checks import Check
-from pipeline.fold.duplicates import record_position
 
 OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME, "user")
 """What is kept of a rejected record."""
 POSITION: Final = "rejected_position"
+"""The column of the record position, by which pieces of what is kept are found; null where nothing is."""
 REJECTED: Final = "rejected"
 """The column of what is kept of a record, null where nothing is."""
 _SAMPLE: Final = 1_000
 
 
-def position() -> Column:
-    """The record position of a rejected record, by which pieces of what is kept are found; null for others."""
-    return F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
-
-
-def of_rejected() -> list[Column]:
-    """What is kept of a record, as columns."""
-    return [F.col(f"{REJECTED}.{name}").alias(name) for name in OF_REJECTED]
-
-
-def without_records(keyed: DataFrame) -> DataFrame:
-    """The rows of a fold's first half as if there was nothing to keep of any record."""
-    return keyed.withColumn(REJECTED, F.lit(None).cast(keyed.schema[REJECTED].dataType))
-
-
 def share_rejected(keyed: DataFrame) -> float:
     """Of the first records that Spark finds in the first half of a fold; none are no share."""
     some = keyed.select(F.col(REJECTED).isNotNull().cast("int").alias(REJECTED)).limit(_SAMPLE)
-    share: float = some.agg(F.coalesce(F.avg(REJECTED), F.lit(0.0))).collect()[0][0]
-    return share
+    return float(some.agg(F.coalesce(F.avg(REJECTED), F.lit(0.0))).collect()[0][0])

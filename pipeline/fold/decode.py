@@ -4,15 +4,16 @@ Source of the frame: Confluent, "Wire format" (byte 0, big-endian schema id in f
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from pipeline import columns as c
+from pipeline.event_time.checks import Check
 from pipeline.fold.mapping import MappedReader
 from pipeline.fold.projection import OURS, mentioned, passed_over, projection
 from schemas.fields import EventSchemas
@@ -23,6 +24,8 @@ _GROUP: Final = 128
 """Values of seven bits; a byte from there on says that another one follows."""
 _LOOKED_AT: Final = 1 + _GROUP // 2 + 2
 """Bytes of a short text, with its length and what may be a choice behind it."""
+_UNKNOWN_AT_ONCE: Final = 20
+"""So many unknown schemas are told of."""
 EVENT: Final = "event"
 """The column of what is decoded, by which `Reader.columns` name it."""
 
@@ -48,14 +51,17 @@ def reader(schemas: EventSchemas, sql: str = "") -> Reader:
     Raises SetUpError where a schema lacks what is needed.
     """
     texts = schemas.texts
-    if not schemas.fields.are_ours:
+    if schemas.fields.are_ours:
+        further = mentioned(sql, texts.values())
+        names = [*OURS, *(field["name"] for field in further)]
+        beside = [*further, *passed_over(texts.values(), names)]
+        projections = {number: projection(text, beside) for number, text in texts.items()}
+        columns = [F.col(f"{EVENT}.{name}") for name in names]
+    else:
         mapped = MappedReader(schemas, sql)
-        return _reader(texts, mapped.projections, mapped.columns(EVENT), mapped.names)
-    further = mentioned(sql, texts.values())
-    names = [*OURS, *(field["name"] for field in further)]
-    beside = [*further, *passed_over(texts.values(), names)]
-    projections = {number: projection(text, beside) for number, text in texts.items()}
-    return _reader(texts, projections, [F.col(f"{EVENT}.{name}") for name in names], names)
+        projections, columns, names = mapped.projections, mapped.columns(EVENT), mapped.names
+    decoded, of_noise = (_decoded(texts, projections, looks_first=looks_first) for looks_first in (False, True))
+    return Reader(decoded, of_noise, columns, names)
 
 
 def has_frame() -> Column:
@@ -68,11 +74,12 @@ def has_known_schema(schemas: Mapping[int, str]) -> Column:
     return F.substring(c.VALUE, 1, FRAME_BYTES).isin([_prefix(number) for number in schemas])
 
 
-def _reader(
-    texts: Mapping[int, str], projections: Mapping[int, str], columns: Sequence[Column], names: Sequence[str]
-) -> Reader:
-    decoded, of_noise = (_decoded(texts, projections, looks_first=looks_first) for looks_first in (False, True))
-    return Reader(decoded, of_noise, columns, names)
+def unknown_schemas(folded: DataFrame, but: Collection[int]) -> list[int]:
+    """Some of the ids of a fold's records that no schema has, other than those given; none where there are no more."""
+    number = F.conv(F.hex(F.substring(c.VALUE, 2, FRAME_BYTES - 1)), 16, 10).cast("long").alias("number")
+    named = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(number)
+    unknown = named.where(~F.col("number").isin([*but])).distinct().limit(_UNKNOWN_AT_ONCE)
+    return [row.number for row in unknown.collect()]
 
 
 def _decoded(texts: Mapping[int, str], projections: Mapping[int, str], *, looks_first: bool) -> Column:
@@ -98,7 +105,7 @@ def _may_be_event(prefix: bytes, types: Sequence[Any]) -> Column:
     """
     if types[0] != "string":
         return F.lit(True)  # noqa: FBT003
-    first, second, third = (_byte(FRAME_BYTES + place) for place in (1, 2, 3))
+    first, second, third = (F.ascii(_latin(FRAME_BYTES + place, 1)) for place in (1, 2, 3))  # 0 behind the end
     low = first % _GROUP + second % _GROUP * _GROUP
     length = F.when(second < _GROUP, low).when(third < _GROUP, low + third * _GROUP * _GROUP)
     is_long = F.col(c.VALUE) >= F.lit(prefix + b"\x80")
@@ -117,13 +124,8 @@ def _beginning(second: Any = None) -> str:
     return rf"(?s)\A(?:(?:{short}){choice}|[{long}])"
 
 
-def _byte(place: int) -> Column:
-    """The number of the byte at a place of a value, counted from one; 0 behind its end."""
-    return F.ascii(_latin(place, 1))
-
-
 def _latin(place: int, number: int) -> Column:
-    """So many bytes from a place of a value on, as characters of the same numbers."""
+    """So many bytes from a place of a value on, counted from one, as characters of the same numbers."""
     return F.decode(F.substring(c.VALUE, place, number), "ISO-8859-1")
 
 

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
+from pipeline.fold.hidden import hiding
 from pipeline.fold.judge import readable
-from pipeline.fold.pseudonym import hiding
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
 
 _HASH: Final = "user_hash"
@@ -36,7 +36,3 @@ class Erased:
     def check(self, otherwise: Column) -> Column:
         """The code of the first failed check, before all others."""
         return F.when(F.col(_IS_ERASED), F.lit(int(Check.ERASED))).otherwise(otherwise)
-
-    def kept(self, value: Column) -> Column:
-        """What is kept of a record but its place: nothing, where it is of such a user."""
-        return F.when(F.col(c.CHECK) != int(Check.ERASED), value)

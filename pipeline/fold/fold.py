@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
@@ -20,15 +20,14 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, of_rejected, position, without_records
+from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.erased import Erased
 from pipeline.fold.grouping_sets import KEYS, groupings
-from pipeline.fold.hidden import require_one_name, told_of
+from pipeline.fold.hidden import Hide, require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed, repacked, unpacked
-from pipeline.fold.pseudonym import Hide
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW, statistics, statistics_of
 from pipeline.measures import Join
@@ -38,6 +37,8 @@ _OF_PERSON: Final = (c.KEY, c.VALUE, c.EVENT_TIME)
 _PARTLY_LATE: Final = "partly_late_before"
 _SET: Final = "set"
 _TOO_LATE: Final = "too_late_before"
+_TOLD: Final = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
+"""The columns that are the same in all of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,9 @@ class Fold:
         self.groupings = groupings(policy.consumers)
         self._reports = policy.reports
         self._keys = sorted({key for keys in self.groupings.sets for key in keys})
+        self._by = [GROUP, *self._keys, REJECTED]
+        first, *others = ([GROUP, *keys] for keys in self.groupings.sets)
+        self._sets = [[*first, REJECTED], *others]
         kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
         arrived = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
         ids = id_columns() if policy.deduplicate else []
@@ -86,24 +90,20 @@ class Fold:
         self._bytes = told_of(events.names, hide) if hide else {}
         self._decoded = [*kafka, arrived, events.decoded]
         self._decoded_of_noise = [*kafka, arrived, events.decoded_of_noise]
-        told = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
-        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, told)])
+        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, _TOLD)])
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas.texts, policy, _late(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
         keyed = [*self._key(), *_summed(policy), *ids]
-        self._keyed, self._kept = Selection(keyed), Selection([*keyed, position()])
-        sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self.groupings.sets) > 1 else {})
+        position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
+        self._keyed, self._kept = Selection(keyed), Selection([*keyed, position])
+        sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self._sets) > 1 else {})
         self._sums = [value.alias(name) for name, value in sums.items()]
-        others = [F.col(name) for name in (*self._keys, *sums)]
-        self._folded = Selection([self._grouping(), *unpacked(self.groupings, partitions), *of_rejected(), *others])
-        self._apart = [
-            F.col(POSITION),
-            F.lit(0).alias(c.GROUPING),
-            *unpacked(self.groupings, partitions),
-            *of_rejected(),
-        ]
+        of_rejected = (F.col(f"{REJECTED}.{name}").alias(name) for name in OF_REJECTED)
+        of_group = [*unpacked(self.groupings, partitions), *of_rejected]
+        self._folded = Selection([self._grouping(), *of_group, *map(F.col, (*self._keys, *sums))])
+        self._apart = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *of_group]
         self._ages, self._of_age = statistics(self._keys)
 
     def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
@@ -115,14 +115,8 @@ class Fold:
 
         Those that `are_kept`, for most of them are likely to be rejected, have what `apart` needs, too.
         """
-        too_late, partly_late = lateness.cutoffs(self._reports, known.watermark)
-        told = {
-            c.WATERMARK: rules.as_number(known.watermark),
-            _TOO_LATE: too_late,
-            _PARTLY_LATE: partly_late,
-            NOW: known.now,
-        }
-        per_batch = [self._per_batch(value).alias(name) for name, value in told.items()]
+        told = (rules.as_number(known.watermark), *lateness.cutoffs(self._reports, known.watermark), known.now)
+        per_batch = [self._per_batch(value).alias(name) for name, value in zip(_TOLD, told, strict=True)]
         decoded = self._decoded_of_noise if are_kept else self._decoded
         events = self._flat(records.select(*decoded, *per_batch))
         if self.erased:
@@ -145,11 +139,13 @@ class Fold:
         Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
         timestamp) and the parts of measures that somebody asks for.
         """
-        return self._folded(self._grouped(keyed).agg(*self._sums))
+        grouped = keyed.groupingSets(self._sets, *self._by) if len(self._sets) > 1 else keyed.groupBy(*self._by)
+        return self._folded(grouped.agg(*self._sums))
 
     def apart(self, keyed: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Rows that are kept, without what there is of each rejected record; and that, as `folded` would have it."""
-        return without_records(keyed), keyed.where(F.col(REJECTED).isNotNull()).select(*self._apart)
+        nothing = F.lit(None).cast(keyed.schema[REJECTED].dataType)
+        return keyed.withColumn(REJECTED, nothing), keyed.where(F.col(REJECTED).isNotNull()).select(*self._apart)
 
     def statistics(self, folded: DataFrame, now: int) -> DataFrame:
         """Per grouping, partition, check, pane and age: `records`, `max_event_time` and `bytes` of the folded rows.
@@ -162,26 +158,13 @@ class Fold:
         """The same of folded rows that the driver has."""
         return statistics_of(taken, self._keys, now)
 
-    def _grouped(self, keyed: DataFrame) -> GroupedData:
-        columns = [GROUP, *self._keys, REJECTED]
-        first, *others = [[GROUP, *keys] for keys in self.groupings.sets]
-        sets = [[*first, REJECTED], *others]
-        return keyed.groupingSets(sets, *columns) if others else keyed.groupBy(*columns)
-
     def _grouping(self) -> Column:
         """The number of the set that a row belongs to."""
-        if len(self.groupings.sets) == 1:
+        if len(self._sets) == 1:
             return F.lit(0).alias(c.GROUPING)
         # Spark's id of a set: one bit for each column, set where the set does not have it.
-        columns = [GROUP, *self._keys, REJECTED]
-        ids = [
-            sum(
-                1 << place
-                for place, name in enumerate(reversed(columns))
-                if name not in (GROUP, *keys, *([] if number else [REJECTED]))
-            )
-            for number, keys in enumerate(self.groupings.sets)
-        ]
+        bits = {name: 1 << place for place, name in enumerate(reversed(self._by))}
+        ids = [sum(bit for name, bit in bits.items() if name not in names) for names in self._sets]
         return (F.array_position(F.lit(ids), F.col(_SET)) - 1).cast("int").alias(c.GROUPING)
 
     def _key(self) -> list[Column]:
@@ -192,17 +175,14 @@ class Fold:
         kept = {name: self._bytes.get(name, F.col(name)) for name in OF_REJECTED[:-1]}
         kept["user"] = self._users(readable(c.USER_ID))
         if self.erased:
-            kept |= {name: self.erased.kept(kept[name]) for name in (*_OF_PERSON, "user")}
+            # Of a record of such a user there is its place, and nothing else.
+            kept |= {name: F.when(check != int(Check.ERASED), kept[name]) for name in (*_OF_PERSON, "user")}
+        own = {c.RECORD_POSITION: record_position(), c.USER_ID: self._users(F.col(c.USER_ID)).alias(c.USER_ID)}
         return [
             packed(pane, self.partitions, grid.flags).alias(GROUP),
-            *(self._of_event(key) for key in self._keys),
+            *(own.get(key, F.col(key)) for key in self._keys),
             F.when(rejected, F.struct(*(value.alias(name) for name, value in kept.items()))).alias(REJECTED),
         ]
-
-    def _of_event(self, key: str) -> Column:
-        if key == c.RECORD_POSITION:
-            return record_position()
-        return self._users(F.col(key)).alias(key) if key == c.USER_ID else F.col(key)
 
     def _per_batch(self, value: int) -> Column:
         """A value that changes from batch to batch, as a column.

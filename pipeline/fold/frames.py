@@ -7,7 +7,7 @@ one that is too large for one process.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
@@ -44,8 +44,8 @@ def panes_frame(
     `panes` are the starts of those that the fold has. Columns that the consumer does not need are not there.
     """
     batch, watermark = known
-    rows = _counts(folded.where(_belongs(consumer, groups, watermark)), consumer, groups)
-    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.pane_keys}:
+    rows = _counts(folded.where(groups.belongs(consumer, watermark, F.col)), consumer, groups)
+    if groups.adds_up(consumer):
         rows = _added_up(rows, consumer)
     same: Mapping[str, Any] = {
         c.BATCH: batch,
@@ -56,32 +56,18 @@ def panes_frame(
     return _with_windows(rows, consumer, panes) if isinstance(consumer, Report) else rows
 
 
-def _belongs(consumer: Consumer, groups: Groupings, watermark: int | None) -> Column:
-    mine = (F.col(c.GROUPING) == groups.of(consumer)) & (F.col(c.CHECK) <= int(Check.PARTLY_LATE))
-    if groups.flags:
-        mine &= F.col(c.FLAGS).isin(sorted(groups.fitting(consumer)))
-    if consumer.event_ms is not None:
-        return mine
-    too_late: Column = lateness.is_too_late(F.col(c.PANE_START), lateness.in_time_from(consumer, watermark))
-    return mine & ~too_late
-
-
 def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame:
     late = F.col(c.FLAGS).isin(sorted(groups.late(consumer)))
     position = [c.RECORD_POSITION] if consumer.by_event else []
     kept = [*consumer.fold_keys, *position, *(part.name for part in consumer.parts)]
+    pane, shift_ms, pane_ms = F.col(c.PANE_START), consumer.shift_ms, consumer.pane_ms
+    if not consumer.by_event:
+        pane = F.expr(f"(({c.PANE_START} + {shift_ms}) div {pane_ms}) * {pane_ms} - {shift_ms}")
     return rows.select(
-        _pane_of(consumer).alias(c.PANE_START),
+        pane.alias(c.PANE_START),
         *dict.fromkeys(kept),
         F.when(late, F.col(c.RECORDS)).otherwise(0).cast("long").alias(c.LATE_EVENTS),
     )
-
-
-def _pane_of(consumer: Consumer) -> Column:
-    if consumer.by_event:
-        return F.col(c.PANE_START)
-    shift_ms, pane_ms = consumer.shift_ms, consumer.pane_ms
-    return F.expr(f"(({c.PANE_START} + {shift_ms}) div {pane_ms}) * {pane_ms} - {shift_ms}")
 
 
 def _added_up(rows: DataFrame, consumer: Consumer) -> DataFrame:

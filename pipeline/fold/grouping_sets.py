@@ -1,11 +1,13 @@
 """By what the fold groups, so that one pass serves all that panes are kept for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 from pipeline import columns as c
 from pipeline.event_time import lateness
+from pipeline.event_time.checks import Check
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.policy import Consumer
 
@@ -29,20 +31,33 @@ class Groupings:
             return self.sets.index(_single(consumer))
         return next(number for number, keys in enumerate(self.sets) if {*consumer.fold_keys} <= {*keys})
 
-    def fitting(self, consumer: Consumer) -> set[int]:
-        """The values of the packed flags of the events that belong to a consumer."""
-        wanted, barred = conditions(consumer)
-        return {
-            value
-            for value in range(2 ** len(self.flags))
-            if all(value >> self.flags.index(one) & 1 for one in wanted)
-            and not any(value >> self.flags.index(one) & 1 for one in barred)
-        }
+    def belongs(self, consumer: Consumer, watermark: int | None, column: Callable[[str], Any]) -> Any:
+        """Which groups are a consumer's own: of its keys, of its events, and not late for it.
+
+        `column` gives a column by its name, Spark's or Arrow's, and the answer is an expression of the same engine.
+        """
+        mine = (column(c.GROUPING) == self.of(consumer)) & (column(c.CHECK) <= int(Check.PARTLY_LATE))
+        if self.flags:
+            mine &= column(c.FLAGS).isin(sorted(self._fitting(consumer)))
+        if consumer.event_ms is not None:
+            return mine  # a flag tells which events are late
+        return mine & ~lateness.is_too_late(column(c.PANE_START), lateness.in_time_from(consumer, watermark))
+
+    def adds_up(self, consumer: Consumer) -> bool:
+        """Whether several groups are one row of a consumer's panes."""
+        return not consumer.by_event and {*self.sets[self.of(consumer)]} != {*consumer.pane_keys}
 
     def late(self, consumer: Consumer) -> set[int]:
         """Those of events whose own window had fired before their batch began."""
-        flags = [self.flags.index(one) for one in _fired(consumer)]
-        return {value for value in self.fitting(consumer) if any(value >> flag & 1 for flag in flags)}
+        return {value for value in self._fitting(consumer) if value & self._bits(_fired(consumer))}
+
+    def _fitting(self, consumer: Consumer) -> set[int]:
+        """The values of the packed flags of the events that belong to a consumer."""
+        wanted, barred = map(self._bits, _conditions(consumer))
+        return {value for value in range(2 ** len(self.flags)) if value & wanted == wanted and not value & barred}
+
+    def _bits(self, conditions: set[str]) -> int:
+        return sum(1 << self.flags.index(one) for one in conditions)
 
 
 def groupings(consumers: Sequence[Consumer]) -> Groupings:
@@ -53,7 +68,7 @@ def groupings(consumers: Sequence[Consumer]) -> Groupings:
     pane_ms = gcd(*(one.pane_ms for one in consumers)) or 1
     offsets = {one.shift_ms for one in consumers}
     pane_ms = gcd(pane_ms, *(one - other for one in offsets for other in offsets))
-    flags = {flag for one in consumers for side in (*conditions(one), _fired(one)) for flag in side}
+    flags = {flag for one in consumers for side in (*_conditions(one), _fired(one)) for flag in side}
     return Groupings(tuple(sets), pane_ms, min(offsets) % pane_ms, tuple(sorted(flags)))
 
 
@@ -62,10 +77,13 @@ def _single(consumer: Consumer) -> tuple[str, ...]:
     return (*consumer.fold_keys, c.RECORD_POSITION)
 
 
-def conditions(consumer: Consumer) -> tuple[set[str], set[str]]:
+def _conditions(consumer: Consumer) -> tuple[set[str], set[str]]:
     """The conditions that hold, and those that do not hold, of an event that belongs to a consumer, beside its pane."""
     wanted = {consumer.where} if consumer.where else set[str]()
-    return wanted, _closed(consumer)
+    if consumer.event_ms is None:
+        return wanted, set()
+    closed_until = lateness.closed_until_sql(consumer, c.WATERMARK)
+    return wanted, {str(lateness.is_closed(Sql(c.TIME) + consumer.event_ms, closed_until))}
 
 
 def _fired(consumer: Consumer) -> set[str]:
@@ -73,11 +91,3 @@ def _fired(consumer: Consumer) -> set[str]:
     if consumer.event_ms is None:
         return set()
     return {str(lateness.has_fired(Sql(c.TIME) + consumer.event_ms, Sql(c.WATERMARK)))}
-
-
-def _closed(consumer: Consumer) -> set[str]:
-    """The condition for it to have closed."""
-    if consumer.event_ms is None:
-        return set()
-    closed_until = lateness.closed_until_sql(consumer, c.WATERMARK)
-    return {str(lateness.is_closed(Sql(c.TIME) + consumer.event_ms, closed_until))}

@@ -1,14 +1,19 @@
-"""What is kept of a rejected record where users are known by pseudonyms: no byte of it, for any may be of the user.
+"""Pseudonyms as columns, and what is kept of a rejected record where users are known by them.
 
-Of an event that was late, or from the future, its fields are kept as far as they were read, with the user's pseudonym:
-`tidemark correct` needs no more. Of a malformed record nothing is, but the number of a schema that is not known.
+A pseudonym is HMAC-SHA-256 in Spark's own functions. Its key is no literal, which plans, pages of Spark and its logs
+would print, but the one row of a table.
+
+Of a rejected record no byte is kept, for any may be of the user. Of an event that was late, or from the future, its
+fields are kept as far as they were read, with the user's pseudonym: `tidemark correct` needs no more. Of a malformed
+record nothing is, but the number of a schema that is not known.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
@@ -16,10 +21,25 @@ from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
 from pipeline.fold.decode import FRAME_BYTES
-from pipeline.fold.pseudonym import Hide
+from pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
 
+Hide = Callable[[Column], Column]
+"""The pseudonym of a user in a column; null for null."""
 _EVENTS: Final = [int(one) for one in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK)]
 """The checks that only what is an event can fail."""
+
+
+def hiding(spark: SparkSession, pseudonyms: Pseudonyms) -> Hide:
+    """The columns of the pseudonyms that Python gives, too."""
+    pads = pa.table([pa.array([pad], pa.binary()) for pad in pseudonyms.pads], ["inner", "outer"])
+    secret = spark.createDataFrame(pads)
+    inner, outer = secret.select("inner").scalar(), secret.select("outer").scalar()
+
+    def hide(user: Column) -> Column:
+        within = F.unhex(F.sha2(F.concat(inner, user.cast("binary")), 256))
+        return F.substring(F.sha2(F.concat(outer, within), 256), 1, HEX_DIGITS)
+
+    return hide
 
 
 def require_one_name(texts: Iterable[str], names: Collection[str]) -> None:

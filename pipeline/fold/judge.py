@@ -31,7 +31,12 @@ def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Co
     `now` is the clock when the batch began.
     """
     # What is wrong with a frame is asked only where there is no event: for nearly every record never.
-    no_event = _first_failed(_frame_checks(schemas), Check.AVRO)
+    of_frame = {
+        Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0),
+        Check.MAGIC_BYTE: ~has_frame(),
+        Check.SCHEMA_ID: ~has_known_schema(schemas),
+    }
+    no_event = _first_failed(of_frame, Check.AVRO)
     event = _first_failed({**_event_checks(policy, now), **late}, Check.PASSED)
     return F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
 
@@ -44,21 +49,14 @@ def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
     return found
 
 
-def _frame_checks(schemas: Mapping[int, str]) -> dict[Check, Column]:
-    """The checks before there is an event."""
-    return {
-        Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0),
-        Check.MAGIC_BYTE: ~has_frame(),
-        Check.SCHEMA_ID: ~has_known_schema(schemas),
-    }
-
-
 def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     """The checks of an event."""
     own_time = F.col(c.EVENT_TIME)
+    # Fields whose texts are written to tables as they are.
+    texts = sorted({c.USER_ID, *(key for one in policy.consumers for key in one.fold_keys)} - {c.EVENT_TYPE})
     checks = {
         # Avro's reader takes any bytes for a string, and no reader of Parquet would take them as one again.
-        Check.TEXT: reduce(operator.or_, (~F.is_valid_utf8(name) for name in _texts(policy))),
+        Check.TEXT: reduce(operator.or_, (~F.is_valid_utf8(name) for name in texts)),
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.EVENT_TIME: ~rules.in_range(own_time),
@@ -70,11 +68,6 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
         # The Kafka timestamp may come from the same wrong clock.
         checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), now, policy.max_ahead_ms)
     return checks
-
-
-def _texts(policy: Policy) -> list[str]:
-    """The fields whose texts are written to tables as they are."""
-    return sorted({c.USER_ID, *(key for one in policy.consumers for key in one.fold_keys)} - {c.EVENT_TYPE})
 
 
 def readable(name: str) -> Column:

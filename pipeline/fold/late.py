@@ -1,13 +1,10 @@
 """Dead letters read again: what each event is, what today's rules say of it, and to which reports it belongs."""
 
-from collections.abc import Sequence
-
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
 from pipeline.fold.decode import reader
 from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.hidden import read_again
@@ -35,11 +32,8 @@ def late_events(
         read = dead_letters.select(*kept, *read_again(dead_letters, events.names, read))
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
     check = check_of(schemas.texts, policy, {}, F.lit(now)).alias(c.CHECK)
-    return read.select(*kept, *KEYS, time.alias(c.TIME), check, *_reports(policy.reports)).drop(c.VALUE)
-
-
-def _reports(reports: Sequence[Report]) -> list[Column]:
-    return [
+    belongs = (
         F.coalesce(F.expr(report.where or "true"), F.lit(False)).alias(f"{BELONGS}{report.name}")  # noqa: FBT003
-        for report in reports
-    ]
+        for report in policy.reports
+    )
+    return read.select(*kept, *KEYS, time.alias(c.TIME), check, *belongs).drop(c.VALUE)

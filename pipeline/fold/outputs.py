@@ -34,8 +34,8 @@ def panes(
 
 
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
-    rows = _counts(folded.filter(_belongs(consumer, groups, watermark)), consumer, groups)
-    if not consumer.by_event and {*groups.sets[groups.of(consumer)]} != {*consumer.pane_keys}:
+    rows = _counts(folded.filter(groups.belongs(consumer, watermark, pc.field)), consumer, groups)
+    if groups.adds_up(consumer):
         rows = _added_up(rows, consumer)
     fixed = {
         c.BATCH: _same(batch, rows),
@@ -52,9 +52,12 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
     """A consumer's groups: pane, keys and parts, and of single events their record position."""
     late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
     position = [c.RECORD_POSITION] if consumer.by_event else []
+    pane, shift_ms, pane_ms = rows[c.PANE_START], consumer.shift_ms, consumer.pane_ms
+    if not consumer.by_event:  # its own panes, of which the fold's are parts
+        pane = pc.subtract(pc.multiply(pc.divide(pc.add(pane, shift_ms), pane_ms), pane_ms), shift_ms)
     return pa.table(
         {
-            c.PANE_START: _pane_of(rows[c.PANE_START], consumer),
+            c.PANE_START: pane,
             **{name: rows[name] for name in (*consumer.fold_keys, *position)},
             **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(late, rows[c.RECORDS], 0),
@@ -76,36 +79,14 @@ def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     return pa.table(added)
 
 
-def _pane_of(starts: pa.ChunkedArray, consumer: Consumer) -> pa.ChunkedArray:
-    """Its own panes, of which the fold's are parts."""
-    if consumer.by_event:
-        return starts
-    shift_ms, pane_ms = consumer.shift_ms, consumer.pane_ms
-    number = pc.divide(pc.add(starts, shift_ms), pane_ms)
-    return pc.subtract(pc.multiply(number, pane_ms), shift_ms)
-
-
 def _windows(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
     """The window of each pane, where a reader of panes could not tell it."""
     if not windows.panes_tell_windows:
         return {}
     known = panes.combine_chunks().dictionary_encode()
     found = [next(windows.of(pane)) for pane in known.dictionary.to_pylist()]
-
-    def bound(number: int) -> pa.Array:
-        return pc.take(pa.array([bounds[number] for bounds in found], pa.int64()), known.indices)
-
-    return {c.WINDOW_START_MS: bound(0), c.WINDOW_END_MS: bound(1)}
-
-
-def _belongs(consumer: Consumer, groups: Groupings, watermark: int | None) -> pc.Expression:
-    """Which groups are its own: of its keys, of its events, and not late for it."""
-    mine = (pc.field(c.GROUPING) == groups.of(consumer)) & (pc.field(c.CHECK) <= int(Check.PARTLY_LATE))
-    if groups.flags:
-        mine &= pc.field(c.FLAGS).isin(sorted(groups.fitting(consumer)))
-    if consumer.event_ms is not None:
-        return mine  # a flag tells which events are late
-    return mine & ~lateness.is_too_late(pc.field(c.PANE_START), lateness.in_time_from(consumer, watermark))
+    bounds = {c.WINDOW_START_MS: [start for start, _ in found], c.WINDOW_END_MS: [end for _, end in found]}
+    return {name: pc.take(pa.array(times, pa.int64()), known.indices) for name, times in bounds.items()}
 
 
 def event_ids(ids: Ids, batch: int) -> pa.Table:
@@ -117,25 +98,19 @@ def event_ids(ids: Ids, batch: int) -> pa.Table:
 def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
     """Rows of `dead_letters`: every rejected record with its bytes, why, and the watermark that judged it."""
     rejected = folded.filter(~pc.field(c.CHECK).isin(_NO_DEAD_LETTER) & (pc.field(c.GROUPING) == 0))
-    as_read = {
-        name: rejected[name] for name in (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
-    }
+    as_read = (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
     return pa.table(
         {
-            c.REASON: _text_of([reason_of(check) for check in Check], rejected),
-            c.DETAIL: _text_of([DETAILS[check] for check in Check], rejected),
+            c.REASON: pc.take(pa.array([reason_of(check) for check in Check]), rejected[c.CHECK]),
+            c.DETAIL: pc.take(pa.array([DETAILS[check] for check in Check]), rejected[c.CHECK]),
             c.TOPIC: _same(topic, rejected),
             c.USER_ID: rejected["user"],
             c.WATERMARK: _same(watermark, rejected),
             c.BATCH: _same(batch, rejected),
-            **as_read,
+            **{name: rejected[name] for name in as_read},
         }
     )
 
 
 def _same(value: Any, rows: pa.Table) -> pa.Array:
     return pa.repeat(pa.scalar(value), len(rows))
-
-
-def _text_of(texts: list[str], rows: pa.Table) -> pa.ChunkedArray:
-    return pc.take(pa.array(texts), rows[c.CHECK])

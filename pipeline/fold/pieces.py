@@ -80,16 +80,15 @@ def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
     `places` are in order. Each piece has a part of every partition, so that all tasks work for it.
     """
     number = _pieces_of(int(sizes.sum()))
-    _, starts = np.unique(places // (PARTITION_STEP // _TOGETHER), return_index=True)
-    pieces = np.concatenate(
-        [(np.cumsum(part) - part) * number // part.sum() for part in np.split(sizes, starts[1:])]
-        if len(sizes)
-        else [sizes]
-    )
+    pieces = np.concatenate([(np.cumsum(part) - part) * number // part.sum() for part in _by_partition(places, sizes)])
     for turn in np.unique(pieces):
         mine = places[pieces == turn]
-        _, firsts = np.unique(mine // (PARTITION_STEP // _TOGETHER), return_index=True)
-        yield [(int(part[0]), int(part[-1]) + 1) for part in np.split(mine, firsts[1:])]
+        yield [(int(part[0]), int(part[-1]) + 1) for part in _by_partition(mine, mine)]
+
+
+def _by_partition(places: Longs, values: Longs) -> list[Longs]:
+    _, starts = np.unique(places // (PARTITION_STEP // _TOGETHER), return_index=True)
+    return np.split(values, starts[1:])
 
 
 def _pieces_of(size: int) -> int:

@@ -27,8 +27,10 @@ def projection(writer_schema: str, further: Sequence[Field] = ()) -> str:
     """
     writer = json.loads(writer_schema)
     fields = types_by_name(writer)
-    _require(fields, c.EVENT_TIME, {"type": "long", "logicalType": "timestamp-millis"})
-    _require(fields, c.USER_ID, "string")
+    needed = {c.EVENT_TIME: {"type": "long", "logicalType": "timestamp-millis"}, c.USER_ID: "string"}
+    for name, expected in needed.items():
+        if (found := fields.get(name)) != expected:
+            raise SetUpError(f"the Avro schema's field {name} is {found!r}, but must be {expected!r}")
     event_type = fields.get(c.EVENT_TYPE)
     if not isinstance(event_type, dict) or event_type.get("type") != "enum":
         raise SetUpError(f"the Avro schema's field {c.EVENT_TYPE} is {event_type!r}, but must be an enum")
@@ -86,9 +88,3 @@ def _in_front(fields: Sequence[Field], needed: set[str]) -> list[Field]:
         for field, is_needed in zip(fields[:last], needs, strict=False)
         if not is_needed and field["type"] in ("string", ["null", "string"])
     ]
-
-
-def _require(fields: dict[str, Any], name: str, expected: Any) -> None:
-    found = fields.get(name)
-    if found != expected:
-        raise SetUpError(f"the Avro schema's field {name} is {found!r}, but must be {expected!r}")

@@ -26,10 +26,15 @@ class Registry:
             from confluent_kafka.schema_registry.error import SchemaRegistryError  # noqa: PLC0415
         except ImportError as error:
             raise SetUpError(_INSTALL) from error
-        with for_a_person():
-            told = _options(settings)
+        told = {"url": settings.url, "timeout": _TIMEOUT_S, "max.retries": 1}
+        if settings.username is not None:
+            with for_a_person():
+                password = clear_text(settings.password, settings.password_file, "schemas.registry.password")
+            told["basic.auth.user.info"] = f"{settings.username}:{password}"
+        if settings.ca is not None:
+            told["ssl.ca.location"] = str(settings.ca)
         self._refused = SchemaRegistryError
-        self._client = SchemaRegistryClient({**told, "timeout": _TIMEOUT_S, "max.retries": 1})
+        self._client = SchemaRegistryClient(told)
 
     def of_subject(self, subject: str) -> dict[int, str]:
         """Schema id -> Avro JSON text of each version of a subject; nothing where there is no such subject."""
@@ -53,16 +58,6 @@ class Registry:
         except Exception as error:  # noqa: BLE001 - whatever its HTTP client raises, there was no answer
             reason = str(error) or type(error).__name__
         raise Unreachable(f"the registry {self._url} tells no schema: {reason}. See to it, or correct its url")
-
-
-def _options(settings: RegistrySettings) -> dict[str, str]:
-    told = {"url": settings.url}
-    if settings.username is not None:
-        password = clear_text(settings.password, settings.password_file, "schemas.registry.password")
-        told["basic.auth.user.info"] = f"{settings.username}:{password}"
-    if settings.ca is not None:
-        told["ssl.ca.location"] = str(settings.ca)
-    return told
 
 
 def _is_plain_avro(schema: Any) -> bool:

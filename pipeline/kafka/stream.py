@@ -4,6 +4,7 @@ The checkpoint is disposable. Each query takes a new one and starts from positio
 a temporary folder of the driver; the tables are the only memory.
 """
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,15 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from pipeline.errors import TransientError
-from pipeline.kafka.planned import planned_ends
-from pipeline.kafka.source import source_options
+from pipeline.kafka.clients import source_options
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import BatchSettings, KafkaSettings
 
 _log = structlog.get_logger()
-
-OnBatch = Callable[[DataFrame, Mapping[int, int]], None]
-"""Takes a batch's records, and the offset (exclusive) up to which each partition is read."""
 
 
 @dataclass(slots=True)
@@ -34,7 +31,8 @@ class Stream:
     spark: SparkSession
     kafka: KafkaSettings
     batch: BatchSettings
-    on_batch: OnBatch
+    on_batch: Callable[[DataFrame, Mapping[int, int]], None]
+    """Takes a batch's records, and the offset (exclusive) up to which each partition is read."""
     _failure: Exception | None = None
 
     def drain(self, positions: Mapping[int, int]) -> None:
@@ -86,6 +84,17 @@ class Stream:
 
         writer = records.load().writeStream.foreachBatch(each)
         return writer.option("checkpointLocation", checkpoint.as_uri())
+
+
+def planned_ends(checkpoint: Path, number: int, topic: str) -> dict[int, int]:
+    """The offset (exclusive) up to which each partition is read in the query's batch `number`.
+
+    Spark writes it to the checkpoint's offset log before the batch runs, and nowhere else: neither `observe()` nor the
+    progress report would do, for both come after the batch, and count re-executions.
+    Source of the format: Spark, `OffsetSeqLog`: a version line, a line of metadata, then a line per source.
+    """
+    source = (checkpoint / "offsets" / str(number)).read_text().splitlines()[2]
+    return {int(partition): offset for partition, offset in json.loads(source)[topic].items()}
 
 
 def _first_line(error: Exception) -> str:

@@ -107,15 +107,13 @@ class Topic:
         return dict(offsets)
 
     def _offsets(self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED) -> dict[int, int]:
-        asked = {TopicPartition(self.name, number): spec for number in self._partitions()}
+        numbers = sorted(partition.id for partition in self._described().partitions)
+        asked = {TopicPartition(self.name, number): spec for number in numbers}
         try:
             answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=self.patience_s)
             return {tp.partition: answer.result(self.patience_s).offset for tp, answer in answers.items()}
         except (KafkaException, TimeoutError) as error:
             raise TransientError(f"the broker did not tell the offsets of topic {self.name}: {error}") from error
-
-    def _partitions(self) -> list[int]:
-        return sorted(partition.id for partition in self._described().partitions)
 
     def _described(self) -> TopicDescription:
         # describe and not list_topics: the latter creates a missing topic where the broker allows it.
@@ -137,7 +135,9 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
     Raises Unreachable if none answers in time or lets the client in, SetUpError if the topic does not exist or a file
     of the settings is not as it must be, and what `wait` raises.
     """
-    topic = Topic(_admin(kafka), kafka.topic)
+    java_client(kafka)  # a mistake in its part is told before Spark starts
+    with for_a_person():
+        topic = Topic(Admin(librdkafka_client(kafka), kafka), kafka.topic)
     left = milliseconds(kafka.connect_timeout) / 1000
     hasty = replace(topic, patience_s=min(_REQUEST_SECONDS, left))  # one request must not outlast the timeout
     began = time.monotonic()
@@ -153,9 +153,3 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
                 ) from error
             _log.warning("waiting for the broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
             wait(_PAUSE_SECONDS)
-
-
-def _admin(kafka: KafkaSettings) -> Admin:
-    java_client(kafka)  # a mistake in its part is told before Spark starts
-    with for_a_person():
-        return Admin(librdkafka_client(kafka), kafka)

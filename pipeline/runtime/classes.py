@@ -10,14 +10,9 @@ from typing import Final
 
 ARCHIVE: Final = Path(sys.prefix, ".classes.jsa")
 # Java says of an archive that does not fit what nobody can do anything about.
-_QUIET: Final = "-Xlog:cds*=off -Xlog:class+path*=off"
+QUIET: Final = "-Xlog:cds*=off -Xlog:class+path*=off"
 
 
 def kept() -> str:
     """The options of a Java process that finds the archive; none where there is no archive."""
-    return f"-XX:SharedArchiveFile={ARCHIVE} {_QUIET}" if ARCHIVE.is_file() else ""
-
-
-def keeping(archive: Path) -> str:
-    """The options of one that writes an archive when it ends."""
-    return f"-XX:ArchiveClassesAtExit={archive} {_QUIET}"
+    return f"-XX:SharedArchiveFile={ARCHIVE} {QUIET}" if ARCHIVE.is_file() else ""

@@ -1,8 +1,8 @@
 """Fetch one file into place: resumed after a cut, tried again after a hiccup, there only when its hash is right."""
 
-import contextlib
 import hashlib
 import http.client
+import shutil
 import time
 import urllib.error
 import urllib.request
@@ -16,12 +16,8 @@ WAITS_S = (0.5, 1.0, 2.0, 4.0)
 
 CHUNK_BYTES = 1 << 20
 SILENCE_S = 30.0
-RETRIED_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 RANGE_REFUSED = 416
-
-
-class _CutError(Exception):
-    """The attempt ended early, and another one may go on from there."""
+RETRIED_STATUS = frozenset({408, RANGE_REFUSED, 425, 429, 500, 502, 503, 504})
 
 
 def fetch(url: str, target: Path, sha256: str, waits_s: Sequence[float] = WAITS_S) -> None:
@@ -56,7 +52,7 @@ def _complete(url: str, part: Path, waits_s: Sequence[float]) -> None:
     for wait_s in (*waits_s, None):
         try:
             return _attempt(url, part)
-        except (_CutError, OSError, http.client.HTTPException) as cause:
+        except (OSError, http.client.HTTPException) as cause:
             if wait_s is None:
                 raise SetUpError(
                     f"{url} cannot be fetched ({cause}); check the network, or set TIDEMARK_MAVEN_MIRROR "
@@ -70,11 +66,18 @@ def _attempt(url: str, part: Path) -> None:
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
-        with contextlib.closing(urllib.request.urlopen(request, timeout=SILENCE_S)) as answer:
+        with urllib.request.urlopen(request, timeout=SILENCE_S) as answer:
             _append(answer, part)
     except urllib.error.HTTPError as error:
-        with error:
-            _refused(url, part, error)
+        error.close()
+        if error.code == RANGE_REFUSED:
+            part.unlink(missing_ok=True)
+        if error.code in RETRIED_STATUS:
+            raise ConnectionError(f"HTTP {error.code}") from error
+        raise SetUpError(
+            f"{url} answers HTTP {error.code}: the mirror lacks this jar or wants a login; "
+            "set TIDEMARK_MAVEN_MIRROR to a complete Maven repository."
+        ) from error
 
 
 def _append(answer: http.client.HTTPResponse, part: Path) -> None:
@@ -82,19 +85,7 @@ def _append(answer: http.client.HTTPResponse, part: Path) -> None:
     due = answer.length
     with part.open("ab" if answer.status == http.HTTPStatus.PARTIAL_CONTENT else "wb") as file:
         start = file.tell()
-        while chunk := answer.read(CHUNK_BYTES):
-            file.write(chunk)
+        shutil.copyfileobj(answer, file, CHUNK_BYTES)
         # A read with a size reports a cut connection as the end of the file.
         if due is not None and (got := file.tell() - start) < due:
-            raise _CutError(f"the connection ended after {got} of {due} bytes")
-
-
-def _refused(url: str, part: Path, error: urllib.error.HTTPError) -> None:
-    if error.code == RANGE_REFUSED:
-        part.unlink(missing_ok=True)
-    if error.code == RANGE_REFUSED or error.code in RETRIED_STATUS:
-        raise _CutError(f"HTTP {error.code}") from error
-    raise SetUpError(
-        f"{url} answers HTTP {error.code}: the mirror lacks this jar or wants a login; "
-        "set TIDEMARK_MAVEN_MIRROR to a complete Maven repository."
-    ) from error
+            raise ConnectionError(f"the connection ended after {got} of {due} bytes")

@@ -44,14 +44,12 @@ class Jar(NamedTuple):
         return f"{mirror}/{group.replace('.', '/')}/{artifact}/{version}/{self.name}"
 
 
-def spark_jars() -> list[Path]:
-    """The jars that driver and executors need on their class path, fetched if missing. Raises SetUpError."""
-    return provide(locked("spark"), cache(), mirror())
+def jars_of(section: str) -> list[Path]:
+    """The jars of `spark`, for its driver and executors, or of the demo's `broker`, fetched if missing.
 
-
-def broker_jars() -> list[Path]:
-    """The jars that the Kafka broker of the demo and the tests runs from, fetched if missing. Raises SetUpError."""
-    return provide(locked("broker"), cache(), mirror())
+    Raises SetUpError.
+    """
+    return provide(locked(section), cache(), mirror())
 
 
 def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[float] = WAITS_S) -> list[Path]:
@@ -60,9 +58,17 @@ def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[floa
     `waits_s` are the pauses between attempts. Raises SetUpError when one cannot be had.
     """
     if missing(jars, into):
-        with _only_one(into):
+        with _only_one(into), ThreadPoolExecutor(AT_ONCE) as pool:
             # Another process may have fetched them while this one waited.
-            _fetch_all(missing(jars, into), into, mirror, waits_s)
+            if absent := missing(jars, into):
+                _log.info("Fetching %d jars from %s into %s", len(absent), mirror, into)
+            tasks = [pool.submit(fetch, jar.url(mirror), into / jar.name, jar.sha256, waits_s) for jar in absent]
+            try:
+                for task in tasks:
+                    task.result()
+            finally:
+                # One bad jar is enough to say: do not make the reader wait for forty more.
+                pool.shutdown(wait=False, cancel_futures=True)
     return [into / jar.name for jar in jars]
 
 
@@ -101,19 +107,6 @@ def missing(jars: Sequence[Jar], into: Path) -> list[Jar]:
     """Those that are not there, or not as they must be."""
     # The full hash of all of Spark's jars takes 20 ms: cheaper than reasoning about markers.
     return [jar for jar in jars if not (into / jar.name).is_file() or digest(into / jar.name) != jar.sha256]
-
-
-def _fetch_all(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[float]) -> None:
-    if jars:
-        _log.info("Fetching %d jars from %s into %s", len(jars), mirror, into)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        tasks = [pool.submit(fetch, jar.url(mirror), into / jar.name, jar.sha256, waits_s) for jar in jars]
-        try:
-            for task in tasks:
-                task.result()
-        finally:
-            # One bad jar is enough to say: do not make the reader wait for forty more.
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextlib.contextmanager

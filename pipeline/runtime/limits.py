@@ -28,8 +28,11 @@ def cores(root: Path = _ROOT) -> int:
 
 def memory(root: Path = _ROOT) -> int | None:
     """The bytes that the container may have; None where it has no limit, or one beyond what the machine has."""
-    limit = min(_memory_limits(root), default=None)
-    return limit if limit is not None and limit < _physical() else None
+    groups = _groups(root, "memory")
+    limits = (_read(folder / "memory.max") or _read(folder / "memory.limit_in_bytes") for folder in groups)
+    # The first generation writes a huge one for none, the second `max`.
+    limit = min((int(one) for one in limits if one.isdigit()), default=_physical())
+    return limit if limit < _physical() else None
 
 
 def heap(root: Path = _ROOT) -> str:
@@ -60,14 +63,6 @@ def _quotas(root: Path) -> Iterator[float]:
         period = period or _read(folder / "cpu.cfs_period_us")
         if quota.isdigit() and period.isdigit():  # neither `max` nor -1
             yield int(quota) / int(period)
-
-
-def _memory_limits(root: Path) -> Iterator[int]:
-    """Every limit on memory that holds here, in bytes; the first generation writes a huge one for none."""
-    for folder in _groups(root, "memory"):
-        limit = _read(folder / "memory.max") or _read(folder / "memory.limit_in_bytes")
-        if limit.isdigit():
-            yield int(limit)
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:

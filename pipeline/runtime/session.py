@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
-from pipeline.runtime.jars import spark_jars
+from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
 from pipeline.settings.model import SparkSettings
 
@@ -79,14 +79,11 @@ def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession
     # py4j prints pages where its Java process ends; `java_process` says it in a sentence.
     for name in ("root", "py4j.clientserver"):
         logging.getLogger(name).addFilter(lambda record: record.msg not in _PAGES)
-    builder = SparkSession.builder.appName("tidemark")
     properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
     # PySpark starts Java with every property in its arguments, which all users of the machine can read.
     open_ones = [(name, value) for name, value in properties.items() if not re.search(REDACTED, name)]
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(open_ones))  # noqa: SLF001 - no other way
-    for name, value in properties.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return SparkSession.builder.appName("tidemark").config(map={**properties}).getOrCreate()
 
 
 def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
@@ -97,19 +94,14 @@ def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str
     cores = limits.cores()
     # What is told is not asked for: it may be that there is too little of it.
     memory = {} if _MEMORY in settings.conf else {_MEMORY: limits.heap()}
-    return (
-        _STAND_ALONE
-        | memory
-        | {
-            # More slots than cores: a task waits for Kafka half of its time.
-            "spark.master": settings.master or f"local[{2 * cores}]",
-            "spark.sql.shuffle.partitions": str(cores),
-            "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {_words(log_format)} {classes.kept()}",
-            "spark.jars": ",".join(str(jar) for jar in spark_jars()),
-        }
-    )
-
-
-def _words(log_format: LogFormat) -> str:
-    """The option by which Spark speaks on the same stream and in the same format as we do."""
-    return f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'
+    # Spark speaks on the same stream and in the same format as we do.
+    words = f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'
+    return {
+        **_STAND_ALONE,
+        **memory,
+        # More slots than cores: a task waits for Kafka half of its time.
+        "spark.master": settings.master or f"local[{2 * cores}]",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {words} {classes.kept()}",
+        "spark.jars": ",".join(str(jar) for jar in jars_of("spark")),
+    }

@@ -4,9 +4,8 @@ Publication runs beside the batches that follow, in order; nothing is committed 
 taken for done before it is committed.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from threading import Lock
 
 import structlog
@@ -23,16 +22,14 @@ from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
 from pipeline.fold.apart import share_rejected
 from pipeline.fold.fold import BatchContext, Fold
-from pipeline.fold.pseudonym import hiding
-from pipeline.fold.unknown import unknown_schemas
+from pipeline.fold.hidden import hiding
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.erased_users import Notice
+from pipeline.service.guesses import Guesses
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
-from pipeline.service.rejections import Rejections
 from pipeline.service.resources import Resources
-from pipeline.service.sizes import Sizes
 from pipeline.service.write_ahead import Folded, WriteAhead
 
 _log = structlog.get_logger()
@@ -58,8 +55,7 @@ class Service:
             resources.warehouse, deduplicates=opened.remembered is not None, large=resources.large
         )
         self._deduplication = Deduplication(opened.remembered)
-        self._rejections = Rejections()
-        self._sizes = Sizes(resources.large)
+        self._guesses = Guesses(resources.large)
         self._erased = Notice(resources.warehouse, resources.spark)
         self._plan: Fold | None = None
 
@@ -79,7 +75,8 @@ class Service:
             if is_open:  # what is not taken is read again by the next start
                 before = self._known(ends)
                 with self._fold(records, before, ends) as folded:
-                    batch, after = before.after(folded.statistics, ends, self._log_ends(), folded.now)
+                    log_ends = self._resources.topic.high_watermarks()
+                    batch, after = before.after(folded.statistics, ends, log_ends, folded.now)
                     _refuse_flood(batch, after)
                     with self._resources.timed("write_ahead"):
                         self._write_ahead(folded, batch)
@@ -91,7 +88,8 @@ class Service:
         """A batch without records, in which time alone moves idleness and watermark. Raises what `take` raises."""
         with self._turn() as is_open:
             if is_open:
-                batch, after = self._progress.after((), {}, self._log_ends(), self._resources.now())
+                log_ends = self._resources.topic.high_watermarks()
+                batch, after = self._progress.after((), {}, log_ends, self._resources.now())
                 if batch.is_empty:
                     self._progress = after
                     self._resources.observer.advanced(batch.after)
@@ -99,10 +97,6 @@ class Service:
                 committed_at = self._commit(batch, after)
                 self._publish(batch)
                 self._observe(batch, committed_at)
-
-    def flush(self, patience_s: float | None = None) -> None:
-        """Returns when all that was committed is published. Raises what made that fail."""
-        self._publisher.flush(patience_s)
 
     def close(self) -> None:
         """Takes no further batch, after the one in hand."""
@@ -122,10 +116,6 @@ class Service:
                 self._failure = failure
                 raise
 
-    def _log_ends(self) -> Mapping[int, int]:
-        """Up to where there are records, also such as wait for the end of their transaction."""
-        return self._resources.topic.high_watermarks()
-
     def _known(self, ends: Mapping[int, int]) -> Progress:
         """Where a batch begins, of which partitions may be new."""
         if ends.keys() <= self._progress.positions.keys():
@@ -139,7 +129,7 @@ class Service:
         while learned:
             with self._pass(records, before, ends) as folded:
                 learned = any(one.check == Check.SCHEMA_ID for one in folded.statistics) and (
-                    self._resources.schemas.learn(partial(_unknown, folded), folded.now)
+                    self._resources.schemas.learn(folded.unknown_schemas, folded.now)
                 )
                 if not learned:
                     yield folded
@@ -151,14 +141,14 @@ class Service:
         with ExitStack() as kept:
             with self._resources.timed("fold"), ExitStack() as meanwhile:
                 number = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
-                are_kept = self._rejections.are_many(number, lambda: share_rejected(plan.keyed(records, known)))
+                are_kept = self._guesses.are_many_rejected(number, lambda: share_rejected(plan.keyed(records, known)))
                 keyed = plan.keyed(records, known, are_kept=are_kept)
                 if are_kept:
                     kept.callback(keyed.persist().unpersist)
                 told, ids = meanwhile.enter_context(self._deduplication(keyed, plan, before))
                 folding, apart = plan.apart(told) if are_kept else (told, None)
                 rows = plan.folded(folding)
-                is_small = apart is None and self._sizes.are_small(number, len(plan.groupings.sets))
+                is_small = apart is None and self._guesses.is_small(number, len(plan.groupings.sets))
                 taken = pieces.at_once(rows) if is_small else None
                 if taken is None:
                     kept.callback(rows.persist().unpersist)
@@ -184,8 +174,7 @@ class Service:
             self._resources.ledger.commit(batch.ledger_rows(committed_at))
         self._progress = after
         self._deduplication.committed(ids, after)
-        self._rejections.committed(batch.tallies)
-        self._sizes.committed(batch.tallies)
+        self._guesses.committed(batch.tallies)
         self.committed += 1
         return committed_at
 
@@ -202,11 +191,6 @@ class Service:
         _log.info("batch committed", **batch.summary(committed_at))
         self._resources.mirror.commit(batch.after.positions)
         self._resources.ledger.tidy()
-
-
-def _unknown(folded: Folded, but: Collection[int]) -> list[int]:
-    """Ids of schemas that records of a fold name; only where somebody asks are its rejected ones looked at."""
-    return unknown_schemas(folded.rejected, but)
 
 
 def _refuse_flood(batch: Batch, after: Progress) -> None:

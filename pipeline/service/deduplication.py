@@ -1,7 +1,7 @@
 """Duplicates of a batch, found on the driver between the two halves of its fold."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from pyspark.sql import DataFrame
 
@@ -25,16 +25,12 @@ class Deduplication:
         if self._remembered is None:
             yield keyed, None
             return
-        is_mine = not keyed.is_cached
-        if is_mine:
-            keyed.persist()
-        try:
+        with ExitStack() as kept:
+            if not keyed.is_cached:
+                kept.callback(keyed.persist().unpersist)
             ids, positions = events_with_id(keyed)
             repeated = self._remembered.repeated(ids, positions, _since(before))
             yield plan.without(keyed, positions[repeated]), ids[~repeated]
-        finally:
-            if is_mine:
-                keyed.unpersist()
 
     def committed(self, ids: Ids | None, after: Progress) -> None:
         """The ledger has a batch that counted events with these ids."""

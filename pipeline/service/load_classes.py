@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from pipeline.errors import SetUpError
 from pipeline.fold.fold import BatchContext, Fold
-from pipeline.runtime.classes import ARCHIVE, keeping
+from pipeline.runtime.classes import ARCHIVE, QUIET
 from pipeline.runtime.session import JVM_OPTIONS, spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from schemas import load_schemas
@@ -49,7 +49,7 @@ def main() -> int:
 def _load(archive: Path) -> int:
     """Returns what its Java process ended with, after it has written the archive."""
     # In place of the options by which it would read an archive that is there. It does little: to compile that is waste.
-    own = f"{JVM_OPTIONS} -XX:TieredStopAtLevel=1 {keeping(archive)}"
+    own = f"{JVM_OPTIONS} -XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit={archive} {QUIET}"
     conf = {"spark.driver.extraJavaOptions": own, "spark.driver.memory": "1g"}
     spark = spark_session(SparkSettings(conf=conf))
     fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 1)

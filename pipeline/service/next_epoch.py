@@ -1,33 +1,19 @@
 """What the next epoch would begin with, from the ledger and the topic. It is read only: nothing is made or changed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.errors import SetUpError
 from pipeline.event_time import opening
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
-from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.kafka.topic import Identity, Topic
-from pipeline.pseudonyms import Pseudonyms
+from pipeline.kafka.topic import Identity
+from pipeline.service.resources import Ground
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.start_position import parse_start_position
 from pipeline.tables import layout
-from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, require_key, with_closed
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What is looked at. `now` gives milliseconds since the epoch."""
-
-    warehouse: str
-    policy: Policy
-    topic: Topic
-    ledger: Ledger
-    now: Callable[[], int]
-    pseudonyms: Pseudonyms | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +78,15 @@ def _check_identity(ground: Ground, kafka: KafkaSettings, topic: str, before: Op
 
 def _stood(rows: Sequence[LedgerRow], before: Opening | None, ground: Ground, kafka: KafkaSettings) -> Frontier:
     """Positions, event times and watermark from the ledger's newest batch, or from the topic in a new warehouse."""
-    now = ground.now()
+    now, topic = ground.now(), ground.topic
+    begin = topic.earliest() if before else topic.positions(parse_start_position(kafka.start))
+    partitions = {number: PartitionState(offset, now) for number, offset in begin.items()}
     if before is None:
-        begin = ground.topic.positions(parse_start_position(kafka.start))
-        return Frontier({number: PartitionState(offset, now) for number, offset in begin.items()})
+        return Frontier(partitions)
     trusted = opening.measures_alike(before.policy, ground.policy)
-    known = {row.partition: PartitionState(row.to_offset, now, row.max_event_time if trusted else None) for row in rows}
-    added = {
-        number: PartitionState(offset, now) for number, offset in ground.topic.earliest().items() if number not in known
-    }
-    return Frontier({**known, **added}, rows[0].watermark)
+    for row in rows:
+        partitions[row.partition] = PartitionState(row.to_offset, now, row.max_event_time if trusted else None)
+    return Frontier(partitions, rows[0].watermark)
 
 
 def _with_lost(stood: Frontier, ground: Ground, kafka: KafkaSettings) -> tuple[Frontier, dict[int, int]]:
@@ -109,7 +94,8 @@ def _with_lost(stood: Frontier, ground: Ground, kafka: KafkaSettings) -> tuple[F
 
     Raises SetUpError where that is not wanted, or where the topic ends before the ledger does.
     """
-    earliest, log_ends, lost = ground.topic.earliest(), ground.topic.log_ends(), dict[int, int]()
+    earliest, log_ends = ground.topic.earliest(), ground.topic.log_ends()
+    moved, lost = dict(stood.partitions), dict[int, int]()
     for number, position in stood.positions.items():
         first, end = earliest.get(number, 0), log_ends.get(number, 0)
         if position > end or (position < first and kafka.on_data_loss == "stop"):
@@ -120,10 +106,7 @@ def _with_lost(stood: Frontier, ground: Ground, kafka: KafkaSettings) -> tuple[F
             )
         if position < first:
             lost[number] = first - position
-    moved = {
-        number: replace(state, position=state.position + lost.get(number, 0))
-        for number, state in stood.partitions.items()
-    }
+            moved[number] = replace(moved[number], position=first)
     return replace(stood, partitions=moved), lost
 
 

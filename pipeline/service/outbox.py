@@ -1,6 +1,6 @@
 """Publications that wait: in order, and those that fall due meanwhile as one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipeline.event_time.window_states import Firings, then
 
@@ -13,11 +13,6 @@ class Offer:
     batch: int
     since: int
     batches: int = 1
-
-    def then(self, later: "Offer") -> "Offer":
-        """Both at once."""
-        together = self.batches + later.batches
-        return replace(self, firings=then(self.firings, later.firings), batch=later.batch, batches=together)
 
 
 class Outbox:
@@ -43,7 +38,10 @@ class Outbox:
 
     def add(self, offer: Offer) -> None:
         """Takes what a batch made due, behind all that waits."""
-        self._next = self._next.then(offer) if self._next else offer
+        if first := self._next:
+            together, batches = then(first.firings, offer.firings), first.batches + offer.batches
+            offer = Offer(together, offer.batch, first.since, batches)
+        self._next = offer
 
     def take(self) -> Offer | None:
         """The next publication: the one that was taken and has not landed, else all that came since."""

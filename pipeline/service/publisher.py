@@ -1,4 +1,4 @@
-"""One publisher, in order, beside the next batch's fold; it tries again for as long as the store refuses."""
+"""Step 4 of a batch: one publisher, in order, beside the next fold; it tries again as long as the store refuses."""
 
 from collections.abc import Callable, Iterator
 from threading import Condition, Thread
@@ -10,11 +10,11 @@ from pipeline.errors import TransientError
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
-from pipeline.service.pauses import Pauses
+from pipeline.service.pauses import growing
+from pipeline.service.resources import Clock, Resources
 from pipeline.tables.faults import is_of_store, one_line
+from pipeline.tables.results.publication import Publication
 
-Publish = Callable[[Firings, int], None]
-"""Publishes the windows that are due, from the panes committed up to a batch."""
 Wait = Callable[[Condition, Callable[[], bool], float], bool]
 """Waits for a condition, no longer than so many seconds."""
 
@@ -26,12 +26,25 @@ _CLOSE_S: Final = 10.0
 _log = structlog.get_logger()
 
 
+def publish_due(resources: Resources, publication: Publication, firings: Firings, batch: int) -> None:
+    """Publishes windows from the panes committed up to `batch`; doing it twice is harmless.
+
+    Raises Replaced if a newer service took over.
+    """
+    with resources.timed("publish"):
+        publication.publish({name: firing for name, firing in firings.items() if firing}, batch)
+    resources.observer.published(firings)
+    fired, refired = (sum(len(getattr(firing, kind)) for firing in firings.values()) for kind in ("fired", "refired"))
+    _log.info("windows published", batch=batch, fired=fired, refired=refired)
+
+
 class Publisher:
     """Publishes in a thread of its own; what falls due while it is busy is published together afterwards."""
 
     def __init__(
-        self, publish: Publish, observer: Observer, now: Callable[[], int], wait: Wait = Condition.wait_for
+        self, publish: Callable[[Firings, int], None], observer: Observer, now: Clock, wait: Wait = Condition.wait_for
     ) -> None:
+        """`publish` takes the windows that are due, and the batch up to which panes are committed."""
         self._publish = publish
         self._observer = observer
         self._now = now
@@ -45,7 +58,7 @@ class Publisher:
         self._last_failure: Exception | None = None
         self._tries_left: int | None = None
         self._hurries = 0
-        self._pauses = Pauses(*_PAUSES_S)
+        self._pauses = growing(*_PAUSES_S)
         # A store may hold it for ever, and then the process must be able to end without it.
         self._thread = Thread(target=self._work, name="publisher", daemon=True)
         self._thread.start()
@@ -77,7 +90,11 @@ class Publisher:
         backlog may publish for minutes, and a store that is away refuses in the end, so there is no limit by itself.
         """
         with self._changed:
-            self._hurry()
+            # Somebody waits: the next try is now, and pauses are short again.
+            self._tries_left = _LAST_TRIES
+            self._hurries += 1
+            self._pauses = growing(*_PAUSES_S)
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._fatal or self._idle() or self._tries_left == 0, patience_s)
             self._tries_left = None
             self.check()
@@ -95,13 +112,6 @@ class Publisher:
         self._thread.join(_CLOSE_S)
         if self._thread.is_alive():
             _log.warning("the store does not answer: a publication is left to the next start")
-
-    def _hurry(self) -> None:
-        """Somebody waits: the next try is now, and pauses are short again."""
-        self._tries_left = _LAST_TRIES
-        self._hurries += 1
-        self._pauses.reset()
-        self._changed.notify_all()
 
     def _idle(self) -> bool:
         return not (self._busy or self._outbox.batches or self._upkeep or self._tending)
@@ -139,7 +149,7 @@ class Publisher:
         else:
             with self._changed:
                 self._outbox.landed()
-                self._pauses.reset()
+                self._pauses = growing(*_PAUSES_S)
                 self._last_failure = None
                 self._tell()
 
@@ -147,7 +157,7 @@ class Publisher:
         with self._changed:
             self._last_failure = error
             self._tries_left = self._tries_left and self._tries_left - 1
-            pause_s, hurries = self._pauses.next(), self._hurries
+            pause_s, hurries = next(self._pauses), self._hurries
             self._observer.publication_failed()
             _log.warning("publication failed and is tried again", batch=batch, pause_s=pause_s, reason=one_line(error))
             self._changed.notify_all()

@@ -17,8 +17,8 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.window_states import States
-from pipeline.service.next_epoch import Ground, NextEpoch, next_epoch, remarks
-from pipeline.service.publish import publish_due
+from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks
+from pipeline.service.publisher import publish_due
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables import event_ids, housekeeping, layout
@@ -86,15 +86,7 @@ def _try_to_open(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpo
     if last_epoch.epoch is not None and rows[0].epoch > last_epoch.epoch:
         # A service that failed because it was replaced must not start again and replace its successor.
         raise replaced(rows[0].epoch, last_epoch.epoch)
-    ground = Ground(
-        resources.warehouse,
-        resources.policy,
-        resources.topic,
-        resources.ledger,
-        resources.now,
-        resources.pseudonyms,
-    )
-    found = next_epoch(ground, kafka, rows)
+    found = next_epoch(resources, kafka, rows)
     for remark in remarks(found, kafka):
         _log.warning(remark)
     return found if resources.ledger.commit_next(found.batch.ledger_rows(found.batch.folded_at)) else None

@@ -15,7 +15,7 @@ from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.service.schema_store import SchemaStore
-from pipeline.tables.large import NOTHING, Large
+from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
 
 Clock = Callable[[], int]
@@ -23,25 +23,31 @@ Clock = Callable[[], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
+class Ground:
+    """What is looked at to tell where a service would begin."""
+
+    warehouse: str
+    policy: Policy
+    topic: Topic
+    ledger: Ledger
+    now: Clock
+    pseudonyms: Pseudonyms | None
+    """None where the tables have users in clear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources(Ground):
     """The parts that every step of a batch may use."""
 
     spark: SparkSession
-    warehouse: str
-    policy: Policy
     schemas: SchemaStore
     malformed: MalformedLimit
-    topic: Topic
-    ledger: Ledger
     mirror: OffsetMirror
     observer: Observer
-    now: Clock
     retention: Mapping[str, Keep]
     """By table; what is not named keeps its rows for ever."""
-    large: Large = NOTHING
+    large: Large
     """What the executors do, and not this process."""
-    pseudonyms: Pseudonyms | None = None
-    """None where the tables have users in clear."""
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:

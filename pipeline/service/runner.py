@@ -1,6 +1,7 @@
 """A service at work: its batches, and the stream that brings them."""
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -11,24 +12,24 @@ from pipeline.errors import TransientError
 from pipeline.kafka.stream import Stream
 from pipeline.metrics.observer import Observer
 from pipeline.service.batch_loop import Service
+from pipeline.service.publisher import Publisher
 
 _LAST_S: Final = 30.0
 """How long what is committed may take to be published once the service was told to stop."""
 _log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
 class RunningService:
     """A service at work: drains the topic, ticks, or runs until told to stop."""
 
-    def __init__(
-        self, service: Service, stream: Stream, observer: Observer, metrics_port: int, tick_seconds: float
-    ) -> None:
-        """`tick_seconds` is the time from one tick to the next while `run`s."""
-        self._service = service
-        self._tick_seconds = tick_seconds
-        self._stream = stream
-        self._observer = observer
-        self.metrics_port = metrics_port
+    _service: Service
+    _stream: Stream
+    _publisher: Publisher
+    _observer: Observer
+    metrics_port: int
+    _tick_seconds: float
+    """From one tick to the next while it runs."""
 
     @property
     def committed(self) -> int:
@@ -41,13 +42,13 @@ class RunningService:
         Raises Replaced if a newer service has taken the warehouse over, TransientError if the broker failed.
         """
         self._stream.drain(self._service.positions())
-        self._service.flush()
+        self._publisher.flush()
         self._observer.caught_up()
 
     def tick(self) -> None:
         """Re-evaluates idleness now; commits and publishes what becomes due by it."""
         self._service.tick()
-        self._service.flush()
+        self._publisher.flush()
 
     def run(self, stopping: Event) -> None:
         """Batch after batch until `stopping`; then the batch in hand is finished, committed and published.
@@ -64,6 +65,6 @@ class RunningService:
                 self._service.close()
                 self._stream.stop(query)
         try:
-            self._service.flush(_LAST_S)
+            self._publisher.flush(_LAST_S)
         except TransientError as error:
             _log.warning("publication is left to the next start", reason=str(error))

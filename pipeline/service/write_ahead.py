@@ -1,6 +1,6 @@
 """Step 2 of a batch: its dead letters, partial counts and event ids are written, void until the commit."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -16,12 +16,13 @@ from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
+from pipeline.fold.decode import unknown_schemas
 from pipeline.fold.frames import in_frames, panes_frame, rest_of
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
 from pipeline.runtime.jobs import Job
-from pipeline.service.rejections import letters
+from pipeline.service.guesses import letters
 from pipeline.tables.large import NOTHING, Large, new_folder, place
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.write import Appender
@@ -43,20 +44,14 @@ class Folded:
     taken: pa.Table | None = None
     """The rows, where the driver has them all."""
 
-    @property
-    def rejected(self) -> DataFrame:
-        """Rows of which some are rejected records."""
+    def unknown_schemas(self, but: Collection[int]) -> list[int]:
+        """Some ids of schemas that its records name and nobody knows, other than those given."""
+        rejected = self.rows if self.apart is None else self.apart
         if self.taken is not None:
-            # Only those, for they go back to Spark.
-            frame: DataFrame = self.rows.sparkSession.createDataFrame(
-                self.taken.filter(pc.field(c.CHECK) > int(Check.PASSED))
-            )
-            return frame
-        return self.rows if self.apart is None else self.apart
-
-    def number_of_rows(self, batch: Batch) -> int:
-        """How many rows the batch's fold has, about."""
-        return batch.tallies.bytes // ROW_BYTES if self.taken is None else len(self.taken)
+            # Rejected ones only, for they go back to Spark.
+            table = self.taken.filter(pc.field(c.CHECK) > int(Check.PASSED))
+            rejected = self.rows.sparkSession.createDataFrame(table)
+        return unknown_schemas(rejected, but)
 
 
 class WriteAhead:
@@ -76,7 +71,8 @@ class WriteAhead:
         if folded.apart is not None and letters(batch.tallies):
             _write_each(pieces.apart(folded.apart), partial(self._write_letters, batch=batch))
         rows, consumers = folded.rows, [*batch.policy.consumers]
-        if self._large.takes(Job.WRITE_AHEAD, PANES.name, folded.number_of_rows(batch)):
+        number_of_rows = batch.tallies.bytes // ROW_BYTES if folded.taken is None else len(folded.taken)
+        if self._large.takes(Job.WRITE_AHEAD, PANES.name, number_of_rows):
             consumers = self._by_executors(folded, batch)
             rows = rest_of(rows, consumers, folded.groupings)
 

@@ -12,8 +12,8 @@ from deltalake.exceptions import DeltaError
 from pipeline.app import open_service
 from pipeline.errors import TransientError
 from pipeline.fold import pieces
+from pipeline.service.guesses import Guesses
 from pipeline.service.runner import RunningService
-from pipeline.service.sizes import Sizes
 from tests.crash.store_faults import Refusal, refusing, undeletable
 from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
 from tests.support.against_truth import epochs, void_rows
@@ -145,7 +145,7 @@ def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
 ) -> None:
     monkeypatch.setattr(pieces, "CHUNK_BYTES", 100)
     if not is_guessed:
-        monkeypatch.setattr(Sizes, "are_small", lambda *_: True)
+        monkeypatch.setattr(Guesses, "is_small", lambda *_: True)
         monkeypatch.setattr(pieces, "at_once", lambda _: None)
     life = Life.new(broker, tmp_path)
     life.play(range(1, len(STEPS) + 1))

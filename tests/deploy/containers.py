@@ -15,7 +15,7 @@ from confluent_kafka.admin import NewTopic
 
 from demo.children import free_port
 from demo.topics import admin
-from pipeline.runtime.jars import broker_jars
+from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import find_java
 from tests.deploy.files import ROOT, services
 from tests.support.brief_java import BRIEF_JVM
@@ -108,7 +108,7 @@ class Here:
 
     def _java(self, name: str, main: str, *arguments: str, heap: str = "-Xmx128m") -> Process:
         """A class of the locked jars at work."""
-        path = os.pathsep.join(map(str, broker_jars()))
+        path = os.pathsep.join(map(str, jars_of("broker")))
         command = [str(find_java() / "bin" / "java"), heap, BRIEF_JVM, "-cp", path, main, *arguments]
         return Process(command, self.folder / f"{name}.log")
 

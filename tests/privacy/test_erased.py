@@ -11,8 +11,8 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.fold.erased import Erased
 from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.hidden import hiding
 from pipeline.fold.outputs import dead_letters
-from pipeline.fold.pseudonym import hiding
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings

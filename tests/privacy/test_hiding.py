@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 from pipeline.event_time.report import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.hidden import hiding
 from pipeline.fold.late import late_events
 from pipeline.fold.outputs import dead_letters
-from pipeline.fold.pseudonym import hiding
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings

@@ -1,14 +1,13 @@
 """Pauses between attempts, and when to give up. Times in seconds."""
 
+from itertools import islice
+
 from pipeline.commands.run.retries import Retries
-from pipeline.service.pauses import Pauses
+from pipeline.service.pauses import growing
 
 
-def test_pauses_grow_up_to_the_last_one_and_begin_again_when_something_went_well() -> None:
-    pauses = Pauses(1, 2, 5)
-    assert [pauses.next() for _ in range(5)] == [1, 2, 5, 5, 5]
-    pauses.reset()
-    assert pauses.next() == 1
+def test_pauses_grow_up_to_the_last_one() -> None:
+    assert list(islice(growing(1, 2, 5), 5)) == [1, 2, 5, 5, 5]
 
 
 def test_attempts_in_vain_are_made_for_ever_with_pauses_of_up_to_a_minute() -> None:

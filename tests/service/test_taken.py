@@ -12,7 +12,7 @@ from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.runtime.session import spark_session
-from pipeline.service.sizes import Sizes
+from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings
 from pipeline.tables.large import NOTHING, Large
 from schemas import load_schemas
@@ -97,13 +97,13 @@ def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: p
 
 
 def test_a_batch_of_larger_records_than_the_last_ones_is_guessed_wrong_once() -> None:
-    sizes = Sizes(NOTHING)
-    assert sizes.are_small(100_000, 3)
-    assert not sizes.are_small(5_000_000, 1)
-    sizes.committed(Tallies.of_rows([Statistic(0, 0, 1, None, 0, 10, None, 10_000_000)]))
-    assert not sizes.are_small(100_000, 3)
-    sizes.committed(Tallies())
-    assert not sizes.are_small(100_000, 3)
+    guesses = Guesses(NOTHING)
+    assert guesses.is_small(100_000, 3)
+    assert not guesses.is_small(5_000_000, 1)
+    guesses.committed(Tallies.of_rows([Statistic(0, 0, 1, None, 0, 10, None, 10_000_000)]))
+    assert not guesses.is_small(100_000, 3)
+    guesses.committed(Tallies())
+    assert not guesses.is_small(100_000, 3)
 
 
 def test_what_executors_are_for_is_not_small() -> None:
@@ -111,5 +111,5 @@ def test_what_executors_are_for_is_not_small() -> None:
         def write(self, *_: object) -> None: ...
         def write_rows(self, *_: object) -> None: ...
 
-    assert not Sizes(Large(Nobody(), 300)).are_small(100, 3)
-    assert Sizes(Large(Nobody(), 300)).are_small(99, 3)
+    assert not Guesses(Large(Nobody(), 300)).is_small(100, 3)
+    assert Guesses(Large(Nobody(), 300)).is_small(99, 3)

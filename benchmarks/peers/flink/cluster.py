@@ -14,7 +14,7 @@ from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
 from pipeline.errors import SetUpError
 from pipeline.fold.projection import projection
-from pipeline.kafka.source import source_options
+from pipeline.kafka.clients import source_options
 from pipeline.runtime.limits import cores, heap
 from pipeline.runtime.session import JVM_OPTIONS
 from pipeline.settings.model import BatchSettings, KafkaSettings

@@ -6,7 +6,8 @@ from pathlib import Path
 from pipeline.commands.check.finding import Finding, doubtful, well
 from pipeline.commands.check.machine import room
 from pipeline.kafka.topic import Topic
-from pipeline.service.next_epoch import Ground, next_epoch, remarks
+from pipeline.service.next_epoch import next_epoch, remarks
+from pipeline.service.resources import Ground
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
 from pipeline.tables import layout

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pipeline.service.pauses import Pauses
+from pipeline.service.pauses import growing
 
 _PAUSES_S: Final = (1, 2, 5, 10, 30, 60)
 _WELL_S: Final = 600
@@ -14,15 +14,15 @@ class Retries:
 
     def __init__(self, give_up_after_s: float | None = None) -> None:
         self._give_up_after_s = give_up_after_s
-        self._pauses = Pauses(*_PAUSES_S)
+        self._pauses = growing(*_PAUSES_S)
         self._failing_since_s: float | None = None
 
     def after_failure(self, now_s: float, began_s: float, *, committed: bool) -> float | None:
         """The pause in seconds after an attempt that began and failed; None to give up."""
         if committed or now_s - began_s >= _WELL_S or self._failing_since_s is None:
             self._failing_since_s = now_s
-            self._pauses.reset()
+            self._pauses = growing(*_PAUSES_S)
         if self._give_up_after_s is None:
-            return self._pauses.next()
+            return next(self._pauses)
         left_s = self._give_up_after_s - (now_s - self._failing_since_s)
-        return min(self._pauses.next(), left_s) if left_s > 0 else None
+        return min(next(self._pauses), left_s) if left_s > 0 else None

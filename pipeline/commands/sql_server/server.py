@@ -11,7 +11,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from pipeline.errors import JavaEnded, SetUpError
-from pipeline.runtime.jars import spark_jars
+from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings
@@ -51,7 +51,7 @@ def _conf(host: str, port: int, memory: str, scratch: str) -> dict[str, str]:
         "spark.app.name": "tidemark sql-server",
         "spark.driver.memory": memory,
         # Hive's threads load with Java's own class loader, which does not see `spark.jars`.
-        "spark.driver.extraClassPath": ":".join(str(jar) for jar in spark_jars()),
+        "spark.driver.extraClassPath": ":".join(str(jar) for jar in jars_of("spark")),
         "spark.driver.defaultJavaOptions": f"-Dderby.stream.error.file={scratch}/derby.log -Djava.io.tmpdir={scratch}",
         "spark.hadoop.hive.exec.scratchdir": f"{scratch}/hive",
         "spark.hadoop.hive.server2.thrift.bind.host": host,

@@ -6,7 +6,8 @@ import pytest
 
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.tallies import Tallies, Tally
-from pipeline.service.rejections import LARGE, Rejections, letters
+from pipeline.service.guesses import LARGE, Guesses, letters
+from pipeline.tables.large import NOTHING
 
 
 def batch(counted: int, malformed: int, partly_late: int = 0) -> Tallies:
@@ -19,27 +20,27 @@ def never() -> float:
 
 
 def test_a_small_batch_is_not_asked_for_a_sample_whatever_came_before() -> None:
-    rejections = Rejections()
-    assert not rejections.are_many(LARGE - 1, never)
-    rejections.committed(batch(0, 100))
-    assert not rejections.are_many(LARGE - 1, never)
+    guesses = Guesses(NOTHING)
+    assert not guesses.are_many_rejected(LARGE - 1, never)
+    guesses.committed(batch(0, 100))
+    assert not guesses.are_many_rejected(LARGE - 1, never)
 
 
 @pytest.mark.parametrize(("share", "are_many"), [(0.0, False), (0.12, False), (0.125, True), (1.0, True)])
 def test_a_large_first_batch_goes_by_its_sample(share: float, are_many: bool) -> None:
-    assert Rejections().are_many(LARGE, lambda: share) is are_many
+    assert Guesses(NOTHING).are_many_rejected(LARGE, lambda: share) is are_many
 
 
 def test_later_ones_go_by_the_batch_before_and_one_without_records_tells_nothing() -> None:
-    rejections = Rejections()
-    rejections.committed(batch(100, 0))
-    assert not rejections.are_many(LARGE, never)
-    rejections.committed(batch(80, 20))
-    assert rejections.are_many(LARGE, never)
-    rejections.committed(Tallies())
-    assert rejections.are_many(LARGE, never)
-    rejections.committed(batch(99, 1))
-    assert not rejections.are_many(LARGE, never)
+    guesses = Guesses(NOTHING)
+    guesses.committed(batch(100, 0))
+    assert not guesses.are_many_rejected(LARGE, never)
+    guesses.committed(batch(80, 20))
+    assert guesses.are_many_rejected(LARGE, never)
+    guesses.committed(Tallies())
+    assert guesses.are_many_rejected(LARGE, never)
+    guesses.committed(batch(99, 1))
+    assert not guesses.are_many_rejected(LARGE, never)
 
 
 def test_records_that_are_late_for_some_windows_are_dead_letters_as_well() -> None:
