@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
 
@@ -10,16 +10,21 @@ if TYPE_CHECKING:
     from pipeline.event_time.report import Report
 
 
-class State(Protocol):
+class State(ABC):
     """The state of a report's windows. It is immutable: a batch leads to the windows due and the next state."""
+
+    __slots__ = ()
 
     @property
     def open_windows(self) -> int | None:
         """How many have events and are not closed; None where only the tables know."""
+        return None
 
+    @abstractmethod
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """The windows that a batch makes due, and the state after it."""
 
+    @abstractmethod
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:
         """The windows that a start with this batch id publishes again, and the state after it."""
 

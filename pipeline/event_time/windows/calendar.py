@@ -35,10 +35,6 @@ class Calendar(Periodic):
         """Length of a pane, of which every window is made."""
         return _PANE_MS
 
-    def pane_start(self, time: int) -> int:
-        """Start of the pane that a time falls into."""
-        return time - time % _PANE_MS
-
     def ends(self, pane_start: int) -> range:
         """The end of the one window that a pane is part of."""
         end = self.window(pane_start)[1]
@@ -48,17 +44,9 @@ class Calendar(Periodic):
         """Start of the window with this end."""
         return self.window(end - 1)[0]
 
-    def latest_end(self, time: int) -> int:
-        """End of the window that a time belongs to."""
-        return self.window(time)[1]
-
     def reached(self, watermark: int) -> int:
         """The latest end of a window that a watermark has reached."""
         return self.window(watermark)[0]
-
-    def earliest_after(self, horizon: int) -> int:
-        """The earliest time whose window ends after `horizon`."""
-        return self.window(horizon)[0]
 
     def window(self, time: int) -> tuple[int, int]:
         """Start and end of the window that a time belongs to."""

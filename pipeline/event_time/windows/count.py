@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.base import State, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +50,15 @@ class Counts(Windows):
 
 
 @dataclass(frozen=True, slots=True)
-class CountState:
+class CountState(State):
     """Count windows, of which the driver knows only how far publication has come."""
 
     published: int = 0
     """The batch up to which full windows are published."""
 
-    @property
-    def open_windows(self) -> None:
-        """Only the tables know."""
-
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what became full, if events were counted."""
-        if not moved.panes:
-            return Firing(), self
-        return Firing(span=(self.published, moved.batch)), replace(self, published=moved.batch)
+        return self.at_start(moved.after, moved.batch) if moved.panes else (Firing(), self)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """The windows that a start publishes: those that became full since the last publication."""

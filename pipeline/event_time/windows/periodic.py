@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.base import State, Windows
 
 
 class Periodic(Windows):
@@ -20,10 +20,6 @@ class Periodic(Windows):
     ends_are_known: ClassVar[bool] = True
 
     @abstractmethod
-    def pane_start(self, time: int) -> int:
-        """Start of the pane that a time falls into."""
-
-    @abstractmethod
     def ends(self, pane_start: int) -> range:
         """Ends of all windows that a pane is part of, the last one first."""
 
@@ -31,10 +27,26 @@ class Periodic(Windows):
     def begin(self, end: int) -> int:
         """Start of the window with this end."""
 
+    def pane_start(self, time: int) -> int:
+        """Start of the pane that a time falls into."""
+        return time - (time + self.shift_ms) % self.pane_ms
+
     def of(self, time: int) -> Iterator[tuple[int, int]]:
         """Start and end of each window that a time belongs to."""
         for end in self.ends(self.pane_start(time)):
             yield self.begin(end), end
+
+    def latest_end(self, time: int) -> int:
+        """End of the last window that a time belongs to."""
+        return self.ends(self.pane_start(time))[0]
+
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time of which some window ends after `horizon`: the begin of the first that does."""
+        return self.begin(self.ends(self.pane_start(horizon))[-1])
+
+    def whole_after(self, horizon: int) -> int:
+        """The earliest time of which every window ends after `horizon`: the end of the last that does not."""
+        return self.reached(horizon)
 
     def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
         """From the tables: the starts of all panes with rows, and how far they are published."""
@@ -46,7 +58,7 @@ class Periodic(Windows):
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodicState:
+class PeriodicState(State):
     """Windows that are not closed, by their ends, and which batches moved the watermark over a window's end."""
 
     report: Report

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.base import State, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Sessions(Windows):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(State):
     """Sessions, of which the driver knows only how far the watermark has come."""
 
     report: Report
@@ -62,23 +62,17 @@ class SessionState:
     """Sessions that end no later have been published as closed."""
     steps: Steps = ()
 
-    @property
-    def open_windows(self) -> None:
-        """Only the tables know."""
-
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what ended since and what may have changed."""
-        if moved.after == rules.NO_WATERMARK or (moved.after == moved.before and not moved.panes):
+        if moved.after == moved.before and not moved.panes:
             return Firing(), self
         steps = self.steps if moved.after == moved.before else (*self.steps, (moved.after, moved.batch))
-        return replace(self, steps=steps).making_due(moved.after)
+        return replace(self, steps=steps).at_start(moved.after, moved.batch)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """The sessions that a start publishes again: all that have ended, less those that are final."""
-        return (Firing(), self) if watermark == rules.NO_WATERMARK else self.making_due(watermark)
-
-    def making_due(self, watermark: int) -> tuple[Firing, Self]:
-        """The sessions that end by a watermark and are not final."""
+        if watermark == rules.NO_WATERMARK:
+            return Firing(), self
         closed_until = max(self.final_until, lateness.closed_until(self.report, watermark))
         firing = Firing(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
