@@ -48,7 +48,7 @@ class Windows(ABC):
     @property
     @abstractmethod
     def pane_ms(self) -> int:
-        """Length of a pane, of which every window is made; 0 where there are none."""
+        """Length of a pane, of which every window is made; 0 where events are kept until their window is full."""
 
     @property
     def shift_ms(self) -> int:

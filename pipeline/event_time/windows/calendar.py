@@ -28,12 +28,8 @@ class Calendar(Periodic):
     size_ms: int
     zone: str
 
+    pane_ms: ClassVar[int] = _PANE_MS
     panes_tell_windows: ClassVar[bool] = True
-
-    @property
-    def pane_ms(self) -> int:
-        """Length of a pane, of which every window is made."""
-        return _PANE_MS
 
     def ends(self, pane_start: int) -> range:
         """The end of the one window that a pane is part of."""

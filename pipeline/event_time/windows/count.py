@@ -19,14 +19,10 @@ class Counts(Windows):
 
     size: int
 
+    pane_ms: ClassVar[int] = 0
     by_time: ClassVar[bool] = False
     is_timed: ClassVar[bool] = True
     by_event: ClassVar[bool] = True
-
-    @property
-    def pane_ms(self) -> int:
-        """There are no panes: every event is kept until its window is full."""
-        return 0
 
     def of(self, time: int) -> Iterator[tuple[int, int]]:  # noqa: ARG002 - as other kinds are asked
         """No time tells a window."""
