@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.base import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def is_too_late(time: Any, in_time_from: Any) -> Any:
     return time < in_time_from
 
 
-def closed_until(report: Report | UserTotals, watermark: int | None) -> int:
+def closed_until(report: Terms | UserTotals, watermark: int | None) -> int:
     """The end up to which a report's windows are closed at a watermark."""
     return max(rules.as_number(watermark) - report.allowed_lateness_ms, report.closed_before_ms)
 

@@ -2,12 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
 
-if TYPE_CHECKING:
-    from pipeline.event_time.report import Report
+
+class Terms:
+    """The terms of a report that the state of its windows goes by. Times in milliseconds."""
+
+    __slots__ = ()
+
+    allowed_lateness_ms: int
+    closed_before_ms: int
+    """Windows that end no later were closed before the epoch began, whatever the settings say now."""
+    session_gap_ms: int
+    """For measures of sessions: a user's events that follow one another within it are one session."""
 
 
 class State(ABC):
@@ -86,5 +95,5 @@ class Windows(ABC):
         """The latest end of a window that a watermark has reached."""
 
     @abstractmethod
-    def state(self, report: "Report", panes: Iterable[int], published: Published, steps: Steps) -> State:
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> State:
         """The state of a report's windows, of the starts of its panes, how far it is published, and its watermarks."""

@@ -9,8 +9,7 @@ from typing import ClassVar, Self
 
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import State, Windows
+from pipeline.event_time.windows.base import State, Terms, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Counts(Windows):
         """No watermark ends a window."""
         return rules.NO_WATERMARK
 
-    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - as other kinds are asked
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - as other kinds are asked
         """Full windows are published up to a batch."""
         return CountState(published.batch)
 

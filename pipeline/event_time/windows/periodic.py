@@ -8,8 +8,7 @@ from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import State, Windows
+from pipeline.event_time.windows.base import State, Terms, Windows
 
 
 class Periodic(Windows):
@@ -48,10 +47,10 @@ class Periodic(Windows):
         """The earliest time of which every window ends after `horizon`: the end of the last that does not."""
         return self.reached(horizon)
 
-    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
         """From the tables: the starts of all panes with rows, and how far they are published."""
         known = frozenset(end for end in _ends(panes, self) if not lateness.is_closed(end, published.closed_until))
-        state = PeriodicState(report, self, known)
+        state = PeriodicState(terms, self, known)
         for watermark, batch in steps:
             state = replace(state, steps=state.noted(watermark, batch))
         return state
@@ -61,7 +60,7 @@ class Periodic(Windows):
 class PeriodicState(State):
     """Windows that are not closed, by their ends, and which batches moved the watermark over a window's end."""
 
-    report: Report
+    terms: Terms
     windows: Periodic
     open: frozenset[int] = frozenset()
     steps: Steps = ()
@@ -76,9 +75,9 @@ class PeriodicState(State):
 
         An event changes also those windows near it in which a session may no longer begin.
         """
-        closed_until = lateness.closed_until(self.report, moved.before)
+        closed_until = lateness.closed_until(self.terms, moved.before)
         live = {end for end in _ends(moved.panes, self.windows) if not lateness.is_closed(end, closed_until)}
-        live |= self.open.intersection(_ends(_followed(moved.panes, self.report), self.windows))
+        live |= self.open.intersection(_ends(self._followed(moved.panes), self.windows))
         state = replace(self, open=self.open | live, steps=self.noted(moved.after, moved.batch))
         fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
         return state.making_due(fired, _fired(live, moved.before), moved.after)
@@ -89,7 +88,7 @@ class PeriodicState(State):
 
     def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[Firing, Self]:
         """Some windows, and what the watermark closes."""
-        closed_until = lateness.closed_until(self.report, watermark)
+        closed_until = lateness.closed_until(self.terms, watermark)
         closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
         fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | refired}
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
@@ -102,6 +101,13 @@ class PeriodicState(State):
         is_news = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1][0])
         return (*self.steps, (boundary, batch)) if is_news else self.steps
 
+    def _followed(self, panes: Iterable[int]) -> set[int]:
+        """Panes in which a session may no longer begin, now that there are events in `panes`."""
+        step, gap_ms = self.windows.pane_ms, self.terms.session_gap_ms
+        if not gap_ms:
+            return set()
+        return {after for pane in panes for after in (*range(pane, pane + gap_ms, step), pane + gap_ms)}
+
 
 def _fired(ends: Iterable[int], watermark: int) -> frozenset[int]:
     return frozenset(end for end in ends if lateness.has_fired(end, watermark))
@@ -109,11 +115,3 @@ def _fired(ends: Iterable[int], watermark: int) -> frozenset[int]:
 
 def _ends(panes: Iterable[int], windows: Periodic) -> set[int]:
     return {end for pane in {windows.pane_start(pane) for pane in panes} for end in windows.ends(pane)}
-
-
-def _followed(panes: Iterable[int], report: Report) -> set[int]:
-    """Panes in which a session may no longer begin, now that there are events in `panes`."""
-    if not report.session_gap_ms:
-        return set()
-    step, gap_ms = report.pane_ms, report.session_gap_ms
-    return {after for pane in panes for after in range(pane + step, pane + gap_ms + 1, step)}
