@@ -67,11 +67,6 @@ def in_time_from(report: Report | UserTotals, watermark: int | None) -> int:
     return report.earliest_after(closed_until(report, watermark))
 
 
-def whole_from(report: Report, watermark: int | None) -> int:
-    """Events from this time on are in time for all windows of a report; only where these overlap is it another."""
-    return report.windows.whole_after(closed_until(report, watermark))
-
-
 def too_late_at(reports: Iterable[Report], time: int) -> int:
     """The watermark at which an event becomes too late for all reports: it closes the last window of the event."""
     return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in reports)
@@ -81,5 +76,5 @@ def cutoffs(reports: Collection[Report], watermark: int | None) -> tuple[int, in
     """Events before the first are too late for every window of every report, those before the second for some."""
     return (
         min(in_time_from(report, watermark) for report in reports),
-        max(whole_from(report, watermark) for report in reports),
+        max(report.windows.whole_after(closed_until(report, watermark)) for report in reports),
     )

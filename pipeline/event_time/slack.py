@@ -20,15 +20,11 @@ def slack(counted: Mapping[int, int], watermark: int | None, policy: Policy) -> 
     """
     if watermark is None or not isinstance(policy.strategy, Bounded):
         return {}
-    found: Counter[int] = Counter()
+    found, bound_ms = Counter[int](), policy.strategy.bound_ms
+    # Rounded up to three digits of the bound, so that short panes under a long bound do not fill the ledger.
+    step = 10 ** max(len(str(bound_ms)) - _DIGITS, 0)
     for pane, records in counted.items():
         ahead = max(1, too_late_at(policy.reports, pane) - watermark)
-        if ahead <= policy.strategy.bound_ms:
-            found[_rough(ahead, policy.strategy.bound_ms)] += records
+        if ahead <= bound_ms:
+            found[-(-ahead // step) * step] += records
     return dict(sorted(found.items()))
-
-
-def _rough(slack_ms: int, bound_ms: int) -> int:
-    """Rounded up to three digits of the bound, so that short panes under a long bound do not fill the ledger."""
-    step: int = 10 ** max(len(str(bound_ms)) - _DIGITS, 0)
-    return -(-slack_ms // step) * step

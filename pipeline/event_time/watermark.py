@@ -4,7 +4,7 @@ Source: Flink, "Generating Watermarks" (bounded out-of-orderness, punctuated and
 Unlike Flink's per-record generator, state moves once per batch, so a verdict never depends on the order inside a batch.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.event_time.policy import AllIdle, Policy
@@ -65,13 +65,9 @@ class Frontier:
         states = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
         active = [state.watermark(policy, now) for state in states]
         if active:
-            return _lowest(active)
+            # One that never had an event holds the watermark where it is.
+            known = [time for time in active if time is not None]
+            return min(known) if len(known) == len(active) else None
         # Before the first event there is no window that waits, and old events may be yet to come.
         advances = policy.all_idle is AllIdle.ADVANCE and self.watermark is not None
         return now - policy.strategy.idle_lag_ms if advances else None
-
-
-def _lowest(active: Collection[int | None]) -> int | None:
-    """The minimum over the active partitions; one that never had an event holds the watermark where it is."""
-    known = [time for time in active if time is not None]
-    return min(known) if len(known) == len(active) else None
