@@ -16,7 +16,6 @@ from pipeline.settings.written import Written
 
 PREFIX: Final = "TIDEMARK_"
 _FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "NUMBER", Path: "FILE"}
-_GENERAL: Final = "Settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,8 @@ def names_at(path: Sequence[str]) -> list[str]:
 
 
 def _leaves(section: type[BaseModel], path: tuple[str, ...], defaults: Any) -> Iterator[Setting]:
-    heading = f"{'.'.join(path)}: {_first_line(section)}" if path else _GENERAL
+    first_line = (section.__doc__ or "").splitlines()[0].removesuffix(".")
+    heading = f"{'.'.join(path)}: {first_line}" if path else "Settings"
     within = {}
     for name, field in section.model_fields.items():
         default = defaults.get(name) if isinstance(defaults, Mapping) else None
@@ -97,13 +97,12 @@ def _shape(annotation: Any, metadata: Sequence[Any] = ()) -> tuple[Any, str | No
     """The type within Annotated and Optional, and the form that was told beside it."""
     form = next((one.form for one in metadata if isinstance(one, Written)), None)
     kind, within = annotation, get_args(annotation)
+    inner = None
     if get_origin(annotation) is Annotated:
         kind, inner = _shape(within[0], within[1:])
-        form = form or inner
     elif get_origin(annotation) in (Union, UnionType):
         kind, inner = _shape(next(one for one in within if one is not type(None)))
-        form = form or inner
-    return kind, form
+    return kind, form or inner
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
@@ -118,7 +117,3 @@ def _has_secret(kind: Any) -> bool:
 
 def _is_section(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _first_line(section: type[BaseModel]) -> str:
-    return (section.__doc__ or "").splitlines()[0].removesuffix(".")

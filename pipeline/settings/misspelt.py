@@ -45,8 +45,9 @@ def _told(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
         return f"{name}: there is no such setting{f' (in {place})' if place else ''}{meant}"
     said, found = problem["msg"].removeprefix("Value error, "), problem["input"]
     # Of a whole section, and of a secret, nothing is shown.
-    shown = [f"found {found!r}"] if isinstance(found, str | int | float) and not _is_secret(path) else []
-    return f"{name}: {said}{_in_brackets([*shown, *([f'in {place}'] if place else [])])}".removeprefix(": ")
+    shown = f"found {found!r}" if isinstance(found, str | int | float) and not _is_secret(path) else ""
+    words = " ".join(filter(None, [shown, f"in {place}" if place else ""]))
+    return f"{name}: {said}{f' ({words})' if words else ''}".removeprefix(": ")
 
 
 def _likely(path: Sequence[str], *, in_environment: bool) -> list[str]:
@@ -67,7 +68,3 @@ def _is_secret(path: Sequence[str]) -> bool:
 
 def _meant(names: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(names)}?" if names else ""
-
-
-def _in_brackets(words: Sequence[str]) -> str:
-    return f" ({' '.join(words)})" if words else ""

@@ -288,7 +288,7 @@ class Settings(BaseSettings):
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
             reports=tuple(self._report(name, report) for name, report in self.reports.items()),
-            totals=self._totals(),
+            totals=UserTotals(*map(milliseconds, (self.totals.gap, self.totals.every))) if self.totals else None,
             time_of=self.time.of,
             all_idle=self.time.all_idle,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
@@ -297,11 +297,6 @@ class Settings(BaseSettings):
 
     def _windows(self, report: ReportSettings) -> Windows:
         return (report.window or self.window).windows()
-
-    def _totals(self) -> UserTotals | None:
-        if self.totals is None:
-            return None
-        return UserTotals(milliseconds(self.totals.gap), milliseconds(self.totals.every))
 
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
