@@ -16,8 +16,8 @@ from pipeline.errors import SetUpError
 from pipeline.settings.catalogue import Setting, catalogue
 from pipeline.settings.durations import PositiveDuration, parse_duration
 from pipeline.settings.load import CONFIG, Flags, read_file, read_sources
+from pipeline.settings.reports import zone_of
 from pipeline.settings.start_position import iso_milliseconds
-from pipeline.settings.zones import zone_of
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _FLAGS: Final = "tidemark.flags"

@@ -12,7 +12,6 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from pipeline.settings.model import Settings
-from pipeline.settings.written import Written
 
 PREFIX: Final = "TIDEMARK_"
 _FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "NUMBER", Path: "FILE"}
@@ -73,19 +72,17 @@ def _leaves(section: type[BaseModel], path: tuple[str, ...], defaults: Any) -> I
     within = {}
     for name, field in section.model_fields.items():
         default = defaults.get(name) if isinstance(defaults, Mapping) else None
-        kind, form = _shape(field.annotation, field.metadata)
+        kind, _ = _shape(field.annotation)
         if _is_section(kind):
             within[name] = kind, default
         else:
-            yield _setting((*path, name), heading, field, (kind, form), default)
+            yield _setting((*path, name), heading, field, default)
     for name, (kind, default) in within.items():
         yield from _leaves(kind, (*path, name), default)
 
 
-def _setting(
-    path: tuple[str, ...], section: str, field: FieldInfo, shape: tuple[Any, str | None], default: Any
-) -> Setting:
-    kind, form = shape
+def _setting(path: tuple[str, ...], section: str, field: FieldInfo, default: Any) -> Setting:
+    kind, form = _shape(field.annotation, field.metadata)
     choices, is_map = _choices(kind), get_origin(kind) is dict
     told = "|".join(choices) or ("NAME=VALUE" if is_map else _FORMS.get(kind, "TEXT"))
     # What is empty stands for nothing, or for what the meaning says.
@@ -94,8 +91,8 @@ def _setting(
 
 
 def _shape(annotation: Any, metadata: Sequence[Any] = ()) -> tuple[Any, str | None]:
-    """The type within Annotated and Optional, and the form that was told beside it."""
-    form = next((one.form for one in metadata if isinstance(one, Written)), None)
+    """The type within Annotated and Optional, and the form that was told beside it: help shows that text."""
+    form = next((one for one in metadata if isinstance(one, str)), None)
     kind, within = annotation, get_args(annotation)
     inner = None
     if get_origin(annotation) is Annotated:

@@ -6,8 +6,6 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer
 
-from pipeline.settings.written import Written
-
 _UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -62,14 +60,14 @@ def _written_or_off(value: timedelta | None) -> str:
 
 
 _AS_TEXT: Final = PlainSerializer(write_duration, when_used="json")
-_FORM: Final = Written("DURATION")
+_FORM: Final = "DURATION"
 
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative), _AS_TEXT, _FORM]
 DurationOrOff = Annotated[
     timedelta | None,
     BeforeValidator(_or_off),
     PlainSerializer(_written_or_off, when_used="json"),
-    Written("DURATION|off"),
+    "DURATION|off",
 ]
 """None where it says `off`."""
 PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive), _AS_TEXT, _FORM]
