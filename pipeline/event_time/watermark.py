@@ -33,10 +33,6 @@ class PartitionState:
         silent = now - self.last_record_at >= idle_timeout_ms
         return replace(self, idle=silent and self.position >= log_end)
 
-    def watermark(self, policy: Policy, now: int) -> int | None:
-        """Where the partition alone would have the watermark; None before there is anything that tells."""
-        return policy.strategy.watermark(self.max_event_time, now)
-
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
@@ -63,7 +59,7 @@ class Frontier:
     def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
         """The watermark by the strategy, None where it tells none."""
         states = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
-        active = [state.watermark(policy, now) for state in states]
+        active = [policy.strategy.watermark(state.max_event_time, now) for state in states]
         if active:
             # One that never had an event holds the watermark where it is.
             known = [time for time in active if time is not None]

@@ -115,7 +115,7 @@ def _distributions(totals: Totals) -> Distributions:
 
 def _partitions(totals: Totals, log_ends: Mapping[int, int], policy: Policy, now: int) -> Values:
     states: dict[Labels, PartitionState] = {(str(number),): state for number, state in totals.partitions.items()}
-    watermarks = {labels: state.watermark(policy, now) for labels, state in states.items()}
+    watermarks = {labels: policy.strategy.watermark(state.max_event_time, now) for labels, state in states.items()}
     known: dict[Labels, float] = {
         (str(number),): end for number, end in log_ends.items() if number in totals.partitions
     }
