@@ -9,9 +9,21 @@ from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import STRATEGIES
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.kinds import KINDS
+from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
 
-_NAMES: Final = {kind: name for name, kind in KINDS.items()}
+_KINDS: Final[Mapping[str, type[Windows]]] = {
+    "calendar": Calendar,
+    "counts": Counts,
+    "cumulate": Cumulate,
+    "grid": Grid,
+    "sessions": Sessions,
+}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 
 def policy_to_json(policy: Policy) -> dict[str, Any]:
@@ -48,6 +60,6 @@ def policy_from_json(plain: Mapping[str, Any]) -> Policy:
 def report_from_json(plain: Mapping[str, Any]) -> Report:
     """The report that was `told`."""
     windows = dict(plain["windows"])
-    kind = KINDS[windows.pop("kind")]
+    kind = _KINDS[windows.pop("kind")]
     lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
     return Report(**{**plain, **lists, "windows": kind(**windows)})
