@@ -105,6 +105,5 @@ def _are_in(run: Ids, ids: Ids, since: int) -> Bools:
 
 def _has(run: Ids, place: NDArray[np.intp], high: Longs) -> Bools:
     """Whether a run has these halves in these places, which may be behind its end."""
-    inside = place < len(run)
-    inside[inside] = run.high[place[inside]] == high[inside]
-    return inside
+    found: Bools = (place < len(run)) & (run.high.take(place, mode="clip") == high)
+    return found

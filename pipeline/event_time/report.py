@@ -53,11 +53,6 @@ class Report(Terms):
         return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.pane_keys)
 
     @property
-    def keeps_sketches(self) -> bool:
-        """Whether its panes keep sketches of different users, because users themselves are not in them."""
-        return any(part.join is Join.SKETCH for part in self.parts)
-
-    @property
     def pane_ms(self) -> int:
         """Length of its panes: part of a window, and where sessions are counted of a single session of a user."""
         return gcd(self.windows.pane_ms, self.session_gap_ms)

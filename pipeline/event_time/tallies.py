@@ -20,11 +20,6 @@ class Tally:
     """Those counted, by pane."""
     max_event_time: int | None = None
 
-    @property
-    def records(self) -> int:
-        """All records, whatever their verdict."""
-        return self.verdicts.total()
-
 
 class Statistic(NamedTuple):
     """A row of the fold's statistics; times in milliseconds."""

@@ -69,16 +69,13 @@ def names_at(path: Sequence[str]) -> list[str]:
 def _leaves(section: type[BaseModel], path: tuple[str, ...], defaults: Any) -> Iterator[Setting]:
     first_line = (section.__doc__ or "").splitlines()[0].removesuffix(".")
     heading = f"{'.'.join(path)}: {first_line}" if path else "Settings"
-    within = {}
-    for name, field in section.model_fields.items():
+    kinds = {name: _shape(field.annotation)[0] for name, field in section.model_fields.items()}
+    for name in sorted(kinds, key=lambda name: _is_section(kinds[name])):
         default = defaults.get(name) if isinstance(defaults, Mapping) else None
-        kind, _ = _shape(field.annotation)
-        if _is_section(kind):
-            within[name] = kind, default
+        if _is_section(kinds[name]):
+            yield from _leaves(kinds[name], (*path, name), default)
         else:
-            yield _setting((*path, name), heading, field, default)
-    for name, (kind, default) in within.items():
-        yield from _leaves(kind, (*path, name), default)
+            yield _setting((*path, name), heading, section.model_fields[name], default)
 
 
 def _setting(path: tuple[str, ...], section: str, field: FieldInfo, default: Any) -> Setting:

@@ -12,6 +12,7 @@ from pipeline.commands.verify.shown import Shown
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.text import cell
 from pipeline.commands.verify.verification import Finding, Row
+from pipeline.measures import Join
 
 _LG_K: Final = 12
 _EXACT_UP_TO: Final = 300
@@ -27,7 +28,7 @@ _ROUNDING: Final = 1000
 def check(tables: Tables, shown: Shown, finding: Finding) -> None:
     """Cell by cell, in windows none of whose panes can be gone."""
     it = Periodic(tables, shown)
-    due = _sketches(it) if shown.report.keeps_sketches else _users(it)
+    due = _sketches(it) if any(part.join is Join.SKETCH for part in shown.report.parts) else _users(it)
     found = _shown(it)
     finding.look(len(due), "cells with different users")
     for key, (users, tolerance) in due.items():
