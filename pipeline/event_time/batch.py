@@ -14,7 +14,6 @@ from pipeline.event_time.window_states import Firings
 
 EPOCH: Final = 10**9
 """Batch id = epoch * EPOCH + number; number 0 opens the epoch."""
-_DIGITS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def slack(counted: Mapping[int, int], watermark: int | None, policy: Policy) -> 
         return {}
     found, bound_ms = Counter[int](), policy.strategy.bound_ms
     # Rounded up to three digits of the bound, so that short panes under a long bound do not fill the ledger.
-    step = 10 ** max(len(str(bound_ms)) - _DIGITS, 0)
+    step = 10 ** max(len(str(bound_ms)) - 3, 0)
     for pane, records in counted.items():
         ahead = max(1, too_late_at(policy.reports, pane) - watermark)
         if ahead <= bound_ms:

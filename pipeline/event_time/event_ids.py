@@ -32,8 +32,7 @@ class Ids:
         return Ids(self.high[which], self.low[which], self.time[which])
 
     def in_order(self) -> "Ids":
-        """The same in the order of their halves `high`."""
-        # Of runs that follow one another this is a merge.
+        """The same in the order of their halves `high`; of runs that follow one another this is a merge."""
         return self[np.argsort(self.high, kind="stable")]
 
     def and_then(self, others: "Ids") -> "Ids":

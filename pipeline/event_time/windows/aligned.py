@@ -47,7 +47,15 @@ class Aligned(Periodic):
 
     def ends(self, pane_start: int) -> range:
         """Ends of all windows that a pane is part of, the last one first."""
-        return range(self.period_start(pane_start) + self.size_ms, pane_start, -self.apart_ms)
+        return range(self.latest_end(pane_start), pane_start, -self.apart_ms)
+
+    def latest_end(self, time: int) -> int:
+        """End of the last window that a time belongs to."""
+        return self.period_start(time) + self.size_ms
+
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time of which some window ends after `horizon`: the begin of the first that does."""
+        return self.begin(self.ends(self.pane_start(horizon))[-1])
 
     def reached(self, watermark: int) -> int:
         """The latest end of a window that a watermark has reached."""

@@ -12,9 +12,7 @@ from pipeline.event_time.windows.periodic import Periodic
 _DAY_MS: Final = 86_400_000
 _PANE_MS: Final = 900_000
 """Every offset from UTC in use is a multiple of a quarter of an hour."""
-_CALENDAR: Final = range(
-    int(datetime(1900, 1, 1, tzinfo=UTC).timestamp() * 1000), int(datetime(9998, 1, 1, tzinfo=UTC).timestamp() * 1000)
-)
+_CALENDAR: Final = range(*(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1900, 9998)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +37,14 @@ class Calendar(Periodic):
     def begin(self, end: int) -> int:
         """Start of the window with this end."""
         return self.window(end - 1)[0]
+
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time whose window ends after `horizon`."""
+        return self.window(horizon)[0]
+
+    def latest_end(self, time: int) -> int:
+        """End of the window that a time belongs to."""
+        return self.window(time)[1]
 
     def reached(self, watermark: int) -> int:
         """The latest end of a window that a watermark has reached."""

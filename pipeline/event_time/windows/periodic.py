@@ -35,14 +35,6 @@ class Periodic(Windows):
         for end in self.ends(self.pane_start(time)):
             yield self.begin(end), end
 
-    def latest_end(self, time: int) -> int:
-        """End of the last window that a time belongs to."""
-        return self.ends(self.pane_start(time))[0]
-
-    def earliest_after(self, horizon: int) -> int:
-        """The earliest time of which some window ends after `horizon`: the begin of the first that does."""
-        return self.begin(self.ends(self.pane_start(horizon))[-1])
-
     def whole_after(self, horizon: int) -> int:
         """The earliest time of which every window ends after `horizon`: the end of the last that does not."""
         return self.reached(horizon)
