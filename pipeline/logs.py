@@ -21,7 +21,9 @@ _COMMON: Final[Sequence[Processor]] = (
 
 def configure_logs(log_format: LogFormat = "console") -> None:
     """Lines for a person, or an object a line. Tracebacks without local variables, for these have every password."""
-    ending = _ending(log_format)
+    ending: Sequence[Processor] = (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+    if log_format == "console":
+        ending = (ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback),)
     structlog.configure(
         processors=[*_COMMON, *ending],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
@@ -35,9 +37,3 @@ def configure_logs(log_format: LogFormat = "console") -> None:
     handler.setFormatter(theirs)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
-
-
-def _ending(log_format: LogFormat) -> Sequence[Processor]:
-    if log_format == "json":
-        return (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
-    return (ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback),)

@@ -95,6 +95,7 @@ TIMES: Final = (
     Part(c.LAST_TIME, "int64", Join.MAX, fold="max(time)", corrected=c.EVENT_TIME),
 )
 """In milliseconds."""
+_BEGUN: Final = "sum(CASE WHEN first_time > reach THEN 1 ELSE 0 END)"
 _USERS: Final = Part(c.USERS, "binary", Join.SKETCH, fold=c.USER_ID, corrected=c.USER_ID)
 # A batch is added up by pages, so that its latest page is a matter of times alone.
 _PAGE: Final = f"concat_ws(' ', lpad(CAST({{time}} AS STRING), {TIME_DIGITS}, '0'), page_url)"
@@ -108,13 +109,7 @@ MEASURES: Final[Mapping[str, Measure]] = {
         Measure(c.PAGE_VIEWS, COUNTS[:1], is_anywhere=True),
         Measure(c.CLICKS, COUNTS[1:], is_anywhere=True),
         Measure(c.UNIQUE_USERS, (_USERS,), Shows.ESTIMATE, by=c.USER_ID, state=c.USERS_SKETCH),
-        Measure(
-            c.SESSIONS_BEGUN,
-            TIMES,
-            by=c.USER_ID,
-            sql="sum(CASE WHEN first_time > reach THEN 1 ELSE 0 END)",
-            of_sessions=True,
-        ),
+        Measure(c.SESSIONS_BEGUN, TIMES, by=c.USER_ID, sql=_BEGUN, of_sessions=True),
         Measure(
             c.LAST_PAGE_URL, (_LAST_PAGE,), Shows.TEXT_BEHIND_TIME, by=c.PAGE_URL, state=c.LAST_PAGE, is_anywhere=True
         ),

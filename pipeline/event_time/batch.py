@@ -1,11 +1,13 @@
 """A batch after its fold: what it read, what became of it, and what it makes due."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from pipeline.event_time.lateness import too_late_at
 from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.slack import slack
+from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
@@ -102,13 +104,10 @@ class Batch:
             partition=partition,
             from_offset=start,
             to_offset=state.position,
-            records=tally.records,
-            counted=tally.verdicts[Verdict.COUNTED],
+            records=tally.verdicts.total(),
+            **{verdict.value: tally.verdicts[verdict] for verdict in Verdict},
             partly_late=tally.partly_late,
-            too_late=tally.verdicts[Verdict.TOO_LATE],
-            future=tally.verdicts[Verdict.FUTURE],
-            malformed=tally.verdicts[Verdict.MALFORMED],
-            gap=state.position - start - tally.records - lost,
+            gap=state.position - start - tally.verdicts.total() - lost,
             lost=lost,
             max_event_time=state.max_event_time,
             watermark_before=self.before.watermark,
@@ -116,6 +115,23 @@ class Batch:
             committed_at=committed_at,
             slack=[{"slack_ms": ahead, "records": n} for ahead, n in found.items()],
             opening=self.opening,
-            duplicate=tally.verdicts[Verdict.DUPLICATE],
-            erased=tally.verdicts[Verdict.ERASED],
         )
+
+
+def slack(counted: Mapping[int, int], watermark: int | None, policy: Policy) -> dict[int, int]:
+    """Milliseconds of slack -> counted events, given those of a batch by pane and the watermark from before it.
+
+    With a bound smaller by the slack the watermark would have been that much higher, and the events too late. So
+    what has more slack than the bound itself is not told: no bound is below zero. Of sessions it is right to a pane's
+    length. Empty where no bound moves the watermark.
+    """
+    if watermark is None or not isinstance(policy.strategy, Bounded):
+        return {}
+    found, bound_ms = Counter[int](), policy.strategy.bound_ms
+    # Rounded up to three digits of the bound, so that short panes under a long bound do not fill the ledger.
+    step = 10 ** max(len(str(bound_ms)) - 3, 0)
+    for pane, records in counted.items():
+        ahead = max(1, too_late_at(policy.reports, pane) - watermark)
+        if ahead <= bound_ms:
+            found[-(-ahead // step) * step] += records
+    return dict(sorted(found.items()))

@@ -32,8 +32,7 @@ class Ids:
         return Ids(self.high[which], self.low[which], self.time[which])
 
     def in_order(self) -> "Ids":
-        """The same in the order of their halves `high`."""
-        # Of runs that follow one another this is a merge.
+        """The same in the order of their halves `high`; of runs that follow one another this is a merge."""
         return self[np.argsort(self.high, kind="stable")]
 
     def and_then(self, others: "Ids") -> "Ids":
@@ -105,6 +104,5 @@ def _are_in(run: Ids, ids: Ids, since: int) -> Bools:
 
 def _has(run: Ids, place: NDArray[np.intp], high: Longs) -> Bools:
     """Whether a run has these halves in these places, which may be behind its end."""
-    inside = place < len(run)
-    inside[inside] = run.high[place[inside]] == high[inside]
-    return inside
+    found: Bools = (place < len(run)) & (run.high.take(place, mode="clip") == high)
+    return found

@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.event_time import rules
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.base import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def is_too_late(time: Any, in_time_from: Any) -> Any:
     return time < in_time_from
 
 
-def closed_until(report: Report | UserTotals, watermark: int | None) -> int:
+def closed_until(report: Terms | UserTotals, watermark: int | None) -> int:
     """The end up to which a report's windows are closed at a watermark."""
     return max(rules.as_number(watermark) - report.allowed_lateness_ms, report.closed_before_ms)
 
@@ -66,11 +67,6 @@ def in_time_from(report: Report | UserTotals, watermark: int | None) -> int:
     return report.earliest_after(closed_until(report, watermark))
 
 
-def whole_from(report: Report, watermark: int | None) -> int:
-    """Events from this time on are in time for all windows of a report; only where these overlap is it another."""
-    return report.windows.whole_after(closed_until(report, watermark))
-
-
 def too_late_at(reports: Iterable[Report], time: int) -> int:
     """The watermark at which an event becomes too late for all reports: it closes the last window of the event."""
     return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in reports)
@@ -80,5 +76,5 @@ def cutoffs(reports: Collection[Report], watermark: int | None) -> tuple[int, in
     """Events before the first are too late for every window of every report, those before the second for some."""
     return (
         min(in_time_from(report, watermark) for report in reports),
-        max(whole_from(report, watermark) for report in reports),
+        max(report.windows.whole_after(closed_until(report, watermark)) for report in reports),
     )

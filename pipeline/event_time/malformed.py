@@ -44,14 +44,10 @@ def sentence(state: MalformedShare, details: Mapping[str, int]) -> str:
     """Why the service stops, and what to do; `details` count the malformed records of the last batch."""
     most = max(details, key=lambda detail: details[detail], default="")
     often = f" (most often: {most})" if most else ""
+    percent = int(state.share * 1000) / 10  # rounded down, for 99.99 % is not all
     return (
-        f"of the last {state.records:,} records {percent(state.share)} are malformed{often}, more than "
+        f"of the last {state.records:,} records {percent:g} % are malformed{often}, more than "
         f"dead_letters.limit = {state.limit.share:g} allows: is kafka.topic the right topic, are the schemas the right "
         "ones? Nothing of this batch was committed. "
         "If these records are to be dead letters, set dead_letters.limit to 1"
     )
-
-
-def percent(share: float) -> str:
-    """Rounded down, for 99.99 % is not all."""
-    return f"{int(share * 1000) / 10:g} %"

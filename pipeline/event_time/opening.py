@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.policy import Policy, TimeOf
+from pipeline.event_time.policy import Policy
 
 
 def closed(before: Policy, known: Mapping[str, int], watermark: int | None, reports: Iterable[str]) -> dict[str, int]:
@@ -27,8 +27,5 @@ def measures_alike(before: Policy, now: Policy) -> bool:
 
     Where another time counts, or something else moves the watermark, they would make it jump.
     """
-    return _moved_by(before) == _moved_by(now)
-
-
-def _moved_by(policy: Policy) -> tuple[TimeOf, str, str]:
-    return policy.time_of, policy.strategy.kind, policy.strategy.marker
+    one, other = ((policy.time_of, policy.strategy.kind, policy.strategy.marker) for policy in (before, now))
+    return one == other

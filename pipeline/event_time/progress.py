@@ -72,7 +72,7 @@ class Progress:
 
     def _read(self, tallies: Tallies, ends: Mapping[int, int], now: int) -> Frontier:
         read = {
-            number: state.read(ends.get(number, state.position), tally.records, tally.max_event_time, now)
+            number: state.read(ends.get(number, state.position), tally.verdicts.total(), tally.max_event_time, now)
             for number, state in self.frontier.partitions.items()
             for tally in [tallies.of(number)]
         }

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from math import gcd
 
 from pipeline.event_time import rules
-from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.base import Terms, Windows
 from pipeline.measures import COUNTS, MEASURES, TIMES, Join, Measure, Part
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Terms):
     """A result table over the stream. Times in milliseconds."""
 
     name: str
@@ -22,9 +22,7 @@ class Report:
     measures: tuple[str, ...] = ("page_views", "clicks")
     """Names of `MEASURES`: what its table tells."""
     session_gap_ms: int = 0
-    """For measures of sessions: a user's events that follow one another within it are one session."""
     closed_before_ms: int = rules.NO_WATERMARK
-    """Windows that end no later were closed before the epoch began, whatever the settings say now."""
 
     @property
     def tells(self) -> tuple[Measure, ...]:
@@ -53,11 +51,6 @@ class Report:
         times = TIMES if self.windows.is_timed else ()
         wanted = dict.fromkeys([*COUNTS, *times, *(part for one in self.tells for part in one.parts)])
         return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.pane_keys)
-
-    @property
-    def keeps_sketches(self) -> bool:
-        """Whether its panes keep sketches of different users, because users themselves are not in them."""
-        return any(part.join is Join.SKETCH for part in self.parts)
 
     @property
     def pane_ms(self) -> int:

@@ -20,11 +20,6 @@ class Tally:
     """Those counted, by pane."""
     max_event_time: int | None = None
 
-    @property
-    def records(self) -> int:
-        """All records, whatever their verdict."""
-        return self.verdicts.total()
-
 
 class Statistic(NamedTuple):
     """A row of the fold's statistics; times in milliseconds."""
@@ -53,29 +48,25 @@ class Tallies:
 
     @classmethod
     def of_rows(cls, rows: Iterable[Statistic]) -> Self:
-        """Those of a whole batch."""
+        """Those of a whole batch; every grouping has all counted records, the first one all records."""
         tallies = cls()
         for row in rows:
-            tallies.add(row)
+            tallies.bytes += row.bytes
+            if row.grouping:
+                continue
+            check, verdict = Check(row.check), verdict_of(Check(row.check))
+            tally = tallies.partitions.setdefault(row.partition, Tally())
+            tally.verdicts[verdict] += row.records
+            if verdict is Verdict.MALFORMED:
+                tallies.malformed[check] += row.records
+            tally.partly_late += row.records if check is Check.PARTLY_LATE else 0
+            times = [time for time in (tally.max_event_time, row.max_event_time) if time is not None]
+            tally.max_event_time = max(times, default=None)
+            if row.pane is not None:
+                tallies.panes.add(row.pane)
+                tally.panes[row.pane] += row.records
+            tallies.ages_ms[row.age_ms] += row.records
         return tallies
-
-    def add(self, row: Statistic) -> None:
-        """One row of the fold's statistics; every grouping has all counted records, the first one all records."""
-        self.bytes += row.bytes
-        if row.grouping:
-            return
-        check = Check(row.check)
-        tally = self.partitions.setdefault(row.partition, Tally())
-        tally.verdicts[verdict_of(check)] += row.records
-        if verdict_of(check) is Verdict.MALFORMED:
-            self.malformed[check] += row.records
-        tally.partly_late += row.records if row.check == Check.PARTLY_LATE else 0
-        times = [time for time in (tally.max_event_time, row.max_event_time) if time is not None]
-        tally.max_event_time = max(times, default=None)
-        if row.pane is not None:
-            self.panes.add(row.pane)
-            tally.panes[row.pane] += row.records
-        self.ages_ms[row.age_ms] += row.records
 
     def of(self, partition: int) -> Tally:
         """A partition's tally, empty if it brought nothing."""

@@ -5,6 +5,7 @@ from typing import ClassVar, Self
 
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing, Moved
+from pipeline.event_time.windows.base import State
 from pipeline.measures import COUNTS, TIMES, Part
 
 
@@ -38,37 +39,23 @@ class UserTotals:
         """No event is too late."""
         return rules.NO_WATERMARK
 
-    def begun(self) -> "TotalsState":
-        """Its state where it is not known what has come since the totals were last written."""
-        return TotalsState(self.every_ms, stale=True)
-
 
 @dataclass(frozen=True, slots=True)
-class TotalsState:
+class TotalsState(State):
     """Totals are written anew when the watermark comes past a multiple of `every_ms`."""
 
     every_ms: int
-    stale: bool = False
-    """Whether events may have been counted since they were written."""
-
-    @property
-    def open_windows(self) -> None:
-        """Only the tables know."""
+    stale: bool = True
+    """Whether events may have been counted since they were written; a start does not know."""
 
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is all of it, where the watermark came past a multiple."""
         state = replace(self, stale=self.stale or bool(moved.panes))
-        came = moved.after != rules.NO_WATERMARK and (
-            moved.before == rules.NO_WATERMARK or moved.before // self.every_ms < moved.after // self.every_ms
-        )
-        return state.making_due(moved.after) if came else (Firing(), state)
+        came = moved.before // self.every_ms < moved.after // self.every_ms
+        return state.at_start(moved.after, moved.batch) if came else (Firing(), state)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """A start publishes all of it again, once there is a watermark."""
-        return self.making_due(watermark)
-
-    def making_due(self, watermark: int) -> tuple[Firing, Self]:
-        """All of it, where anything came since."""
+        """All of it, once there is a watermark, where anything may have come since."""
         if watermark == rules.NO_WATERMARK or not self.stale:
             return Firing(), self
         return Firing(span=(rules.NO_WATERMARK, watermark)), replace(self, stale=False)

@@ -4,7 +4,7 @@ Source: Flink, "Generating Watermarks" (bounded out-of-orderness, punctuated and
 Unlike Flink's per-record generator, state moves once per batch, so a verdict never depends on the order inside a batch.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.event_time.policy import AllIdle, Policy
@@ -33,10 +33,6 @@ class PartitionState:
         silent = now - self.last_record_at >= idle_timeout_ms
         return replace(self, idle=silent and self.position >= log_end)
 
-    def watermark(self, policy: Policy, now: int) -> int | None:
-        """Where the partition alone would have the watermark; None before there is anything that tells."""
-        return policy.strategy.watermark(self.max_event_time, now)
-
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
@@ -63,15 +59,11 @@ class Frontier:
     def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
         """The watermark by the strategy, None where it tells none."""
         states = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
-        active = [state.watermark(policy, now) for state in states]
+        active = [policy.strategy.watermark(state.max_event_time, now) for state in states]
         if active:
-            return _lowest(active)
+            # One that never had an event holds the watermark where it is.
+            known = [time for time in active if time is not None]
+            return min(known) if len(known) == len(active) else None
         # Before the first event there is no window that waits, and old events may be yet to come.
         advances = policy.all_idle is AllIdle.ADVANCE and self.watermark is not None
         return now - policy.strategy.idle_lag_ms if advances else None
-
-
-def _lowest(active: Collection[int | None]) -> int | None:
-    """The minimum over the active partitions; one that never had an event holds the watermark where it is."""
-    known = [time for time in active if time is not None]
-    return min(known) if len(known) == len(active) else None

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
 from pipeline.event_time.policy import Policy
+from pipeline.event_time.user_totals import TotalsState
 from pipeline.event_time.windows.base import State
 
 Firings = Mapping[str, Firing]
@@ -28,7 +29,7 @@ def restored(
         )
         for report in policy.reports
     }
-    return states | ({policy.totals.name: policy.totals.begun()} if policy.totals else {})
+    return states | ({policy.totals.name: TotalsState(policy.totals.every_ms)} if policy.totals else {})
 
 
 def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> Moved:

@@ -95,7 +95,7 @@ def _counts(totals: Totals) -> Readings:
 
 def _partitions(totals: Totals, policy: Policy, now: int) -> Readings:
     states: dict[Labels, PartitionState] = {(str(number),): state for number, state in totals.partitions.items()}
-    watermarks = {labels: state.watermark(policy, now) for labels, state in states.items()}
+    watermarks = {labels: policy.strategy.watermark(state.max_event_time, now) for labels, state in states.items()}
     known: dict[Labels, float] = {
         (str(number),): end for number, end in totals.log_ends.items() if number in totals.partitions
     }

@@ -12,11 +12,9 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from pipeline.settings.model import Settings
-from pipeline.settings.written import Written
 
 PREFIX: Final = "TIDEMARK_"
 _FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "NUMBER", Path: "FILE"}
-_GENERAL: Final = "Settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +67,19 @@ def names_at(path: Sequence[str]) -> list[str]:
 
 
 def _leaves(section: type[BaseModel], path: tuple[str, ...], defaults: Any) -> Iterator[Setting]:
-    heading = f"{'.'.join(path)}: {_first_line(section)}" if path else _GENERAL
-    within = {}
-    for name, field in section.model_fields.items():
+    first_line = (section.__doc__ or "").splitlines()[0].removesuffix(".")
+    heading = f"{'.'.join(path)}: {first_line}" if path else "Settings"
+    kinds = {name: _shape(field.annotation)[0] for name, field in section.model_fields.items()}
+    for name in sorted(kinds, key=lambda name: _is_section(kinds[name])):
         default = defaults.get(name) if isinstance(defaults, Mapping) else None
-        kind, form = _shape(field.annotation, field.metadata)
-        if _is_section(kind):
-            within[name] = kind, default
+        if _is_section(kinds[name]):
+            yield from _leaves(kinds[name], (*path, name), default)
         else:
-            yield _setting((*path, name), heading, field, (kind, form), default)
-    for name, (kind, default) in within.items():
-        yield from _leaves(kind, (*path, name), default)
+            yield _setting((*path, name), heading, section.model_fields[name], default)
 
 
-def _setting(
-    path: tuple[str, ...], section: str, field: FieldInfo, shape: tuple[Any, str | None], default: Any
-) -> Setting:
-    kind, form = shape
+def _setting(path: tuple[str, ...], section: str, field: FieldInfo, default: Any) -> Setting:
+    kind, form = _shape(field.annotation, field.metadata)
     choices, is_map = _choices(kind), get_origin(kind) is dict
     told = "|".join(choices) or ("NAME=VALUE" if is_map else _FORMS.get(kind, "TEXT"))
     # What is empty stands for nothing, or for what the meaning says.
@@ -94,16 +88,15 @@ def _setting(
 
 
 def _shape(annotation: Any, metadata: Sequence[Any] = ()) -> tuple[Any, str | None]:
-    """The type within Annotated and Optional, and the form that was told beside it."""
-    form = next((one.form for one in metadata if isinstance(one, Written)), None)
+    """The type within Annotated and Optional, and the form that was told beside it: help shows that text."""
+    form = next((one for one in metadata if isinstance(one, str)), None)
     kind, within = annotation, get_args(annotation)
+    inner = None
     if get_origin(annotation) is Annotated:
         kind, inner = _shape(within[0], within[1:])
-        form = form or inner
     elif get_origin(annotation) in (Union, UnionType):
         kind, inner = _shape(next(one for one in within if one is not type(None)))
-        form = form or inner
-    return kind, form
+    return kind, form or inner
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
@@ -118,7 +111,3 @@ def _has_secret(kind: Any) -> bool:
 
 def _is_section(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _first_line(section: type[BaseModel]) -> str:
-    return (section.__doc__ or "").splitlines()[0].removesuffix(".")

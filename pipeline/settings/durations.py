@@ -6,9 +6,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer
 
-from pipeline.settings.written import Written
-
-_UNITS: Final = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+"""In milliseconds, the largest last."""
 
 
 def parse_duration(value: Any) -> Any:
@@ -18,7 +17,7 @@ def parse_duration(value: Any) -> Any:
     found = re.fullmatch(r"\s*(\d+)\s*(ms|s|m|h|d)\s*", value)
     if not found:
         raise ValueError(f"{value!r} is not a duration: write a whole number and ms, s, m, h or d, such as 30s or 10m")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(milliseconds=int(found[1]) * _UNITS[found[2]])
 
 
 def _not_negative(value: timedelta) -> timedelta:
@@ -45,9 +44,8 @@ def write_duration(value: timedelta) -> str:
 
 def write_milliseconds(left: int) -> str:
     """Milliseconds as a duration is written."""
-    sizes = {unit: milliseconds(timedelta(**{name: 1})) for unit, name in _UNITS.items()}
-    largest = max((unit for unit in sizes if left % sizes[unit] == 0), key=sizes.__getitem__) if left else "s"
-    return f"{left // sizes[largest]}{largest}"
+    unit = next(unit for unit in reversed(_UNITS) if left % _UNITS[unit] == 0) if left else "s"
+    return f"{left // _UNITS[unit]}{unit}"
 
 
 def _or_off(value: Any) -> Any:
@@ -57,19 +55,15 @@ def _or_off(value: Any) -> Any:
     return _not_negative(parsed) if isinstance(parsed, timedelta) else parsed
 
 
-def _written_or_off(value: timedelta | None) -> str:
-    return "off" if value is None else write_duration(value)
-
-
 _AS_TEXT: Final = PlainSerializer(write_duration, when_used="json")
-_FORM: Final = Written("DURATION")
+_FORM: Final = "DURATION"
 
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative), _AS_TEXT, _FORM]
 DurationOrOff = Annotated[
     timedelta | None,
     BeforeValidator(_or_off),
-    PlainSerializer(_written_or_off, when_used="json"),
-    Written("DURATION|off"),
+    PlainSerializer(lambda value: "off" if value is None else write_duration(value), when_used="json"),
+    "DURATION|off",
 ]
 """None where it says `off`."""
 PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive), _AS_TEXT, _FORM]

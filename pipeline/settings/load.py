@@ -1,8 +1,10 @@
 """Settings from where a person puts them: flag > environment > file > default."""
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,7 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsError
 
 from pipeline.errors import SetUpError
-from pipeline.settings.catalogue import PREFIX, catalogue
-from pipeline.settings.flags import values_of_flags
+from pipeline.settings.catalogue import PREFIX, Setting, catalogue
 from pipeline.settings.misspelt import check_variables, sentence
 from pipeline.settings.model import Settings
 from pipeline.settings.sources import Source, merged
@@ -23,18 +24,10 @@ CONFIG = "TIDEMARK_CONFIG"
 """The variable that names the file."""
 
 
-def load_settings(flags: Flags, config: Path | None = None) -> Settings:
-    """The settings tree. Raises SetUpError for anything misspelt or invalid in any source."""
-    return settings_of(read_sources(flags, config))
-
-
-def read_sources(flags: Flags, config: Path | None = None) -> list[Source]:
-    """Flags, environment and the TOML file `config` (else the one that TIDEMARK_CONFIG names), strongest first.
-
-    Raises SetUpError for what cannot be read.
-    """
+def read_sources(flags: Flags, config: Path | None) -> list[Source]:
+    """Flags, environment and the TOML file `config`, strongest first. Raises SetUpError for what cannot be read."""
     check_variables(os.environ)
-    return [_from_flags(flags), _from_environment(), _from_file(config)]
+    return [_from_flags(flags), _from_environment(), Source("file", read_file(config), {(): str(config or "")})]
 
 
 def settings_of(sources: Sequence[Source]) -> Settings:
@@ -52,9 +45,8 @@ def require(settings: Settings, *names: str) -> None:
         raise SetUpError(f"{', '.join(missing)} must be set: by flag, TIDEMARK_ environment variable or --config file")
 
 
-def read_file(config: Path | None) -> dict[str, Any]:
+def read_file(file: Path | None) -> dict[str, Any]:
     """What a settings file says, nothing where there is none. Raises SetUpError if it cannot be read."""
-    file = config or (Path(os.environ[CONFIG]) if os.environ.get(CONFIG) else None)
     if file is None:
         return {}
     try:
@@ -73,16 +65,41 @@ class _Told(Settings):
         cls,
         settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - it has been read
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - there is none
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - there is none
+        *_: Any,
+        **__: Any,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (init_settings,)
 
 
 def _from_flags(flags: Flags) -> Source:
-    spelt = {setting.path: setting.flag for setting in catalogue() if setting.name in flags}
-    return Source("flag", values_of_flags(flags), spelt)
+    said, values = [setting for setting in catalogue() if setting.name in flags], dict[str, Any]()
+    for setting in said:
+        *sections, name = setting.path
+        below = reduce(lambda tree, section: tree.setdefault(section, {}), sections, values)
+        below[name] = _entries(setting, flags[setting.name]) if setting.is_map else flags[setting.name]
+    return Source("flag", values, {setting.path: setting.flag for setting in said})
+
+
+def _entries(setting: Setting, said: Sequence[str]) -> dict[str, Any]:
+    """`NAME=VALUE`, as often as one likes, or all as a JSON object."""
+    entries: dict[str, Any] = {}
+    for text in said:
+        name, is_there, value = text.partition("=")
+        if text.startswith("{"):
+            entries |= _json(setting, text)
+        elif is_there and name:
+            entries[name] = _json(setting, value) if value.startswith("{") else value
+        else:
+            raise SetUpError(f"{setting.flag}: {text!r} is not {setting.form}, nor an object in JSON")
+    return entries
+
+
+def _json(setting: Setting, text: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(text)
+        return found
+    except ValueError as error:
+        raise SetUpError(f"{setting.flag}: {text!r} is not JSON: {error}") from error
 
 
 def _from_environment() -> Source:
@@ -95,7 +112,3 @@ def _from_environment() -> Source:
         return Source("environment", EnvSettingsSource(Settings)(), spelt)
     except SettingsError as error:
         raise SetUpError(f"the environment is not right: {error}: it must be JSON") from error
-
-
-def _from_file(config: Path | None) -> Source:
-    return Source("file", read_file(config), {(): str(config or os.environ.get(CONFIG, ""))})

@@ -25,7 +25,7 @@ def check_variables(environment: Iterable[str]) -> None:
             continue
         path = name.removeprefix(PREFIX).lower().split("__")
         if path[0] not in Settings.model_fields:
-            meant = _meant(_likely(path, in_environment=True))
+            meant = _meant(path, in_environment=True)
             others = f": after {PREFIX} comes one of {', '.join(sorted(map(str.upper, Settings.model_fields)))}"
             raise SetUpError(f"{variable} names no setting{meant or others}")
 
@@ -41,33 +41,27 @@ def _told(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
     place = source.place(path) if source else ""
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        meant = _meant(_likely(path, in_environment=source is not None and source.kind == "environment"))
+        meant = _meant(path, in_environment=source is not None and source.kind == "environment")
         return f"{name}: there is no such setting{f' (in {place})' if place else ''}{meant}"
     said, found = problem["msg"].removeprefix("Value error, "), problem["input"]
     # Of a whole section, and of a secret, nothing is shown.
-    shown = [f"found {found!r}"] if isinstance(found, str | int | float) and not _is_secret(path) else []
-    return f"{name}: {said}{_in_brackets([*shown, *([f'in {place}'] if place else [])])}".removeprefix(": ")
+    shown = f"found {found!r}" if isinstance(found, str | int | float) and not _is_secret(path) else ""
+    words = " ".join(filter(None, [shown, f"in {place}" if place else ""]))
+    return f"{name}: {said}{f' ({words})' if words else ''}".removeprefix(": ")
 
 
-def _likely(path: Sequence[str], *, in_environment: bool) -> list[str]:
-    """Names that may have been meant: one like it in its section, or the same in another."""
+def _meant(path: Sequence[str], *, in_environment: bool) -> str:
+    """Asks for names that may have been meant: one like it in its section, or the same in another."""
     *section, last = path
     everywhere = [setting.name for setting in catalogue()]
     near = [".".join([*section, name]) for name in get_close_matches(last, names_at(section), 1)]
     elsewhere = [name for name in everywhere if name.split(".")[-1] == last]
     found = (near or elsewhere or get_close_matches(".".join(path), everywhere, 1))[:2]
-    return [PREFIX + name.replace(".", "__").upper() if in_environment else name for name in found]
+    names = [PREFIX + name.replace(".", "__").upper() if in_environment else name for name in found]
+    return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
 def _is_secret(path: Sequence[str]) -> bool:
     """Whether what stands there is a secret, or has one in it."""
     secrets = (setting.path for setting in catalogue() if setting.is_secret)
     return any(secret[: len(path)] == tuple(path)[: len(secret)] for secret in secrets)
-
-
-def _meant(names: Sequence[str]) -> str:
-    return f"; did you mean {' or '.join(names)}?" if names else ""
-
-
-def _in_brackets(words: Sequence[str]) -> str:
-    return f" ({' '.join(words)})" if words else ""

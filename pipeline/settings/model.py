@@ -1,6 +1,7 @@
 """Every setting, once, in one frozen tree: flag > environment > file > default.
 
 In the environment `TIDEMARK_KAFKA__TOPIC` is `topic` under `[kafka]` in a TOML file and `--kafka.topic` as a flag.
+A text beside a type, such as `FOLDER`, is how help tells the form of a value.
 """
 
 import re
@@ -33,7 +34,6 @@ from pipeline.settings.reports import (
 )
 from pipeline.settings.schemas import SchemasSettings
 from pipeline.settings.start_position import parse_start_position
-from pipeline.settings.written import Written
 
 
 def _start(value: str) -> str:
@@ -44,11 +44,11 @@ def _start(value: str) -> str:
 class KafkaSettings(JavaAccess):
     """Where the events come from, and how the service gets in there."""
 
-    bootstrap_servers: Annotated[str, Written("HOST:PORT,...")] = ""
+    bootstrap_servers: Annotated[str, "HOST:PORT,..."] = ""
     """Brokers to ask first, `host:port,host:port`."""
     topic: str = ""
     """The topic of click and visit events."""
-    start: Annotated[str, AfterValidator(_start), Written("POSITION")] = "earliest"
+    start: Annotated[str, AfterValidator(_start), "POSITION"] = "earliest"
     """Where a new warehouse begins: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (a consumer group's
     offsets) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
     group_id: str = "tidemark"
@@ -206,7 +206,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    warehouse: Annotated[str, Written("FOLDER")] = ""
+    warehouse: Annotated[str, "FOLDER"] = ""
     """Folder or URI under which the Delta tables live."""
     log_format: LogFormat = "console"
     """How the service speaks on standard error: lines for people, or a JSON object a line."""
@@ -217,7 +217,7 @@ class Settings(BaseSettings):
     """The windows of every report that does not name its own."""
     deduplicate: Literal["off", "event_id"] = "off"
     """With `event_id` an event is counted once, however often it is sent, as long as its windows are open."""
-    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), Written("NAME=JSON")] = OUT_OF_THE_BOX
+    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), "NAME=JSON"] = OUT_OF_THE_BOX
     """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
     totals: TotalsSettings | None = None
     """With it `user_totals` is kept, for all time."""
@@ -288,7 +288,7 @@ class Settings(BaseSettings):
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
             reports=tuple(self._report(name, report) for name, report in self.reports.items()),
-            totals=self._totals(),
+            totals=UserTotals(*map(milliseconds, (self.totals.gap, self.totals.every))) if self.totals else None,
             time_of=self.time.of,
             all_idle=self.time.all_idle,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
@@ -297,11 +297,6 @@ class Settings(BaseSettings):
 
     def _windows(self, report: ReportSettings) -> Windows:
         return (report.window or self.window).windows()
-
-    def _totals(self) -> UserTotals | None:
-        if self.totals is None:
-            return None
-        return UserTotals(milliseconds(self.totals.gap), milliseconds(self.totals.every))
 
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness

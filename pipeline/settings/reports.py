@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from typing import Annotated, Final, Literal, Self
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt, model_validator
 
@@ -14,9 +15,15 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, PositiveDuration, milliseconds
-from pipeline.settings.zones import zone_of
 
 Key = Literal["user_id", "page_url", "event_type"]
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The zone of a name such as `Europe/Berlin`. Raises ValueError where there is none, with how to write it."""
+    if name not in available_timezones():
+        raise ValueError(f"there is no time zone {name!r}: write one such as Europe/Berlin")
+    return ZoneInfo(name)
 
 
 def _measure(name: str) -> str:
@@ -50,16 +57,12 @@ class WindowSettings(Section):
     """With it a window is so many events of a key, in the order in which they came."""
 
     @model_validator(mode="after")
-    def _without_gaps(self) -> Self:
-        if self.slide is not None and self.slide > self.size:
-            raise ValueError("slide must not be longer than size: events between two windows would belong to none")
-        if self.step is not None and milliseconds(self.size) % milliseconds(self.step):
-            raise ValueError("size must be a multiple of step: windows grow by the step up to the size")
-        return self
-
-    @model_validator(mode="after")
     def _one_kind(self) -> Self:
         size_ms = milliseconds(self.size)
+        if self.slide is not None and self.slide > self.size:
+            raise ValueError("slide must not be longer than size: events between two windows would belong to none")
+        if self.step is not None and size_ms % milliseconds(self.step):
+            raise ValueError("size must be a multiple of step: windows grow by the step up to the size")
         if self.model_fields_set & {"gap", "count"} and len(self.model_fields_set) > 1:
             raise ValueError("sessions have a gap and count windows a count, and neither has anything else")
         if self.slide is not None and self.step is not None:

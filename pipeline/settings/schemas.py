@@ -6,10 +6,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, model_validator
 
 from pipeline.settings.reports import Section
-from pipeline.settings.written import Written
 from schemas.fields import CLICK, VISIT, EventFields, TimeUnit
 
-FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$"), Written("FIELD")]
+FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$"), "FIELD"]
 
 
 class MappingSettings(Section):
@@ -24,7 +23,7 @@ class MappingSettings(Section):
     says, and `ms` where it says nothing."""
     kind: FieldName | Literal[""] = "event_type"
     """What was done: an enum or text. Empty: every event is a visit."""
-    kinds: Annotated[dict[str, Literal["visit", "click"]], Written("VALUE=visit|click")] = Field(
+    kinds: Annotated[dict[str, Literal["visit", "click"]], "VALUE=visit|click"] = Field(
         default={VISIT: VISIT, CLICK: CLICK}
     )
     """What the values of the kind stand for; an event of any other is malformed."""
@@ -41,7 +40,7 @@ class MappingSettings(Section):
 class RegistrySettings(Section):
     """A registry of schemas that speaks as Confluent's does."""
 
-    url: Annotated[str, Written("URL")] = ""
+    url: Annotated[str, "URL"] = ""
     """Its address, such as `https://registry:8081`; each schema is asked for when its first record comes, and kept."""
     subject: str = ""
     """The subject of whose versions a start asks; by default the topic's values, `<topic>-value`."""
@@ -64,7 +63,7 @@ class RegistrySettings(Section):
 class SchemasSettings(Section):
     """The Avro schemas of events."""
 
-    folder: Annotated[Path | None, Written("FOLDER")] = None
+    folder: Annotated[Path | None, "FOLDER"] = None
     """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the packaged ones."""
     registry: RegistrySettings = RegistrySettings()
     mapping: MappingSettings = MappingSettings()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 
@@ -38,10 +39,7 @@ def source_of(path: Sequence[str], sources: Sequence[Source]) -> Source | None:
 
 def merged(sources: Sequence[Source]) -> dict[str, Any]:
     """The values of all; the first source is the strongest."""
-    result: dict[str, Any] = {}
-    for source in reversed(sources):
-        result = _over(result, source.values)
-    return result
+    return reduce(_over, (source.values for source in reversed(sources)), {})
 
 
 def _over(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,13 +29,6 @@ def aggregated(rows: Rows) -> Rows:
     return [Statistic(*group, number, newest.get(group), sizes[group]) for group, number in counts.items()]
 
 
-def tallies_of(rows: Rows) -> Tallies:
-    tallies = Tallies()
-    for row in rows:
-        tallies.add(row)
-    return tallies
-
-
 def verdict(record: Record) -> Verdict:
     """Any verdict will do here, so long as a record always gets the same."""
     return list(Verdict)[hash(record) % len(Verdict)]
@@ -48,12 +41,12 @@ def test_any_split_of_a_batch_folds_to_the_same(policy: Policy, batch: Sequence[
     for row in data.draw(st.permutations(rows)):
         tasks.setdefault(data.draw(st.integers(0, 3)), []).append(row)
     split = [row for task in tasks.values() for row in aggregated(task)]
-    assert tallies_of(split) == tallies_of(rows)
+    assert Tallies.of_rows(split) == Tallies.of_rows(rows)
 
 
 @given(policies, batches)
 def test_every_record_is_tallied_once_under_its_verdict(policy: Policy, batch: Sequence[Record]) -> None:
-    tallies = tallies_of([row_of(record, verdict(record), policy) for record in batch])
+    tallies = Tallies.of_rows([row_of(record, verdict(record), policy) for record in batch])
     assert tallies.total() == len(batch)
     for each in Verdict:
         assert tallies.total([each]) == sum(verdict(record) is each for record in batch)
@@ -62,4 +55,4 @@ def test_every_record_is_tallied_once_under_its_verdict(policy: Policy, batch: S
 
 def test_a_partition_that_brought_nothing_has_an_empty_tally() -> None:
     empty = Tallies().of(3)
-    assert (empty.records, empty.max_event_time) == (0, None)
+    assert (empty.verdicts.total(), empty.max_event_time) == (0, None)

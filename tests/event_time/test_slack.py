@@ -3,10 +3,10 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pipeline.event_time.batch import slack
 from pipeline.event_time.lateness import cutoffs, too_late_at
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.report import Report
-from pipeline.event_time.slack import slack
 from pipeline.event_time.strategies import Bounded, TimeLag
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.grid import Grid

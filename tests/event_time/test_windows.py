@@ -187,7 +187,7 @@ def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_s
 
 
 def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
-    state = TotalsState(every_ms=10, stale=True)
+    state = TotalsState(every_ms=10)
     assert not state.at_start(rules.NO_WATERMARK, batch=1)[0]
     firing, state = state.at_start(25, batch=1)
     assert firing

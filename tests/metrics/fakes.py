@@ -57,7 +57,7 @@ def batch(
 ) -> Batch:
     """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
     partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
-    ages = Counter({1000: sum(tally.records for tally in partitions.values())})
+    ages = Counter({1000: sum(tally.verdicts.total() for tally in partitions.values())})
     tallies = Tallies(partitions, set(), ages)
     return Batch(
         1_000_000_001,

@@ -16,7 +16,7 @@ from command_line.verbs import Verb
 from pipeline.cli import main, tidemark
 from pipeline.commands.options import flags_of
 from pipeline.settings.catalogue import Setting, catalogue
-from pipeline.settings.load import load_settings
+from pipeline.settings.load import read_sources, settings_of
 from producers.cli import main as producers_main
 from producers.cli import producers
 from tests.support.told import settings_told
@@ -80,7 +80,7 @@ def understood(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     while "=" in words[0]:
         monkeypatch.setenv(*words.pop(0).split("=", 1))
     with resolved(PROGRAMS[words[0]], words[1 : words.index(">")] if ">" in words else words[1:]) as context:
-        load_settings(flags_of(context), context.params.get("config"))
+        settings_of(read_sources(flags_of(context), context.params.get("config")))
 
 
 @pytest.mark.parametrize(("path", "verb"), ALL, ids=IDS)

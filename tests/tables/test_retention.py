@@ -9,9 +9,9 @@ from deltalake import DeltaTable
 
 from pipeline.errors import Replaced, SetUpError
 from pipeline.event_time.retention import Keep
-from pipeline.settings.load import load_settings
 from pipeline.tables.layout import create_tables
 from pipeline.tables.retention import remove_by_age
+from tests.support.told import settings_told
 from tests.support.warehouse import rows
 from tests.verify.plant import OF_RESULTS, alter, drop, sentences, told
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
@@ -121,14 +121,14 @@ def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, 
     file = tmp_path / "tidemark.toml"
     file.write_text(f'[reports.visits]\nwindow = {{ gap = "5m" }}\n[retention]\n{table}\n')
     with pytest.raises(SetUpError, match=said):
-        load_settings({}, file)
+        settings_told("--config", str(file))
 
 
 def test_nothing_is_removed_unless_it_is_said(tmp_path: Path) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text('[retention]\npage_views = { time_travel = "7d" }\ndead_letters = { rows = "90d" }\n')
-    assert load_settings({}, file).kept() == {
+    assert settings_told("--config", str(file)).kept() == {
         "page_views": Keep(7 * DAY),
         "dead_letters": Keep(None, 90 * DAY),
     }
-    assert load_settings({}).kept() == {}
+    assert settings_told().kept() == {}

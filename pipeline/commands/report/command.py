@@ -8,7 +8,7 @@ from command_line.types import Read
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
 from pipeline.commands.report.day import TODAY, told_day
-from pipeline.settings.zones import zone_of
+from pipeline.settings.reports import zone_of
 
 
 @click.command(

@@ -12,6 +12,7 @@ from pipeline.commands.verify.shown import Shown
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.text import Row
 from pipeline.commands.verify.verification import Finding
+from pipeline.measures import Join
 
 _LG_K: Final = 12
 _EXACT_UP_TO: Final = 300
@@ -48,7 +49,8 @@ Expected = tuple[int, int]
 
 def check(tables: Tables, shown: Shown, finding: Finding) -> None:
     """Cell by cell, in windows none of whose panes can be gone."""
-    due = _by_sketches(tables, shown) if shown.report.keeps_sketches else _by_users(tables, shown)
+    has_sketches = any(part.join is Join.SKETCH for part in shown.report.parts)
+    due = (_by_sketches if has_sketches else _by_users)(tables, shown)
     found = _cells(tables, shown, _SHOWN)
     finding.look(len(due), "cells with different users")
     for cell, (users, tolerance) in due.items():

@@ -2,24 +2,38 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
 
-if TYPE_CHECKING:
-    from pipeline.event_time.report import Report
+
+class Terms:
+    """The terms of a report that the state of its windows goes by. Times in milliseconds."""
+
+    __slots__ = ()
+
+    allowed_lateness_ms: int
+    closed_before_ms: int
+    """Windows that end no later were closed before the epoch began, whatever the settings say now."""
+    session_gap_ms: int
+    """For measures of sessions: a user's events that follow one another within it are one session."""
 
 
-class State(Protocol):
+class State(ABC):
     """The state of a report's windows. It is immutable: a batch leads to the windows due and the next state."""
+
+    __slots__ = ()
 
     @property
     def open_windows(self) -> int | None:
         """How many have events and are not closed; None where only the tables know."""
+        return None
 
+    @abstractmethod
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """The windows that a batch makes due, and the state after it."""
 
+    @abstractmethod
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:
         """The windows that a start with this batch id publishes again, and the state after it."""
 
@@ -43,7 +57,7 @@ class Windows(ABC):
     @property
     @abstractmethod
     def pane_ms(self) -> int:
-        """Length of a pane, of which every window is made; 0 where there are none."""
+        """Length of a pane, of which every window is made; 0 where events are kept until their window is full."""
 
     @property
     def shift_ms(self) -> int:
@@ -81,5 +95,5 @@ class Windows(ABC):
         """The latest end of a window that a watermark has reached."""
 
     @abstractmethod
-    def state(self, report: "Report", panes: Iterable[int], published: Published, steps: Steps) -> State:
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> State:
         """The state of a report's windows, of the starts of its panes, how far it is published, and its watermarks."""

@@ -12,9 +12,7 @@ from pipeline.event_time.windows.periodic import Periodic
 _DAY_MS: Final = 86_400_000
 _PANE_MS: Final = 900_000
 """Every offset from UTC in use is a multiple of a quarter of an hour."""
-_CALENDAR: Final = range(
-    int(datetime(1900, 1, 1, tzinfo=UTC).timestamp() * 1000), int(datetime(9998, 1, 1, tzinfo=UTC).timestamp() * 1000)
-)
+_CALENDAR: Final = range(*(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1900, 9998)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +26,8 @@ class Calendar(Periodic):
     size_ms: int
     zone: str
 
+    pane_ms: ClassVar[int] = _PANE_MS
     panes_tell_windows: ClassVar[bool] = True
-
-    @property
-    def pane_ms(self) -> int:
-        """Length of a pane, of which every window is made."""
-        return _PANE_MS
-
-    def pane_start(self, time: int) -> int:
-        """Start of the pane that a time falls into."""
-        return time - time % _PANE_MS
 
     def ends(self, pane_start: int) -> range:
         """The end of the one window that a pane is part of."""
@@ -48,6 +38,10 @@ class Calendar(Periodic):
         """Start of the window with this end."""
         return self.window(end - 1)[0]
 
+    def earliest_after(self, horizon: int) -> int:
+        """The earliest time whose window ends after `horizon`."""
+        return self.window(horizon)[0]
+
     def latest_end(self, time: int) -> int:
         """End of the window that a time belongs to."""
         return self.window(time)[1]
@@ -55,10 +49,6 @@ class Calendar(Periodic):
     def reached(self, watermark: int) -> int:
         """The latest end of a window that a watermark has reached."""
         return self.window(watermark)[0]
-
-    def earliest_after(self, horizon: int) -> int:
-        """The earliest time whose window ends after `horizon`."""
-        return self.window(horizon)[0]
 
     def window(self, time: int) -> tuple[int, int]:
         """Start and end of the window that a time belongs to."""

@@ -9,8 +9,7 @@ from typing import ClassVar, Self
 
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.base import State, Terms, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +18,10 @@ class Counts(Windows):
 
     size: int
 
+    pane_ms: ClassVar[int] = 0
     by_time: ClassVar[bool] = False
     is_timed: ClassVar[bool] = True
     by_event: ClassVar[bool] = True
-
-    @property
-    def pane_ms(self) -> int:
-        """There are no panes: every event is kept until its window is full."""
-        return 0
 
     def of(self, time: int) -> Iterator[tuple[int, int]]:  # noqa: ARG002 - as other kinds are asked
         """No time tells a window."""
@@ -44,27 +39,21 @@ class Counts(Windows):
         """No watermark ends a window."""
         return rules.NO_WATERMARK
 
-    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - as other kinds are asked
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - as other kinds are asked
         """Full windows are published up to a batch."""
         return CountState(published.batch)
 
 
 @dataclass(frozen=True, slots=True)
-class CountState:
+class CountState(State):
     """Count windows, of which the driver knows only how far publication has come."""
 
     published: int = 0
     """The batch up to which full windows are published."""
 
-    @property
-    def open_windows(self) -> None:
-        """Only the tables know."""
-
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what became full, if events were counted."""
-        if not moved.panes:
-            return Firing(), self
-        return Firing(span=(self.published, moved.batch)), replace(self, published=moved.batch)
+        return self.at_start(moved.after, moved.batch) if moved.panes else (Firing(), self)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """The windows that a start publishes: those that became full since the last publication."""

@@ -8,8 +8,7 @@ from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.base import State, Terms, Windows
 
 
 class Periodic(Windows):
@@ -20,10 +19,6 @@ class Periodic(Windows):
     ends_are_known: ClassVar[bool] = True
 
     @abstractmethod
-    def pane_start(self, time: int) -> int:
-        """Start of the pane that a time falls into."""
-
-    @abstractmethod
     def ends(self, pane_start: int) -> range:
         """Ends of all windows that a pane is part of, the last one first."""
 
@@ -31,25 +26,33 @@ class Periodic(Windows):
     def begin(self, end: int) -> int:
         """Start of the window with this end."""
 
+    def pane_start(self, time: int) -> int:
+        """Start of the pane that a time falls into."""
+        return time - (time + self.shift_ms) % self.pane_ms
+
     def of(self, time: int) -> Iterator[tuple[int, int]]:
         """Start and end of each window that a time belongs to."""
         for end in self.ends(self.pane_start(time)):
             yield self.begin(end), end
 
-    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
+    def whole_after(self, horizon: int) -> int:
+        """The earliest time of which every window ends after `horizon`: the end of the last that does not."""
+        return self.reached(horizon)
+
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
         """From the tables: the starts of all panes with rows, and how far they are published."""
         known = frozenset(end for end in _ends(panes, self) if not lateness.is_closed(end, published.closed_until))
-        state = PeriodicState(report, self, known)
+        state = PeriodicState(terms, self, known)
         for watermark, batch in steps:
             state = replace(state, steps=state.noted(watermark, batch))
         return state
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodicState:
+class PeriodicState(State):
     """Windows that are not closed, by their ends, and which batches moved the watermark over a window's end."""
 
-    report: Report
+    terms: Terms
     windows: Periodic
     open: frozenset[int] = frozenset()
     steps: Steps = ()
@@ -64,9 +67,9 @@ class PeriodicState:
 
         An event changes also those windows near it in which a session may no longer begin.
         """
-        closed_until = lateness.closed_until(self.report, moved.before)
+        closed_until = lateness.closed_until(self.terms, moved.before)
         live = {end for end in _ends(moved.panes, self.windows) if not lateness.is_closed(end, closed_until)}
-        live |= self.open.intersection(_ends(_followed(moved.panes, self.report), self.windows))
+        live |= self.open.intersection(_ends(self._followed(moved.panes), self.windows))
         state = replace(self, open=self.open | live, steps=self.noted(moved.after, moved.batch))
         fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
         return state.making_due(fired, _fired(live, moved.before), moved.after)
@@ -77,7 +80,7 @@ class PeriodicState:
 
     def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[Firing, Self]:
         """Some windows, and what the watermark closes."""
-        closed_until = lateness.closed_until(self.report, watermark)
+        closed_until = lateness.closed_until(self.terms, watermark)
         closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
         fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | refired}
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
@@ -90,6 +93,13 @@ class PeriodicState:
         is_news = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1][0])
         return (*self.steps, (boundary, batch)) if is_news else self.steps
 
+    def _followed(self, panes: Iterable[int]) -> set[int]:
+        """Panes in which a session may no longer begin, now that there are events in `panes`."""
+        step, gap_ms = self.windows.pane_ms, self.terms.session_gap_ms
+        if not gap_ms:
+            return set()
+        return {after for pane in panes for after in (*range(pane, pane + gap_ms, step), pane + gap_ms)}
+
 
 def _fired(ends: Iterable[int], watermark: int) -> frozenset[int]:
     return frozenset(end for end in ends if lateness.has_fired(end, watermark))
@@ -97,11 +107,3 @@ def _fired(ends: Iterable[int], watermark: int) -> frozenset[int]:
 
 def _ends(panes: Iterable[int], windows: Periodic) -> set[int]:
     return {end for pane in {windows.pane_start(pane) for pane in panes} for end in windows.ends(pane)}
-
-
-def _followed(panes: Iterable[int], report: Report) -> set[int]:
-    """Panes in which a session may no longer begin, now that there are events in `panes`."""
-    if not report.session_gap_ms:
-        return set()
-    step, gap_ms = report.pane_ms, report.session_gap_ms
-    return {after for pane in panes for after in range(pane + step, pane + gap_ms + 1, step)}

@@ -10,8 +10,7 @@ from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.report import Report
-from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.base import State, Terms, Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,38 +47,32 @@ class Sessions(Windows):
         """The earliest time whose own window ends after `horizon`."""
         return horizon - self.gap_ms + 1
 
-    def state(self, report: Report, panes: Iterable[int], published: Published, steps: Steps) -> "SessionState":  # noqa: ARG002 - as other kinds are asked
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "SessionState":  # noqa: ARG002 - as other kinds are asked
         """The state from the tables: sessions not published as closed may still change."""
-        return SessionState(report, published.closed_until, steps)
+        return SessionState(terms, published.closed_until, steps)
 
 
 @dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(State):
     """Sessions, of which the driver knows only how far the watermark has come."""
 
-    report: Report
+    terms: Terms
     final_until: int = rules.NO_WATERMARK
     """Sessions that end no later have been published as closed."""
     steps: Steps = ()
 
-    @property
-    def open_windows(self) -> None:
-        """Only the tables know."""
-
     def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
         """Due is what ended since and what may have changed."""
-        if moved.after == rules.NO_WATERMARK or (moved.after == moved.before and not moved.panes):
+        if moved.after == moved.before and not moved.panes:
             return Firing(), self
         steps = self.steps if moved.after == moved.before else (*self.steps, (moved.after, moved.batch))
-        return replace(self, steps=steps).making_due(moved.after)
+        return replace(self, steps=steps).at_start(moved.after, moved.batch)
 
     def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
         """The sessions that a start publishes again: all that have ended, less those that are final."""
-        return (Firing(), self) if watermark == rules.NO_WATERMARK else self.making_due(watermark)
-
-    def making_due(self, watermark: int) -> tuple[Firing, Self]:
-        """The sessions that end by a watermark and are not final."""
-        closed_until = max(self.final_until, lateness.closed_until(self.report, watermark))
+        if watermark == rules.NO_WATERMARK:
+            return Firing(), self
+        closed_until = max(self.final_until, lateness.closed_until(self.terms, watermark))
         firing = Firing(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
         return firing, replace(self, final_until=closed_until, steps=steps)
