@@ -20,14 +20,14 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED
+from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, boxed, of_rejected, unboxed
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
 from pipeline.fold.erased import Erased
 from pipeline.fold.grouping_sets import KEYS, groupings
 from pipeline.fold.hidden import Hide, require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
-from pipeline.fold.packed import GROUP, packed, repacked, unpacked
+from pipeline.fold.packed import GROUP, packed, repacked, unpacked, unpacked_rows
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW, statistics, statistics_of
 from pipeline.measures import Join
@@ -98,17 +98,18 @@ class Fold:
         keyed = [*self._key(), *_summed(policy), *ids]
         position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
         self._keyed, self._kept = Selection(keyed), Selection([*keyed, position])
-        sums = _sums(policy) | ({_SET: F.grouping_id()} if len(self._sets) > 1 else {})
-        self._sums = [value.alias(name) for name, value in sums.items()]
-        of_rejected = (F.col(f"{REJECTED}.{name}").alias(name) for name in OF_REJECTED)
-        of_group = [*unpacked(self.groupings, partitions), *of_rejected]
-        self._folded = Selection([self._grouping(), *of_group, *map(F.col, (*self._keys, *sums))])
-        self._apart = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *of_group]
+        sums, parts = _sums(policy), unpacked(self.groupings, partitions)
+        of_set = {_SET: F.grouping_id()} if len(self._sets) > 1 else {}
+        self._sums = [value.alias(name) for name, value in (sums | of_set).items()]
+        same = [F.col(name) for name in (*self._keys, *sums)]
+        self._packed = Selection([self._grouping(), F.col(GROUP), boxed(), *same])
+        self._unpacked = Selection([F.col(c.GROUPING), *parts, *of_rejected(f"{REJECTED}[0]"), *same])
+        self._apart = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *parts, *of_rejected(REJECTED)]
         self._ages, self._of_age = statistics(self._keys)
 
     def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
         """Both halves of a fold, where none is a duplicate."""
-        return self.folded(self.keyed(records, known))
+        return self.unpacked(self.packed(self.keyed(records, known)))
 
     def keyed(self, records: DataFrame, known: BatchContext, *, are_kept: bool = False) -> DataFrame:
         """The first half: a row for each record, with its verdict and what the second half needs of it.
@@ -133,17 +134,28 @@ class Fold:
         changed |= {name: F.when(is_first, F.col(name)) for name in (*self._keys, REJECTED)}
         return told_repeated(keyed, repeated).withColumns(changed)
 
-    def folded(self, keyed: DataFrame) -> DataFrame:
+    def packed(self, keyed: DataFrame) -> DataFrame:
+        """The second half: the rows of `unpacked`, in fewer and narrower columns, for each is kept and sent.
+
+        Flags, check, partition and pane are one number, and what is kept of a rejected record is a list of one.
+        """
+        grouped = keyed.groupingSets(self._sets, *self._by) if len(self._sets) > 1 else keyed.groupBy(*self._by)
+        return self._packed(grouped.agg(*self._sums))
+
+    def unpacked(self, packed: DataFrame) -> DataFrame:
         """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
 
         Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
         timestamp) and the parts of measures that somebody asks for.
         """
-        grouped = keyed.groupingSets(self._sets, *self._by) if len(self._sets) > 1 else keyed.groupBy(*self._by)
-        return self._folded(grouped.agg(*self._sums))
+        return self._unpacked(packed)
+
+    def unpacked_rows(self, packed: pa.Table) -> pa.Table:
+        """The same of rows that the driver has."""
+        return unpacked_rows(unboxed(packed), self.groupings, self.partitions)
 
     def apart(self, keyed: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Rows that are kept, without what there is of each rejected record; and that, as `folded` would have it."""
+        """Rows that are kept, without what there is of each rejected record; and that, as `unpacked` would have it."""
         nothing = F.lit(None).cast(keyed.schema[REJECTED].dataType)
         return keyed.withColumn(REJECTED, nothing), keyed.where(F.col(REJECTED).isNotNull()).select(*self._apart)
 
@@ -154,9 +166,9 @@ class Fold:
         """
         return folded.withColumn(NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
 
-    def statistics_of(self, taken: pa.Table, now: int) -> list[Statistic]:
-        """The same of folded rows that the driver has."""
-        return statistics_of(taken, self._keys, now)
+    def statistics_of(self, packed: pa.Table, now: int) -> list[Statistic]:
+        """The same of packed rows that the driver has."""
+        return statistics_of(packed, self._keys, now, lambda rows: unpacked_rows(rows, self.groupings, self.partitions))
 
     def _grouping(self) -> Column:
         """The number of the set that a row belongs to."""

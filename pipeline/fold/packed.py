@@ -1,10 +1,12 @@
-"""Pane, partition, check and flags in one number, for the narrower the grouping key, the cheaper each look-up."""
+"""Pane, partition, check and flags in one number: the narrower a row, the cheaper it is to look up, keep and send."""
 
 import operator
 from collections.abc import Sequence
 from functools import reduce
 from typing import Final
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -37,6 +39,20 @@ def unpacked(grid: Groupings, partitions: int) -> list[Column]:
         partition.alias(c.PARTITION),
         F.when(check <= int(Check.PARTLY_LATE), pane).alias(c.PANE_START),
     ]
+
+
+def unpacked_rows(rows: pa.Table, grid: Groupings, partitions: int) -> pa.Table:
+    """The same of rows that the driver has: with the parts in the place of the number."""
+    # No part is below zero, so it does not matter how a division rounds.
+    rest, flags = np.divmod(rows[GROUP].to_numpy(), 1 << len(grid.flags))
+    rest, checks = np.divmod(rest, _CHECKS)
+    panes, of_partition = np.divmod(rest, partitions)
+    starts = pa.array(panes * grid.pane_ms - grid.shift_ms, mask=checks > int(Check.PARTLY_LATE))
+    ints = {c.FLAGS: flags, c.CHECK: checks, c.PARTITION: of_partition}
+    parts = {name: pa.array(values.astype(np.int32)) for name, values in ints.items()}
+    return pa.table(
+        {**parts, c.PANE_START: starts, **{name: rows[name] for name in rows.column_names if name != GROUP}}
+    )
 
 
 def repacked(grid: Groupings, partitions: int) -> Column:

@@ -4,7 +4,7 @@ Of a fold that is left with Spark it tells that; of one that the driver has take
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Final
 
@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.tallies import Statistic
+from pipeline.fold.apart import bytes_kept
+from pipeline.fold.packed import GROUP
 
 NOW: Final = "now"
 """The column of the clock when the batch began, in milliseconds."""
@@ -35,15 +37,18 @@ def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     ]
 
 
-def statistics_of(folded: pa.Table, keys: Sequence[str], now: int) -> list[Statistic]:
-    """The same of the rows of a fold with these keys, at `now` in milliseconds."""
-    lengths = [pc.fill_null(_length(folded[name]), 0) for name in _texts(keys)]
-    rows = folded.select([*_BY[:-1], c.RECORDS, c.MAX_EVENT_TIME])
-    rows = rows.append_column(c.AGE_MS, _rough_age(pc.fill_null(pc.subtract(now, folded[c.OLDEST]), 0)))
-    rows = rows.append_column(_BYTES, reduce(pc.add, lengths, pa.repeat(pa.scalar(ROW_BYTES, pa.int64()), len(rows))))
-    found = rows.group_by(_BY).aggregate([(c.RECORDS, "sum"), (c.MAX_EVENT_TIME, "max"), (_BYTES, "sum")])
+def statistics_of(
+    packed: pa.Table, keys: Sequence[str], now: int, unpacked: Callable[[pa.Table], pa.Table]
+) -> list[Statistic]:
+    """The same of the packed rows of a fold with these keys, at `now` in milliseconds."""
+    lengths = [_length(packed[name]) for name in keys if name != c.RECORD_POSITION]
+    sizes = reduce(pc.add, lengths, pc.add(bytes_kept(packed), ROW_BYTES))
+    ages = _rough_age(pc.fill_null(pc.subtract(now, packed[c.OLDEST]), 0))
+    by = [c.GROUPING, GROUP]
+    rows = packed.select([*by, c.RECORDS, c.MAX_EVENT_TIME]).append_column(c.AGE_MS, ages).append_column(_BYTES, sizes)
+    found = rows.group_by([*by, c.AGE_MS]).aggregate([(c.RECORDS, "sum"), (c.MAX_EVENT_TIME, "max"), (_BYTES, "sum")])
     sums = [f"{c.RECORDS}_sum", f"{c.MAX_EVENT_TIME}_max", f"{_BYTES}_sum"]
-    return [Statistic(*row.values()) for row in found.select([*_BY, *sums]).to_pylist()]
+    return [Statistic(*row.values()) for row in unpacked(found).select([*_BY, *sums]).to_pylist()]
 
 
 def bytes_of(texts: Sequence[str]) -> Column:
@@ -56,7 +61,7 @@ def _texts(keys: Sequence[str]) -> list[str]:
 
 
 def _length(texts: pa.ChunkedArray) -> Any:
-    return (pc.utf8_length if pa.types.is_string(texts.type) else pc.binary_length)(texts).cast(pa.int64())
+    return pc.fill_null(pc.utf8_length(texts).cast(pa.int64()), 0)
 
 
 def _rough_age(age: pa.ChunkedArray) -> Any:

@@ -147,15 +147,16 @@ class Service:
                     kept.callback(keyed.persist().unpersist)
                 told, ids = meanwhile.enter_context(self._deduplication(keyed, plan, before))
                 folding, apart = plan.apart(told) if are_kept else (told, None)
-                rows = plan.folded(folding)
+                rows = plan.packed(folding)
                 is_small = apart is None and self._guesses.is_small(number, len(plan.groupings.sets))
                 taken = pieces.at_once(rows) if is_small else None
                 if taken is None:
                     kept.callback(rows.persist().unpersist)
+                    rows = plan.unpacked(rows)
                     statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
                 else:
                     statistics = plan.statistics_of(taken, known.now)
-            yield Folded(rows, plan.groupings, statistics, known.now, ids, apart, taken)
+            yield Folded(rows, plan, statistics, known.now, ids, apart, taken)
 
     def _plan_for(self, before: Progress) -> Fold:
         """The plan of the last batch, as long as what it depends on is the same."""

@@ -9,7 +9,6 @@ from typing import Final
 from pipeline.event_time.policy import REJECTED
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold import pieces
-from pipeline.fold.statistics import ROW_BYTES
 from pipeline.tables.large import Large
 
 LARGE: Final = 200_000
@@ -24,7 +23,7 @@ class Guesses:
     def __init__(self, large: Large) -> None:
         self._large = large
         self._rejected: float | None = None
-        self._of_record: float = ROW_BYTES
+        self._of_record = 0.0
 
     def are_many_rejected(self, records: int, sample: Callable[[], float]) -> bool:
         """Whether a batch of about so many records is large, and likely to have many that are better kept apart.
@@ -43,13 +42,13 @@ class Guesses:
         Such a one the driver takes at once, which spares Spark a copy of the rows and a second look at them: a quarter
         of the CPU at a batch a second.
         """
-        return pieces.are_few(records * self._of_record) and not self._large.is_large(records * sets)
+        return pieces.are_few(records, self._of_record) and not self._large.is_large(records * sets)
 
     def committed(self, tallies: Tallies) -> None:
         """Takes note of a batch; one without records tells nothing."""
         if records := tallies.total():
             self._rejected = letters(tallies) / records
-            self._of_record = max(ROW_BYTES, tallies.bytes / records)
+            self._of_record = tallies.bytes / records
 
 
 def letters(tallies: Tallies) -> int:

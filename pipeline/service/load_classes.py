@@ -55,9 +55,9 @@ def _load(archive: Path) -> int:
     fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 1)
 
     def each(batch: DataFrame, _: int) -> None:
-        folded = fold(batch.selectExpr(*_RECORD), BatchContext(None, 0)).persist()
-        fold.statistics(folded, 0).toArrow()
-        folded.toArrow()
+        packed = fold.packed(fold.keyed(batch.selectExpr(*_RECORD), BatchContext(None, 0))).persist()
+        fold.statistics(fold.unpacked(packed), 0).toArrow()
+        packed.toArrow()
 
     stream = spark.readStream.format("rate").option("rowsPerSecond", 10).load()
     stream.writeStream.foreachBatch(each).trigger(once=True).start().awaitTermination()

@@ -11,14 +11,14 @@ from pyspark.sql import DataFrame
 
 from pipeline import columns as c
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
+from pipeline.fold.apart import REJECTED
 from pipeline.fold.decode import unknown_schemas
+from pipeline.fold.fold import Fold
 from pipeline.fold.frames import in_frames, panes_frame, rest_of
-from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
 from pipeline.runtime.jobs import Job
@@ -33,8 +33,8 @@ class Folded:
     """The result of a batch's fold, and the time at its begin in milliseconds."""
 
     rows: DataFrame
-    """Kept by Spark, unless the driver has taken them."""
-    groupings: Groupings
+    """Kept by Spark; packed, and not kept, where the driver has taken them."""
+    plan: Fold
     statistics: Sequence[Statistic]
     now: int
     ids: Ids | None = None
@@ -42,15 +42,15 @@ class Folded:
     apart: DataFrame | None = None
     """Rejected records, where they are not among the rows."""
     taken: pa.Table | None = None
-    """The rows, where the driver has them all."""
+    """The rows, packed, where the driver has them all."""
 
     def unknown_schemas(self, but: Collection[int]) -> list[int]:
         """Some ids of schemas that its records name and nobody knows, other than those given."""
         rejected = self.rows if self.apart is None else self.apart
         if self.taken is not None:
             # Rejected ones only, for they go back to Spark.
-            table = self.taken.filter(pc.field(c.CHECK) > int(Check.PASSED))
-            rejected = self.rows.sparkSession.createDataFrame(table)
+            table = self.taken.filter(pc.field(REJECTED).is_valid())
+            rejected = self.rows.sparkSession.createDataFrame(self.plan.unpacked_rows(table))
         return unknown_schemas(rejected, but)
 
 
@@ -70,22 +70,24 @@ class WriteAhead:
             self._event_ids.append(event_ids(folded.ids, number), number)
         if folded.apart is not None and letters(batch.tallies):
             _write_each(pieces.apart(folded.apart), partial(self._write_letters, batch=batch))
-        rows, consumers = folded.rows, [*batch.policy.consumers]
+        rows, groupings, consumers = folded.rows, folded.plan.groupings, [*batch.policy.consumers]
         number_of_rows = batch.tallies.bytes // ROW_BYTES if folded.taken is None else len(folded.taken)
         if self._large.takes(Job.WRITE_AHEAD, PANES.name, number_of_rows):
             consumers = self._by_executors(folded, batch)
-            rows = rest_of(rows, consumers, folded.groupings)
+            rows = rest_of(rows, consumers, groupings)
 
         def write(piece: pa.Table) -> None:
             with ThreadPoolExecutor(1) as beside:
                 letters_too = beside.submit(self._write_letters, piece, batch) if folded.apart is None else None
                 if consumers:
-                    self._panes.append(panes(piece, consumers, folded.groupings, number, watermark), number)
+                    self._panes.append(panes(piece, consumers, groupings, number, watermark), number)
                 if letters_too:
                     letters_too.result()
 
-        found = pieces.chunks(rows, batch.tallies.bytes) if folded.taken is None else pieces.parts(folded.taken)
-        _write_each(found, write)
+        if folded.taken is None:
+            _write_each(pieces.chunks(rows, batch.tallies.bytes), write)
+        else:
+            _write_each(map(folded.plan.unpacked_rows, pieces.parts(folded.taken)), write)
 
     def _write_letters(self, piece: pa.Table, batch: Batch) -> None:
         rows = dead_letters(piece, batch.topic, batch.number, batch.before.watermark)
@@ -100,7 +102,7 @@ class WriteAhead:
         folders, theirs = dict[str, dict[str, str]](), in_frames(consumers)
         for one in theirs:
             folder = f"{base}/{one.name}"
-            frame = panes_frame(folded.rows, one, folded.groupings, known, batch.tallies.panes)
+            frame = panes_frame(folded.rows, one, folded.plan.groupings, known, batch.tallies.panes)
             executors.write_rows(frame, schema, place(self._panes.table, folder))
             folders[folder] = {c.REPORT: one.name}
         self._panes.take_in(folders, batch.number)

@@ -77,7 +77,7 @@ def test_whatever_is_wrong_with_a_record_of_an_erased_user_it_is_that(session: S
     fold = fold_of(session, BOB, "somebody-else", hides=hides)
     keyed = fold.keyed(read(session, WHATEVER + OTHERS), KNOWN)
     assert keyed.where("id_high IS NOT NULL").count() == 1, "no id of an erased user is remembered"
-    folded = fold.folded(keyed).toArrow()
+    folded = fold.unpacked(fold.packed(keyed)).toArrow()
     erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
     assert {row["offset"] for row in erased} == {*range(len(WHATEVER))}
     assert {row["max_event_time"] for row in erased} == {None}, "they do not move the watermark"

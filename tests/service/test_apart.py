@@ -68,7 +68,7 @@ def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
     together = fold(records, KNOWN).toArrow()
     kept = fold.keyed(records, KNOWN, are_kept=True).persist()
     counted, apart = fold.apart(kept)
-    rows, found = fold.folded(counted).toArrow(), list(pieces.apart(apart))
+    rows, found = fold.unpacked(fold.packed(counted)).toArrow(), list(pieces.apart(apart))
     kept.unpersist()
     assert len(found) > 5
     letters = pa.concat_tables([dead_letters(piece, "t", 1, watermark) for piece in found])

@@ -61,7 +61,7 @@ def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark:
     records = events(spark, "a", "b", "a", "", "", "c", "b", read=read.add)
     plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
     with Deduplication(Remembered())(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (keyed, ids):
-        rows = plan.folded(keyed).persist()
+        rows = plan.unpacked(plan.packed(keyed)).persist()
         statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
     found = {Check(one.check): one.records for one in statistics if not one.grouping}
     assert found == {Check.PASSED: 5, Check.DUPLICATE: 2}
@@ -91,7 +91,7 @@ def test_rejected_records_that_are_kept_apart_are_none_that_repeat_one_and_nothi
     keyed = plan.keyed(records, KNOWN, are_kept=True).persist()
     with Deduplication(Remembered())(keyed, plan, progress(POLICY)) as (told, _):
         counted, apart = plan.apart(told)
-        rows = plan.folded(counted).persist()
+        rows = plan.unpacked(plan.packed(counted)).persist()
         statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
     letters = [row for piece in pieces.apart(apart) for row in piece.to_pylist()]
     keyed.unpersist()

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import starmap
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +16,7 @@ from pipeline.runtime.session import spark_session
 from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings
 from pipeline.tables.large import NOTHING, Large
+from producers.encode import header
 from schemas import load_schemas
 from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
@@ -48,8 +50,9 @@ def event(number: int) -> bytes:
     return value_of("ä" * (number % 5) + "ann", NOW - 30_000 * (number % 7), page=f"/{number % 3}")
 
 
-def plan() -> Fold:
-    return Fold(EventSchemas(load_schemas()), Settings().policy(), 2)
+def plan(**reports: dict[str, Any]) -> Fold:
+    settings = Settings.model_validate({"reports": reports}) if reports else Settings()
+    return Fold(EventSchemas(load_schemas()), settings.policy(), 2)
 
 
 def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
@@ -63,32 +66,59 @@ def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
 def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
-    rows = fold(records(spark, values), BatchContext(NOW - 100_000, NOW))
-    expected = Counter(starmap(Statistic, fold.statistics(rows, NOW).collect()))
-    taken = pieces.at_once(rows)
+    packed = fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW)))
+    expected = Counter(starmap(Statistic, fold.statistics(fold.unpacked(packed), NOW).collect()))
+    taken = pieces.at_once(packed)
     assert taken is not None
     assert Counter(fold.statistics_of(taken, NOW)) == expected
     assert len({one.age_ms for one in expected}) > 8
     assert len({one.check for one in expected}) > 3
 
 
+@pytest.mark.parametrize(
+    "reports",
+    [
+        {},
+        {"page_views": {"keys": ["user_id"]}},
+        {"sliding": {"keys": ["user_id"], "window": {"size": "1m", "slide": "20s"}}},
+        {"visits": {"window": {"gap": "30s"}}, "clicks": {"where": "event_type = 'click'", "keys": []}},
+        {"tens": {"window": {"count": 10}}},
+    ],
+    ids=["out of the box", "one set of keys", "partly late", "flags", "by event"],
+)
+def test_packed_rows_are_the_same_whether_spark_unpacks_them_or_the_driver(
+    spark: SparkSession, reports: dict[str, Any]
+) -> None:
+    fold = plan(**reports)
+    values = [(event(n), b"", None, b"noise", event(n), header(1) + b"x")[n % 6] for n in range(140)]
+    packed = fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW)))
+    theirs, ours = fold.unpacked(packed).toArrow(), fold.unpacked_rows(packed.toArrow())
+    assert {*ours.column_names} == {*theirs.column_names}
+    ours = ours.select(theirs.column_names)
+    assert ours.schema.types == theirs.schema.types
+    assert Counter(map(str, ours.to_pylist())) == Counter(map(str, theirs.to_pylist()))
+    assert {None, b"noise"} < {*ours["value"].to_pylist()}
+
+
 def test_a_fold_of_nothing_has_no_statistics(spark: SparkSession) -> None:
     fold = plan()
-    taken = pieces.at_once(fold(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW)))
+    taken = pieces.at_once(fold.packed(fold.keyed(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW))))
     assert taken is not None
     assert fold.statistics_of(taken, NOW) == []
+    assert fold.unpacked_rows(taken).to_pylist() == []
 
 
 @pytest.mark.usefixtures("megabyte")
 def test_what_is_more_than_the_driver_may_be_sent_is_not_taken(spark: SparkSession) -> None:
     fold = plan()
-    rows = fold(records(spark, [b"\xff" * 300_000 for _ in range(8)]), BatchContext(None, NOW))
-    assert pieces.at_once(rows) is None
+    rows = fold.keyed(records(spark, [b"\xff" * 300_000 for _ in range(8)]), BatchContext(None, NOW))
+    assert pieces.at_once(fold.packed(rows)) is None
 
 
 def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = plan()
-    taken = pieces.at_once(fold(records(spark, [event(n) for n in range(50)]), BatchContext(None, NOW)))
+    rows = records(spark, [event(n) for n in range(50)])
+    taken = pieces.at_once(fold.packed(fold.keyed(rows, BatchContext(None, NOW))))
     assert taken is not None
     monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 3)
     found = [row for part in pieces.parts(taken) for row in part.to_pylist()]
@@ -99,7 +129,8 @@ def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: p
 def test_a_batch_of_larger_records_than_the_last_ones_is_guessed_wrong_once() -> None:
     guesses = Guesses(NOTHING)
     assert guesses.is_small(100_000, 3)
-    assert not guesses.is_small(5_000_000, 1)
+    assert guesses.is_small(5_000_000, 1), "were each record a row of its own, it would still be few enough"
+    assert not guesses.is_small(6_000_000, 1)
     guesses.committed(Tallies.of_rows([Statistic(0, 0, 1, None, 0, 10, None, 10_000_000)]))
     assert not guesses.is_small(100_000, 3)
     guesses.committed(Tallies())
