@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
@@ -21,7 +21,6 @@ POSITION: Final = "rejected_position"
 """The column of the record position, by which pieces of what is kept are found; null where nothing is."""
 REJECTED: Final = "rejected"
 """The column of what is kept of a record, null where nothing is."""
-_SAMPLE: Final = 1_000
 
 
 def of_rejected(place: str) -> list[Column]:
@@ -56,9 +55,3 @@ def _kept(rows: pa.Table) -> tuple[pa.StructArray, Longs]:
     places = np.full(len(rows), -1)
     places[boxes.is_valid().to_numpy(zero_copy_only=False)] = np.arange(len(boxes) - boxes.null_count)
     return boxes.flatten(), places
-
-
-def share_rejected(keyed: DataFrame) -> float:
-    """Of the first records that Spark finds in the first half of a fold; none are no share."""
-    some = keyed.select(F.col(REJECTED).isNotNull().cast("int").alias(REJECTED)).limit(_SAMPLE)
-    return float(some.agg(F.coalesce(F.avg(REJECTED), F.lit(0.0))).collect()[0][0])

@@ -29,7 +29,7 @@ from pipeline.fold.hidden import Hide, require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed, repacked, unpacked, unpacked_rows
 from pipeline.fold.selection import Selection
-from pipeline.fold.statistics import NOW, statistics, statistics_of
+from pipeline.fold.statistics import NOW, Sample, sample_of, statistics, statistics_of
 from pipeline.measures import Join
 from schemas.fields import EventSchemas
 
@@ -123,6 +123,10 @@ class Fold:
         if self.erased:
             events = self.erased.told(events, self._users)
         return (self._kept if are_kept else self._keyed)(self._judged(events))
+
+    def sample(self, records: DataFrame, known: BatchContext) -> Sample:
+        """What its first records are like."""
+        return sample_of(self.keyed(records, known), self._keys)
 
     def without(self, keyed: DataFrame, repeated: Longs) -> DataFrame:
         """The same rows, of which those at some record positions are duplicates; they still move the watermark."""

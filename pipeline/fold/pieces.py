@@ -23,8 +23,6 @@ _CHUNKS_TAKEN: Final = 4
 """So many the driver takes with one job of rows that Spark keeps, for each job looks at all of them."""
 _AT_ONCE_BYTES: Final = 384 * 1024 * 1024
 """Roughly the most packed rows that the driver takes of a fold of which Spark keeps nothing."""
-_PACKED_BYTES: Final = 72
-"""About as many of a packed row of one report, with a short name."""
 _SPREAD_BY: Final = (c.PANE_START, c.OFFSET, *KEYS, c.RECORD_POSITION)
 """What rows differ by, as far as they have it; the less there is to hash, the faster."""
 _TOO_MUCH: Final = "spark.driver.maxResultSize"
@@ -33,9 +31,9 @@ _TOGETHER: Final = 16
 """So many offsets are in a piece together: a record may have a megabyte."""
 
 
-def are_few(records: int, bytes_of_record: float) -> bool:
-    """Whether the rows of a fold of so many records may be taken at once, were each a row with so many bytes."""
-    return records * max(_PACKED_BYTES, bytes_of_record) <= _AT_ONCE_BYTES
+def are_few(size: float) -> bool:
+    """Whether packed rows of so many bytes may be taken at once."""
+    return size <= _AT_ONCE_BYTES
 
 
 def at_once(folded: DataFrame) -> pa.Table | None:

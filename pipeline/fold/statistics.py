@@ -1,21 +1,22 @@
 """What the driver is told of a fold: records by partition, check, pane and age, for the ledger and the watermark.
 
-Of a fold that is left with Spark it tells that; of one that the driver has taken Arrow does.
+Of a fold that is left with Spark it tells that; of one that the driver has taken Arrow does. And of one that is to
+come a sample tells what it may be like.
 """
 
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold.apart import bytes_kept
+from pipeline.fold.apart import REJECTED, bytes_kept
 from pipeline.fold.packed import GROUP
 
 NOW: Final = "now"
@@ -23,8 +24,27 @@ NOW: Final = "now"
 _YOUNG_MS: Final = 10_000
 ROW_BYTES: Final = 100
 """About as many of a folded row, beside its texts."""
+_PACKED_BYTES: Final = 56
+"""And of a packed one."""
+_SAMPLE: Final = 1_000
 _BY: Final = (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START, c.AGE_MS)
 _BYTES: Final = "bytes"
+
+
+class Sample(NamedTuple):
+    """The share of rejected records, and bytes of a packed row were each record a row of its own."""
+
+    rejected: float
+    row_bytes: float
+
+
+def sample_of(keyed: DataFrame, keys: Sequence[str]) -> Sample:
+    """Of the first records that Spark finds in the first half of a fold; none are no share."""
+    texts = [name for name in keys if name != c.RECORD_POSITION]
+    size = bytes_of(texts) - ROW_BYTES + _PACKED_BYTES
+    some = keyed.select(F.col(REJECTED).isNotNull().cast("int").alias(REJECTED), size.alias(_BYTES)).limit(_SAMPLE)
+    [found] = some.agg(F.avg(REJECTED).alias(REJECTED), F.avg(_BYTES).alias(_BYTES)).collect()
+    return Sample(found[REJECTED] or 0.0, found[_BYTES] or 0.0)
 
 
 def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:

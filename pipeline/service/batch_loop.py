@@ -20,7 +20,6 @@ from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
-from pipeline.fold.apart import share_rejected
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
 from pipeline.service.deduplication import Deduplication
@@ -141,7 +140,7 @@ class Service:
         with ExitStack() as kept:
             with self._resources.timed("fold"), ExitStack() as meanwhile:
                 number = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
-                are_kept = self._guesses.are_many_rejected(number, lambda: share_rejected(plan.keyed(records, known)))
+                are_kept = self._guesses.are_many_rejected(number, lambda: plan.sample(records, known))
                 keyed = plan.keyed(records, known, are_kept=are_kept)
                 if are_kept:
                     kept.callback(keyed.persist().unpersist)

@@ -9,6 +9,7 @@ from typing import Final
 from pipeline.event_time.policy import REJECTED
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold import pieces
+from pipeline.fold.statistics import ROW_BYTES, Sample
 from pipeline.tables.large import Large
 
 LARGE: Final = 200_000
@@ -24,25 +25,27 @@ class Guesses:
         self._large = large
         self._rejected: float | None = None
         self._of_record = 0.0
+        self._of_row: float = ROW_BYTES
 
-    def are_many_rejected(self, records: int, sample: Callable[[], float]) -> bool:
+    def are_many_rejected(self, records: int, sample: Callable[[], Sample]) -> bool:
         """Whether a batch of about so many records is large, and likely to have many that are better kept apart.
 
-        Of the first batch a sample tells the share.
+        Of the first batch a sample tells the share, and how large rows are.
         """
         if records < LARGE:
             return False
         if self._rejected is None:
-            self._rejected = sample()
+            self._rejected, self._of_row = sample()
         return self._rejected >= MANY
 
     def is_small(self, records: int, sets: int) -> bool:
         """Whether the fold of so many records by so many sets of keys is likely to be small, and none for executors.
 
-        Such a one the driver takes at once, which spares Spark a copy of the rows and a second look at them: a quarter
-        of the CPU at a batch a second.
+        Such a one the driver takes at once, which spares Spark a copy of the rows and further looks at them. It would
+        be small even if each record were a row of its own, for users may be others than those of the last batch.
         """
-        return pieces.are_few(records, self._of_record) and not self._large.is_large(records * sets)
+        is_small = pieces.are_few(records * max(self._of_row, self._of_record))
+        return is_small and not self._large.is_large(records * sets)
 
     def committed(self, tallies: Tallies) -> None:
         """Takes note of a batch; one without records tells nothing."""

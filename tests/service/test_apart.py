@@ -13,7 +13,6 @@ from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
 from pipeline.fold import pieces
-from pipeline.fold.apart import share_rejected
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.outputs import dead_letters, panes
 from pipeline.runtime.session import spark_session
@@ -77,13 +76,15 @@ def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
     assert len(rows) < len(together) / 2
     ours, theirs = (panes(one, POLICY.consumers, fold.groupings, 1, watermark) for one in (rows, together))
     assert sum(ours[c.PAGE_VIEWS].to_pylist()) == sum(theirs[c.PAGE_VIEWS].to_pylist()) > 0
-    assert share_rejected(fold.keyed(records, KNOWN)) == len(letters) / len(values)
+    sample = fold.sample(records, KNOWN)
+    assert sample.rejected == len(letters) / len(values)
+    assert 56 < sample.row_bytes < 56 + len("ann") + len("/")
 
 
 def test_a_batch_of_nothing_has_no_pieces_and_no_share(spark: SparkSession) -> None:
     fold, records = plan(), spark.createDataFrame([], SCHEMA)
     assert list(pieces.apart(fold.apart(fold.keyed(records, KNOWN, are_kept=True))[1])) == []
-    assert share_rejected(fold.keyed(records, KNOWN)) == 0.0
+    assert fold.sample(records, KNOWN) == (0.0, 0.0)
 
 
 def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pytest.MonkeyPatch) -> None:

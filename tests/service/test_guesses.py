@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.tallies import Tallies, Tally
+from pipeline.fold.statistics import Sample
 from pipeline.service.guesses import LARGE, Guesses, letters
 from pipeline.tables.large import NOTHING
 
@@ -15,7 +16,7 @@ def batch(counted: int, malformed: int, partly_late: int = 0) -> Tallies:
     return Tallies(partitions={0: Tally(verdicts, partly_late)})
 
 
-def never() -> float:
+def never() -> Sample:
     pytest.fail("a sample was taken")
 
 
@@ -28,7 +29,7 @@ def test_a_small_batch_is_not_asked_for_a_sample_whatever_came_before() -> None:
 
 @pytest.mark.parametrize(("share", "are_many"), [(0.0, False), (0.12, False), (0.125, True), (1.0, True)])
 def test_a_large_first_batch_goes_by_its_sample(share: float, are_many: bool) -> None:
-    assert Guesses(NOTHING).are_many_rejected(LARGE, lambda: share) is are_many
+    assert Guesses(NOTHING).are_many_rejected(LARGE, lambda: Sample(share, 70.0)) is are_many
 
 
 def test_later_ones_go_by_the_batch_before_and_one_without_records_tells_nothing() -> None:
@@ -45,3 +46,14 @@ def test_later_ones_go_by_the_batch_before_and_one_without_records_tells_nothing
 
 def test_records_that_are_late_for_some_windows_are_dead_letters_as_well() -> None:
     assert letters(batch(10, 3, partly_late=2)) == 5
+
+
+def test_a_fold_is_small_where_it_would_be_if_each_record_were_a_row_of_the_size_that_a_sample_has() -> None:
+    guesses = Guesses(NOTHING)
+    assert not guesses.is_small(5_000_000, 1), "nothing is known of its rows"
+    assert not guesses.are_many_rejected(5_000_000, lambda: Sample(0.0, 68.0))
+    assert guesses.is_small(5_000_000, 1)
+    assert not guesses.is_small(6_000_000, 1)
+    guesses = Guesses(NOTHING)
+    assert not guesses.are_many_rejected(5_000_000, lambda: Sample(0.0, 92.0))
+    assert not guesses.is_small(5_000_000, 1), "of users with long names"
