@@ -35,7 +35,7 @@ _ALWAYS: Final = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # The rows of a fold are kept for two looks: to compress them took a twentieth of the CPU of a drain.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # What was taken for small and is more than this comes in pieces.
+    # A fold that was taken for small and is more than this comes in pieces.
     "spark.driver.maxResultSize": "512m",
     # A query whose broker has gone asks it for minutes more before it can be stopped: then it is left to itself.
     "spark.sql.streaming.stopTimeout": "10s",
