@@ -32,8 +32,8 @@ PARTS: Final = (
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
-# What the README's tables are made of, in an hour and a half on two cores.
-_BY_DEFAULT: Final = ("drain", "start", "users", "workers", "freshness")
+# What the README's tables and those of docs/sizing.md are made of, in less than an hour and a half on two cores.
+_BY_DEFAULT: Final = ("drain", "start", "year", "partitions", "users", "workers", "age", "freshness")
 _PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
@@ -125,7 +125,7 @@ def _freshness(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("freshness").add_argument
     add("--rate", type=typed(whole), default=50_000, help="events per second")
     add("--duration", type=typed(length_ms), default="1m", help="of what counts")
-    add("--warm-up", type=typed(length_ms), default="75s", help="before that; shown apart")
+    add("--warm-up", type=typed(length_ms), default="45s", help="before that; shown apart")
     add("--slice", type=typed(length_ms), default="15s", help="one row of the table")
     add(
         "--users",
