@@ -23,6 +23,8 @@ _CHUNKS_TAKEN: Final = 4
 """So many the driver takes with one job of rows that Spark keeps, for each job looks at all of them."""
 _AT_ONCE_BYTES: Final = 384 * 1024 * 1024
 """Roughly the most packed rows that the driver takes of a fold of which Spark keeps nothing."""
+_OF_HEAP: Final = 10
+"""And the part of Java's heap that they may be, for a moment they are there three times."""
 _SPREAD_BY: Final = (c.PANE_START, c.OFFSET, *KEYS, c.RECORD_POSITION)
 """What rows differ by, as far as they have it; the less there is to hash, the faster."""
 _TOO_MUCH: Final = "spark.driver.maxResultSize"
@@ -31,9 +33,9 @@ _TOGETHER: Final = 16
 """So many offsets are in a piece together: a record may have a megabyte."""
 
 
-def are_few(size: float) -> bool:
-    """Whether packed rows of so many bytes may be taken at once."""
-    return size <= _AT_ONCE_BYTES
+def room(heap_bytes: int) -> int:
+    """Bytes of packed rows that may be taken at once, beside a driver's heap of at most so many."""
+    return min(_AT_ONCE_BYTES, heap_bytes // _OF_HEAP)
 
 
 def at_once(folded: DataFrame) -> pa.Table | None:

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
-from typing import Final
+from typing import Any, Final
 
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 ENDED: Final = "Spark's Java process has ended: what was not committed is read again by the next start"
 _LOOK_S: Final = 0.5
@@ -27,6 +28,12 @@ def java_pid() -> int | None:
         return None
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     return _PARENT if process is None else process.pid  # spark-submit started us: it is our parent
+
+
+def heap_bytes(session: SparkSession) -> int:
+    """The most that its heap may become."""
+    java: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no way to it
+    return int(java.java.lang.Runtime.getRuntime().maxMemory())
 
 
 def java_ended(within_s: float = 0) -> bool:

@@ -22,6 +22,7 @@ from pipeline.event_time.tallies import Statistic
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
+from pipeline.runtime.java_process import heap_bytes
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.erased_users import Notice
 from pipeline.service.guesses import Guesses
@@ -54,7 +55,7 @@ class Service:
             resources.warehouse, deduplicates=opened.remembered is not None, large=resources.large
         )
         self._deduplication = Deduplication(opened.remembered)
-        self._guesses = Guesses(resources.large)
+        self._guesses = Guesses(resources.large, pieces.room(heap_bytes(resources.spark)))
         self._erased = Notice(resources.warehouse, resources.spark)
         self._plan: Fold | None = None
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from pipeline.event_time.policy import REJECTED
 from pipeline.event_time.tallies import Tallies
-from pipeline.fold import pieces
 from pipeline.fold.statistics import ROW_BYTES, Sample
 from pipeline.tables.large import Large
 
@@ -21,8 +20,10 @@ MANY: Final = 1 / 8
 class Guesses:
     """The share of rejected records in the last batch, and bytes of its fold for each record."""
 
-    def __init__(self, large: Large) -> None:
+    def __init__(self, large: Large, room_bytes: int) -> None:
+        """Folds of up to `room_bytes` are small."""
         self._large = large
+        self._room_bytes = room_bytes
         self._rejected: float | None = None
         self._of_record = 0.0
         self._of_row: float = ROW_BYTES
@@ -44,8 +45,8 @@ class Guesses:
         Such a one the driver takes at once, which spares Spark a copy of the rows and further looks at them. It would
         be small even if each record were a row of its own, for users may be others than those of the last batch.
         """
-        is_small = pieces.are_few(records * max(self._of_row, self._of_record))
-        return is_small and not self._large.is_large(records * sets)
+        size = records * max(self._of_row, self._of_record)
+        return size <= self._room_bytes and not self._large.is_large(records * sets)
 
     def committed(self, tallies: Tallies) -> None:
         """Takes note of a batch; one without records tells nothing."""

@@ -127,7 +127,7 @@ def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: p
 
 
 def test_a_batch_of_larger_records_than_the_last_ones_is_guessed_wrong_once() -> None:
-    guesses = Guesses(NOTHING)
+    guesses = Guesses(NOTHING, 128_000_000)
     assert guesses.is_small(100_000, 3)
     assert not guesses.is_small(5_000_000, 1)
     guesses.committed(Tallies.of_rows([Statistic(0, 0, 1, None, 0, 10, None, 10_000_000)]))
@@ -141,5 +141,5 @@ def test_what_executors_are_for_is_not_small() -> None:
         def write(self, *_: object) -> None: ...
         def write_rows(self, *_: object) -> None: ...
 
-    assert not Guesses(Large(Nobody(), 300)).is_small(100, 3)
-    assert Guesses(Large(Nobody(), 300)).is_small(99, 3)
+    assert not Guesses(Large(Nobody(), 300), 128_000_000).is_small(100, 3)
+    assert Guesses(Large(Nobody(), 300), 128_000_000).is_small(99, 3)
