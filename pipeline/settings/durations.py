@@ -17,7 +17,10 @@ def parse_duration(value: Any) -> Any:
     found = re.fullmatch(r"\s*(\d+)\s*(ms|s|m|h|d)\s*", value)
     if not found:
         raise ValueError(f"{value!r} is not a duration: write a whole number and ms, s, m, h or d, such as 30s or 10m")
-    return timedelta(milliseconds=int(found[1]) * _UNITS[found[2]])
+    try:
+        return timedelta(milliseconds=int(found[1]) * _UNITS[found[2]])
+    except OverflowError as error:
+        raise ValueError(f"{value!r} is too long for a duration: write no more than {timedelta.max.days}d") from error
 
 
 def _not_negative(value: timedelta) -> timedelta:
@@ -49,10 +52,7 @@ def write_milliseconds(left: int) -> str:
 
 
 def _or_off(value: Any) -> Any:
-    if value == "off":
-        return None
-    parsed = parse_duration(value)
-    return _not_negative(parsed) if isinstance(parsed, timedelta) else parsed
+    return None if value == "off" else parse_duration(value)
 
 
 _AS_TEXT: Final = PlainSerializer(write_duration, when_used="json")
@@ -60,7 +60,7 @@ _FORM: Final = "DURATION"
 
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative), _AS_TEXT, _FORM]
 DurationOrOff = Annotated[
-    timedelta | None,
+    Annotated[timedelta, AfterValidator(_not_negative)] | None,
     BeforeValidator(_or_off),
     PlainSerializer(lambda value: "off" if value is None else write_duration(value), when_used="json"),
     "DURATION|off",

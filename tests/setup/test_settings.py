@@ -57,6 +57,17 @@ def test_anything_else_is_no_duration_and_the_message_says_how_to_write_one(writ
         settings_told(f"--time.bound={written}")
 
 
+def test_a_duration_that_no_clock_would_see_the_end_of_is_told_as_such() -> None:
+    with pytest.raises(SetUpError, match=r"time\.bound: .*'99999999999d' is too long for a duration"):
+        settings_told("--time.bound=99999999999d")
+
+
+@pytest.mark.parametrize("name", ["bound", "max_ahead_of_clock"])
+def test_a_number_below_zero_is_no_duration_in_a_file_either(name: str) -> None:
+    with pytest.raises(ValidationError, match="a duration cannot be negative"):
+        Settings(time={name: -5})  # type: ignore[arg-type] # as a file has it
+
+
 @pytest.mark.parametrize("name", ["--window.size", "--time.idle-timeout", "--kafka.connect-timeout"])
 def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
     with pytest.raises(SetUpError, match="must be at least 1ms"):
