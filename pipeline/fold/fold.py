@@ -20,6 +20,7 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Statistic
+from pipeline.fold import pieces
 from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, boxed, of_rejected, unboxed
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
@@ -171,8 +172,12 @@ class Fold:
         return folded.withColumn(NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
 
     def statistics_of(self, packed: pa.Table, now: int) -> list[Statistic]:
-        """The same of packed rows that the driver has."""
-        return statistics_of(packed, self._keys, now, lambda rows: unpacked_rows(rows, self.groupings, self.partitions))
+        """The same of packed rows that the driver has, chunk by chunk: what is alike may be told several times."""
+
+        def unpack(rows: pa.Table) -> pa.Table:
+            return unpacked_rows(rows, self.groupings, self.partitions)
+
+        return [one for part in pieces.parts(packed) for one in statistics_of(part, self._keys, now, unpack)]
 
     def _grouping(self) -> Column:
         """The number of the set that a row belongs to."""

@@ -75,6 +75,18 @@ def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
     assert len({one.check for one in expected}) > 3
 
 
+def test_of_several_chunks_they_add_up_to_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    fold = plan()
+    values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
+    taken = pieces.at_once(fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW))))
+    assert taken is not None
+    at_once = fold.statistics_of(taken, NOW)
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 4)
+    in_chunks = fold.statistics_of(taken, NOW)
+    assert len(in_chunks) > len(at_once)
+    assert Tallies.of_rows(in_chunks) == Tallies.of_rows(at_once)
+
+
 @pytest.mark.parametrize(
     "reports",
     [
