@@ -32,8 +32,8 @@ PARTS: Final = (
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
-# What the README's tables and those of docs/sizing.md are made of, in less than an hour and a half on two cores.
-_BY_DEFAULT: Final = ("drain", "start", "year", "partitions", "users", "workers", "age", "freshness")
+# What the README's tables are made of, in about an hour and a half on two cores.
+_BY_DEFAULT: Final = ("drain", "start", "users", "workers", "freshness")
 _PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
 # Enough to see that everything works, and nothing else.
 _QUICK: Final = (
@@ -169,7 +169,7 @@ def _micro(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("growth, year, day, sessions, totals and engines").add_argument
     add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
     add("--year-events", type=typed(whole), default=26_280, help="that come in a year: one each twenty minutes")
-    add("--year-batches", type=typed(whole), default=2_628, help="into how many the year is cut")
+    add("--year-batches", type=typed(whole), default=526, help="into how many the year is cut")
     add("--engine-rows", type=typed(_sizes), default=(1_000_000, 16_000_000), metavar="N,...", help="panes of a window")
     add("--day-batches", type=typed(whole), default=10_000, help="before the day's window is published")
     add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")
