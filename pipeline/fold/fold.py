@@ -173,11 +173,8 @@ class Fold:
 
     def statistics_of(self, packed: pa.Table, now: int) -> list[Statistic]:
         """The same of packed rows that the driver has, chunk by chunk: what is alike may be told several times."""
-
-        def unpack(rows: pa.Table) -> pa.Table:
-            return unpacked_rows(rows, self.groupings, self.partitions)
-
-        return [one for part in pieces.parts(packed) for one in statistics_of(part, self._keys, now, unpack)]
+        grid, partitions = self.groupings, self.partitions
+        return [one for part in pieces.parts(packed) for one in statistics_of(part, self._keys, now, grid, partitions)]
 
     def _grouping(self) -> Column:
         """The number of the set that a row belongs to."""

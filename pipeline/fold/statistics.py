@@ -5,7 +5,7 @@ come a sample tells what it may be like.
 """
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.apart import REJECTED, bytes_kept
-from pipeline.fold.packed import GROUP
+from pipeline.fold.grouping_sets import Groupings
+from pipeline.fold.packed import GROUP, unpacked_rows
 
 NOW: Final = "now"
 """The column of the clock when the batch began, in milliseconds."""
@@ -40,8 +41,7 @@ class Sample(NamedTuple):
 
 def sample_of(keyed: DataFrame, keys: Sequence[str]) -> Sample:
     """Of the first records that Spark finds in the first half of a fold; none are no share."""
-    texts = [name for name in keys if name != c.RECORD_POSITION]
-    size = bytes_of(texts) - ROW_BYTES + _PACKED_BYTES
+    size = bytes_of([name for name in keys if name != c.RECORD_POSITION], _PACKED_BYTES)
     some = keyed.select(F.col(REJECTED).isNotNull().cast("int").alias(REJECTED), size.alias(_BYTES)).limit(_SAMPLE)
     [found] = some.agg(F.avg(REJECTED).alias(REJECTED), F.avg(_BYTES).alias(_BYTES)).collect()
     return Sample(found[REJECTED] or 0.0, found[_BYTES] or 0.0)
@@ -57,9 +57,7 @@ def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     ]
 
 
-def statistics_of(
-    packed: pa.Table, keys: Sequence[str], now: int, unpacked: Callable[[pa.Table], pa.Table]
-) -> list[Statistic]:
+def statistics_of(packed: pa.Table, keys: Sequence[str], now: int, grid: Groupings, partitions: int) -> list[Statistic]:
     """The same of the packed rows of a fold with these keys, at `now` in milliseconds."""
     lengths = [_length(packed[name]) for name in keys if name != c.RECORD_POSITION]
     sizes = reduce(pc.add, lengths, pc.add(bytes_kept(packed), ROW_BYTES))
@@ -68,12 +66,13 @@ def statistics_of(
     rows = packed.select([*by, c.RECORDS, c.MAX_EVENT_TIME]).append_column(c.AGE_MS, ages).append_column(_BYTES, sizes)
     found = rows.group_by([*by, c.AGE_MS]).aggregate([(c.RECORDS, "sum"), (c.MAX_EVENT_TIME, "max"), (_BYTES, "sum")])
     sums = [f"{c.RECORDS}_sum", f"{c.MAX_EVENT_TIME}_max", f"{_BYTES}_sum"]
-    return [Statistic(*row.values()) for row in unpacked(found).select([*_BY, *sums]).to_pylist()]
+    rows = unpacked_rows(found, grid, partitions).select([*_BY, *sums])
+    return [Statistic(*row.values()) for row in rows.to_pylist()]
 
 
-def bytes_of(texts: Sequence[str]) -> Column:
-    """About how large a row with these texts is."""
-    return reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in texts]) + ROW_BYTES
+def bytes_of(texts: Sequence[str], beside: int = ROW_BYTES) -> Column:
+    """About how large a row with these texts is, which has so many bytes beside them."""
+    return reduce(operator.add, [F.coalesce(F.length(name), F.lit(0)) for name in texts], F.lit(beside))
 
 
 def _texts(keys: Sequence[str]) -> list[str]:

@@ -87,6 +87,11 @@ def test_a_batch_of_nothing_has_no_pieces_and_no_share(spark: SparkSession) -> N
     assert fold.sample(records, KNOWN) == (0.0, 0.0)
 
 
+def test_without_keys_a_row_has_no_texts(spark: SparkSession) -> None:
+    site = Settings.model_validate({"reports": {"site": {"keys": []}}}).policy()
+    assert plan(site).sample(read(spark, [event()]), KNOWN) == (0.0, 56.0)
+
+
 def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "CHUNK_BYTES", 250)
     step = 2**48 // 16
