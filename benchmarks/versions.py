@@ -15,7 +15,7 @@ from rich.table import Table
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness import part as freshness
 from benchmarks.freshness.figures import Figures, Load
-from benchmarks.freshness.part import of_a_run
+from benchmarks.freshness.part import a_run
 from benchmarks.process import last_words, run
 from benchmarks.report import figures_table
 from benchmarks.task import Task
@@ -77,7 +77,7 @@ def starts(other: Path, task: Task, count: int, work: Path) -> Iterator[tuple[fl
 def _start(root: Path, task: Task, work: Path) -> float:
     work.mkdir(parents=True)
     warehouse, began = str(work / "warehouse"), time.time()
-    run(["run", *of_a_run(task, warehouse), "--metrics.port", "0", "--until-caught-up"], work / "log", _program(root))
+    run([*a_run(task, warehouse), "--until-caught-up"], work / "log", _program(root))
     return committed_at(warehouse)[0] - began
 
 

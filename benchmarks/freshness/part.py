@@ -70,14 +70,14 @@ def _service(
     log, interval = work / "service.log", str(load.interval_ms)
     if program:
         warehouse = str(work / WAREHOUSE)
-        options = [*of_a_run(task, warehouse), "--metrics.port", "0", "--batch.interval", f"{interval}ms"]
-        return started(["run", *options], log, program)
+        return started([*a_run(task, warehouse), "--batch.interval", f"{interval}ms"], log, program)
     return started(["benchmarks.freshness.service", task.to_json(), interval], log)
 
 
-def of_a_run(task: Task, warehouse: str) -> list[str]:
-    """What every version of `tidemark run` is told of a topic and a warehouse."""
-    return ["--bootstrap-servers", task.bootstrap_servers, "--topic", task.topic, "--warehouse", warehouse]
+def a_run(task: Task, warehouse: str) -> list[str]:
+    """`run`, as every version of `tidemark` is told of a topic and a warehouse."""
+    target = ["--bootstrap-servers", task.bootstrap_servers, "--topic", task.topic, "--warehouse", warehouse]
+    return ["run", *target, "--metrics.port", "0"]
 
 
 def _simulate(load: Load, task: Task) -> list[str]:
