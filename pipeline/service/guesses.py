@@ -36,7 +36,8 @@ class Guesses:
         if records < LARGE:
             return False
         if self._rejected is None:
-            self._rejected, self._of_row = sample()
+            self._rejected, row_bytes = sample()
+            self._of_row = row_bytes or ROW_BYTES
         return self._rejected >= MANY
 
     def is_small(self, records: int, sets: int) -> bool:

@@ -62,6 +62,12 @@ def test_a_fold_is_small_where_it_would_be_if_each_record_were_a_row_of_the_size
     assert not guesses.is_small(5_000_000, 1), "of users with long names"
 
 
+def test_a_sample_without_records_tells_nothing_of_rows() -> None:
+    guesses = Guesses(NOTHING, ROOM)
+    assert not guesses.are_many_rejected(LARGE, lambda: Sample(0.0, 0.0))
+    assert not guesses.is_small(5_000_000, 1)
+
+
 def test_what_is_taken_at_once_is_a_part_of_a_small_heap() -> None:
     assert pieces.room(4_000_000_000) == 400_000_000
     assert pieces.room(1_500_000_000) == 150_000_000
