@@ -44,10 +44,13 @@ SETTINGS = (
 FEW, MANY = 500, 5_000
 """Most records of a batch: few can be overloaded, and many make up for it."""
 OF_OTHERS = re.compile(
-    r"^WARNING: Using incubator modules.*\n|\nthread '[^']+' .*panicked.*\n.*\nstack backtrace:\nnote: .*\n",
+    r"^WARNING: Using incubator modules.*\n"
+    r"|\nthread '[^']+' .*panicked.*\n.*\n|^stack backtrace:\n|^note: Some details.*\n",
     re.MULTILINE,
 )
-"""What Java says before Spark has set up its log, and what delta-rs's threads print where a store refuses a file."""
+"""What Java says before Spark has set up its log, and what delta-rs's threads print where a store refuses a file.
+
+Each prints three times, and others in between."""
 OF_THE_MACHINE = (
     "TidemarkDiskFull",
     "TidemarkFreshness",
