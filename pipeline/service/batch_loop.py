@@ -184,7 +184,7 @@ class Service:
         if any(batch.firings.values()):
             self._publisher.offer(batch.firings, batch.number)
         if self._upkeep.wanted_after(batch):
-            self._publisher.afterwards(self._upkeep.steps(batch))
+            self._publisher.afterwards(self._upkeep.steps(batch), batch.number)
 
     def _observe(self, batch: Batch, committed_at: int) -> None:
         """Step 5: metrics and the mirrored offsets, from what was committed."""

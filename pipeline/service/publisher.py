@@ -1,6 +1,7 @@
 """Step 4 of a batch: one publisher, in order, beside the next fold; it tries again as long as the store refuses."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Condition, Thread
 from typing import Final
 
@@ -21,6 +22,8 @@ Wait = Callable[[Condition, Callable[[], bool], float], bool]
 _PAUSES_S: Final = (0.5, 1, 2, 4, 8, 16, 30)
 _LAST_TRIES: Final = 4
 """Of a publication that is waited for, before it is left to the next start."""
+_NOTHING: Final = -1
+"""In the place of a batch: none was published since the last step of upkeep."""
 _CLOSE_S: Final = 10.0
 """How long a store that does not even refuse is waited for at the end."""
 _log = structlog.get_logger()
@@ -51,8 +54,8 @@ class Publisher:
         self._wait = wait
         self._changed = Condition()
         self._outbox = Outbox()
-        self._upkeep: Iterator[object] | None = None
-        self._tending: Iterator[object] | None = None
+        self._upkeep: tuple[Iterator[object], int] | None = None
+        self._landed = _NOTHING
         self._busy = self._closed = False
         self._fatal: Exception | None = None
         self._last_failure: Exception | None = None
@@ -69,13 +72,14 @@ class Publisher:
             self._outbox.add(Offer(firings, batch, self._now()))
             self._tell()
 
-    def afterwards(self, steps: Iterator[object]) -> None:
-        """Goes through the steps of upkeep while nothing waits to be published; of several that wait only the last one.
+    def afterwards(self, steps: Iterator[object], batch: int) -> None:
+        """Goes through the steps of upkeep once all is published that the batches up to `batch` made due.
 
-        What falls due during a step is published before the next one.
+        A publication that waits comes after each step, and a step after each publication: neither holds up the other
+        for longer, however much there is. Does nothing while an earlier upkeep is not done.
         """
         with self._changed:
-            self._upkeep = steps
+            self._upkeep = self._upkeep or (steps, batch)
             self._changed.notify_all()
 
     def check(self) -> None:
@@ -114,7 +118,7 @@ class Publisher:
             _log.warning("the store does not answer: a publication is left to the next start")
 
     def _idle(self) -> bool:
-        return not (self._busy or self._outbox.batches or self._upkeep or self._tending)
+        return not (self._busy or self._outbox.batches or self._upkeep)
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
@@ -127,17 +131,20 @@ class Publisher:
                 self._changed.notify_all()
 
     def _next(self) -> Callable[[], None] | None:
-        """The next thing to do: publications come first; None at the end."""
+        """The next thing to do, None at the end: a publication, or a step of upkeep in its turn or where none waits."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._fatal or not self._idle())
             if self._closed or self._fatal:
                 return None
             self._busy = True
-            if offer := self._outbox.take():
-                return lambda: self._try(offer)
-            if self._tending is None:
-                self._tending, self._upkeep = self._upkeep, None
-            return self._tend
+            if self._upkeep:
+                steps, batch = self._upkeep
+                if batch <= self._landed or not self._outbox.batches:
+                    self._landed = _NOTHING
+                    return partial(self._tend, steps)
+            offer = self._outbox.take()
+            assert offer is not None  # noqa: S101 - or it would be idle
+            return partial(self._try, offer)
 
     def _try(self, offer: Offer) -> None:
         try:
@@ -149,6 +156,7 @@ class Publisher:
         else:
             with self._changed:
                 self._outbox.landed()
+                self._landed = offer.batch
                 self._pauses = growing(*_PAUSES_S)
                 self._last_failure = None
                 self._tell()
@@ -163,14 +171,14 @@ class Publisher:
             self._changed.notify_all()
             self._wait(self._changed, lambda: self._closed or self._hurries > hurries, pause_s)
 
-    def _tend(self) -> None:
+    def _tend(self, steps: Iterator[object]) -> None:
         """A step of upkeep."""
         try:
-            next(self._tending or iter(()))
+            next(steps)
         except StopIteration:
-            self._tending = None
+            self._upkeep = None
         except Exception as error:
-            self._tending = None
+            self._upkeep = None
             if not is_of_store(error):
                 raise
             self._observer.upkeep_failed()

@@ -1,19 +1,24 @@
 """Compaction changes nothing that anybody reads, whatever the windows, and leaves one row for each pane and key."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from pipeline.app import open_service
+from pipeline.event_time.firing import Firing
 from pipeline.service import maintenance
 from pipeline.tables.results import levels
+from pipeline.tables.results.publication import Publication
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
-from tests.support.warehouse import rows
+from tests.support.waiting import wait_for
+from tests.support.warehouse import latest_batch, rows
 from tests.transcripts.random_transcript import random_transcript
 
 REPORTS: dict[str, dict[str, Any]] = {
@@ -69,3 +74,37 @@ def shown(warehouse: Path, name: str) -> list[str]:
     return sorted(
         str({**row, "published_batch": 0, "users_sketch": sorted(row.get("users_sketch", b""))}) for row in found
     )
+
+
+def test_panes_are_merged_though_the_publisher_is_never_idle(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 4)
+    monkeypatch.setattr(levels, "_MANY", 2)
+    publish, files = Publication.publish, list[int]()
+
+    def busy(publication: Publication, firings: Mapping[str, Firing], batch: int) -> None:
+        """Takes longer than the next two batches do, and the last ones two seconds."""
+        publish(publication, firings, batch)
+        files.append(len(DeltaTable(str(tmp_path / "warehouse" / "panes")).file_uris()))
+        with suppress(AssertionError):
+            wait_for(lambda: latest_batch(tmp_path / "warehouse")[0]["batch"] > batch + 1, 2, "the next batches")
+
+    monkeypatch.setattr(Publication, "publish", busy)
+    topic, clock = make_topic(1, **ANY_TIMESTAMP), Clock()
+    # A window each, closed by the next.
+    send(broker.bootstrap_servers, topic, [event("ann", clock() + second * 10_000) for second in range(60)])
+    settings = settings_of(
+        broker,
+        topic,
+        tmp_path / "warehouse",
+        time={"bound": "0s", "allowed_lateness": "0s", "max_future_skew": "1h"},
+        window={"size": "10s"},
+        reports={"page_views": {"keys": ["user_id"]}},
+        batch={"max_records": 1},
+    )
+    with open_service(settings, now=clock) as service:
+        service.drain()
+    assert_conserved(tmp_path / "warehouse")
+    assert len(files) > 10
+    assert max(files) < 50, files  # one each batch, if nobody merges them

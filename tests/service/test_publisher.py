@@ -130,26 +130,45 @@ def test_who_waits_for_a_store_that_does_not_answer_is_told_in_time(bench: Bench
         bench.publisher.flush(patience_s=0.01)
 
 
-def test_upkeep_waits_until_nothing_is_to_be_published_and_only_the_last_one_is_done(bench: Bench) -> None:
+def test_upkeep_waits_for_what_its_batch_made_due_and_another_one_does_not_take_its_place(bench: Bench) -> None:
+    #  in hand  1    waiting  2 and upkeep of the same batch, then 3
     bench.open.clear()
     bench.publisher.offer(fired(1), 11)
     assert bench.entered.wait(PATIENCE_S)
-    bench.publisher.afterwards(bench.upkeep("too old"))
-    bench.publisher.afterwards(bench.upkeep("upkeep"))
     bench.publisher.offer(fired(2), 12)
+    bench.publisher.afterwards(bench.upkeep("upkeep"), 12)
+    bench.publisher.offer(fired(3), 13)
+    bench.publisher.afterwards(bench.upkeep("while one waits"), 13)
     bench.open.set()
     bench.publisher.flush()
-    assert bench.done == [({1}, 11), ({2}, 12), "upkeep"]
+    assert bench.done == [({1}, 11), ({2, 3}, 13), "upkeep"]
 
 
-def test_what_falls_due_during_upkeep_is_published_before_its_next_step(bench: Bench) -> None:
+def test_steps_of_upkeep_and_publications_take_turns_however_many_there_are(bench: Bench) -> None:
+    def each_makes_more_due() -> Iterator[None]:
+        for number in range(3):
+            bench.publisher.offer(fired(number), 20 + number)
+            bench.publisher.offer(fired(number + 10), 20 + number)
+            yield from bench.upkeep(f"step {number}")
+
+    def late() -> None:
+        bench.publisher.offer(fired(99), 30)
+
+    bench.publisher.afterwards(each_makes_more_due(), 12)
+    bench.publisher.flush()
+    assert bench.done == ["step 0", ({0, 10}, 20), "step 1", ({1, 11}, 21), "step 2", ({2, 12}, 22)]
+
+
+def test_no_step_of_upkeep_comes_between_the_tries_of_a_publication(bench: Bench) -> None:
     def in_the_first_step() -> Iterator[None]:
-        bench.publisher.offer(fired(1), 11)
+        bench.failures = [DeltaError("no room"), DeltaError("no room")]
+        bench.publisher.offer(fired(1), 13)
         yield from bench.upkeep("first", "second")
 
-    bench.publisher.afterwards(in_the_first_step())
+    bench.publisher.afterwards(in_the_first_step(), 12)
     bench.publisher.flush()
-    assert bench.done == ["first", ({1}, 11), "second"]
+    assert bench.done == ["first", ({1}, 13), "second"]
+    assert bench.metric("publication_failures_total") == 2
 
 
 def test_upkeep_that_the_store_refuses_is_counted_and_stops_nobody(bench: Bench) -> None:
@@ -157,7 +176,7 @@ def test_upkeep_that_the_store_refuses_is_counted_and_stops_nobody(bench: Bench)
         yield
         raise DeltaError("no room")
 
-    bench.publisher.afterwards(refused())
+    bench.publisher.afterwards(refused(), 11)
     bench.publisher.offer(fired(1), 11)
     bench.publisher.flush()
     bench.publisher.check()
@@ -170,7 +189,7 @@ def test_upkeep_that_learns_of_a_newer_service_is_not_passed_over(bench: Bench) 
         yield
         raise Replaced("a newer service")
 
-    bench.publisher.afterwards(replaced())
+    bench.publisher.afterwards(replaced(), 11)
     with pytest.raises(Replaced):
         bench.publisher.flush()
 
