@@ -18,6 +18,7 @@ from pipeline.kafka.topic import connect
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
+from pipeline.runtime.limits import give_back_freed
 from pipeline.runtime.session import spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publisher import Publisher, publish_due
@@ -67,6 +68,7 @@ def open_service(
     first, Unreachable where broker or store did not answer, Replaced if a newer service took over.
     """
     require_all(settings)
+    give_back_freed()
     last_epoch = last_epoch or LastEpoch()
     with ExitStack() as stack:
         page = exporter or stack.enter_context(closing(serve(settings, now)))

@@ -4,6 +4,7 @@ Both generations of cgroups are read, as the Java virtual machine reads them: a 
 it is set. Source: Linux, admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst; scheduler/sched-bwc.rst.
 """
 
+import ctypes
 import math
 import os
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ _UNLIMITED_HEAP: Final = 4096 * MIB
 """On a machine that other programs share."""
 _LEAST_HEAP: Final = 512 * MIB
 """Below it Spark refuses to start."""
+_MMAP_THRESHOLD: Final = -3
+"""`M_MMAP_THRESHOLD` in glibc's malloc.h."""
+_GIVEN_BACK: Final = 256 * 1024
 
 
 def cores(root: Path = _ROOT) -> int:
@@ -49,6 +53,16 @@ def heap(root: Path = _ROOT) -> str:
             f"{2 * _LEAST_HEAP // MIB} MiB at least"
         )
     return f"{size // MIB}m"
+
+
+def give_back_freed() -> None:
+    """Has C's allocator give large pieces of memory back as soon as they are freed: 256 KiB and more.
+
+    By itself glibc keeps pieces as large as it has seen one freed, up to 32 MiB: of rows that came from Spark and are
+    gone a process held hundreds of megabytes. Does nothing with another C library. Source: mallopt(3).
+    """
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        mallopt(_MMAP_THRESHOLD, _GIVEN_BACK)
 
 
 def _physical() -> int:

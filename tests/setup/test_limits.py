@@ -116,3 +116,25 @@ def own_group(cpu_us: int, memory: int) -> Iterator[str]:
     finally:
         for group in made:
             group.rmdir()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
+def test_large_pieces_of_memory_are_given_back_when_they_are_freed() -> None:
+    def kept(first: str) -> int:
+        """MiB that a process has of 200 that it freed, between small pieces that it still has."""
+        script = (
+            f"from pipeline.runtime import limits; {first}\n"
+            "def resident(): return int(open('/proc/self/statm').read().split()[1]) * 4096 // 2**20\n"
+            "bytearray(16 * 2**20)\n"
+            "before = resident()\n"
+            "both = [(bytearray(b'x') * 2**20, bytearray(b'x') * 2**10) for _ in range(200)]\n"
+            "small = [some for _, some in both]\n"
+            "del both\n"
+            "print(resident() - before)"
+        )
+        return int(subprocess.run([sys.executable, "-c", script], cwd=HERE, check=True, capture_output=True).stdout)
+
+    if kept("None") < 100:
+        pytest.skip("this allocator gives it back by itself")
+    assert kept("limits.give_back_freed()") < 20

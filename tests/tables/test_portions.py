@@ -6,11 +6,12 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.results import due, periodic
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import breaches
 from tests.support.warehouse import rows
-from tests.verify.site import Event, Site
+from tests.verify.site import POLICY, Event, Site
 
 NAMES = ("page_views", "pages", "days", "landings", "readers")
 pytestmark = pytest.mark.slow
@@ -57,3 +58,12 @@ def test_a_publication_that_failed_between_two_portions_is_made_up_for_and_shows
     found = rows(tmp_path, "page_views")
     assert len({(row["user_id"], row["window_start"]) for row in found}) == len(found)
     assert not breaches(tmp_path)
+
+
+def test_windows_are_never_taken_together_where_two_of_them_are_too_many() -> None:
+    #  six windows with as many rows as four statements may have: two at a time would be half as many again
+    windows = POLICY.reports[0].windows
+    assert isinstance(windows, Periodic)
+    found = due.Due(POLICY.reports[0], windows, range(60_000, 420_000, 60_000), {}, 1)
+    assert [len(part.ends) for part in found.parts(4)] == [1] * 6
+    assert [len(part.ends) for part in found.parts(2)] == [3, 3]

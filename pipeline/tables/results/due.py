@@ -60,8 +60,8 @@ class Due:
         yield from self._by(max(1, _MANY_PANES // longest))
 
     def parts(self, number: int) -> "Iterator[Due]":
-        """As many parts, if there are so many windows; not more than some, for each reads all files again."""
-        yield from self._by(-(-len(self.ends) // min(number, _MANY_PARTS)))
+        """At least as many parts, if there are so many windows; not by far more than some, for each reads all files."""
+        yield from self._by(max(1, len(self.ends) // min(number, _MANY_PARTS)))
 
     def _by(self, size: int) -> "Iterator[Due]":
         for place in range(0, len(self.ends), size):

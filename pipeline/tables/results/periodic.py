@@ -61,11 +61,11 @@ class PeriodicKind(WindowKind):
                 is_done = True
                 continue
             for some in self._parts(piece, panes):
-                if sum(map(len, found)) > MANY_ROWS:
-                    yield pa.concat_tables(found), _where(ends, firing)
-                    found, ends = [], []
                 ends += some.ends
                 found.append(self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema))
+                if sum(map(len, found)) > MANY_ROWS:
+                    yield pa.concat_tables(found), _where(ends, firing)
+                    found, ends, is_done = [], [], True
         if ends or not is_done:
             yield pa.concat_tables(found), _where(ends, firing)
 
