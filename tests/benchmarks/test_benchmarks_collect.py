@@ -9,6 +9,8 @@ from benchmarks.errors import BenchmarkError
 from producers.collect.reading import read
 from tests.producers.collect.told import NOW_MS, served
 
+pytestmark = pytest.mark.slow
+
 PLAN = Plan(seconds=0.2, browsers=2, rounds=1)
 
 

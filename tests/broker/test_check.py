@@ -33,6 +33,8 @@ from tests.support.services import settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 MakeTopic = Callable[..., str]
 NOON_MS = 1_714_564_800_000
 PATIENCE_S = 60

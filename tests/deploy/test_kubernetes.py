@@ -27,6 +27,7 @@ from tests.deploy.rendered import (
 )
 from tests.support.yaml_text import parsed
 
+pytestmark = pytest.mark.slow
 NAMED = [pytest.param(folder, id=folder.name) for folder in ALL]
 
 

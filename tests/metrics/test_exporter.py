@@ -19,6 +19,8 @@ from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import World, frontier
 from tests.support.certificates import Authority
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 5  # less than the ten seconds that the exporter gives a client
 SETTINGS = MetricsSettings(port=0, stuck_after=timedelta(minutes=1))
 

@@ -13,6 +13,8 @@ from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import World
 from tests.support.certificates import Authority
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def world() -> World:

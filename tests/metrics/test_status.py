@@ -26,6 +26,8 @@ from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table, result_of
 from tests.support.ledger_rows import NOON, NOON_MS, commit, ledger_row
 
+pytestmark = pytest.mark.slow
+
 MINUTE = timedelta(minutes=1)
 
 

@@ -12,6 +12,8 @@ from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, Reset
 from tests.support.ledger_rows import ledger_row
 
+pytestmark = pytest.mark.slow
+
 OPENING = Opening(Settings().policy(), {})
 
 
