@@ -1,4 +1,4 @@
-"""Compaction commits by what there is to merge or to remove, and not by batches."""
+"""Compaction commits by what there is to merge or to remove, and makes a portion of keys at a time."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from pipeline.tables.query import query
+from pipeline.tables.results import kind
+from pipeline.tables.results.result_table import MANY_ROWS, committed
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
 pytestmark = pytest.mark.slow
@@ -26,3 +29,16 @@ def test_what_many_batches_have_of_final_windows_goes_in_one_commit(tmp_path: Pa
 
 def files(panes: DeltaTable) -> int:
     return sum("report=page_views" in uri for uri in panes.file_uris())
+
+
+def test_keys_are_shared_out_among_portions_and_none_is_in_two(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open()
+    users = [f"user {number}" for number in range(100)]
+    site.batch(*(Event(minute, user) for user in users for minute in (1, 2)))
+    panes, conditions = DeltaTable(tmp_path / "panes"), kind._portions(["user_id", "page_url"], 4 * MANY_ROWS)
+    found = [query(committed("page_views", site.number, one), panes=panes)["user_id"] for one in conditions]
+    portions = [{*some.to_pylist()} for some in found]
+    assert len(portions) == 5
+    assert all(len(some) > 5 for some in portions)
+    assert sorted(user for some in portions for user in some) == sorted(users)
+    assert sum(map(len, found)) == 2 * len(users)

@@ -20,7 +20,7 @@ from pipeline.event_time.windows.session import Sessions, SessionState
 from pipeline.tables.engines import Engine
 from pipeline.tables.layout import create_tables
 from pipeline.tables.query import query
-from pipeline.tables.results import levels
+from pipeline.tables.results import kind, levels
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
@@ -92,8 +92,9 @@ class Tables:
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else nothing would be worth a merge after so few batches."""
+    """Else nothing would be worth a merge after so few batches, and every merge would be made in one portion."""
     monkeypatch.setattr(levels, "_MANY", 2)
+    monkeypatch.setattr(kind, "MANY_ROWS", 50)
 
 
 @pytest.mark.parametrize(("lateness_ms", "compact_every"), [(0, 3), (4_000, NEVER)])
@@ -112,16 +113,16 @@ def test_sessions_are_those_of_the_model_after_every_batch(
 
 def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> None:
     report = Report("visits", Sessions(GAP_MS), 4_000)
-    kind, tables, state = SessionKind(report), Tables(tmp_path, policy_of(report), 2), SessionState(report)
+    visits, tables, state = SessionKind(report), Tables(tmp_path, policy_of(report), 2), SessionState(report)
     found = []
     for model, before, events in played(report.allowed_lateness_ms):
         firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
         tables.take(events, before, model, {"visits": firing})
         panes = DeltaTable(PANES.uri(str(tmp_path)))
-        ((rows, _),) = kind.portions(firing, model.batch, panes, 0)
+        ((rows, _),) = visits.portions(firing, model.batch, panes, 0)
         assert isinstance(rows, pa.Table), "nothing is large here"
-        sql = kind.told_in_sql(kind.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
-        both = [sorted(map(str, one.cast(kind.spec.schema).to_pylist())) for one in (query(sql, panes=panes), rows)]
+        sql = visits.told_in_sql(visits.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
+        both = [sorted(map(str, one.cast(visits.spec.schema).to_pylist())) for one in (query(sql, panes=panes), rows)]
         assert both[0] == both[1]
         found += both[0]
     assert len(found) > USERS

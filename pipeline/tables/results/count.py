@@ -64,12 +64,12 @@ class CountKind(WindowKind):
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""
 
-        def kept(batch: int) -> pa.Table:
-            parts, columns = committed(self.name, batch), ", ".join(PANES.schema.names)
+        def kept(parts: str) -> pa.Table:
+            columns = ", ".join(PANES.schema.names)
             sql = f"WITH parts AS ({parts}), {self.open_windows()} SELECT {columns} FROM windowed WHERE {self.is_open}"  # noqa: S608 - ours
             return as_panes(query(sql, panes=panes))
 
-        yield from rewrites(self.name, runs, panes, kept)
+        yield from rewrites(self.name, runs, panes, self.report.keys, kept)
 
     @property
     def is_open(self) -> str:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -21,11 +21,13 @@ from pipeline.tables.large import NOTHING, Large, View, Written
 from pipeline.tables.query import query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import shown, shown_in_sql
-from pipeline.tables.results.result_table import Portion, committed
+from pipeline.tables.results.result_table import MANY_ROWS, Portion, committed
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
-Merge = tuple[Sequence[Run], pa.Table | None]
-"""Runs of `panes`, and the rows that take their place; None for none at all."""
+Merge = tuple[Sequence[Run], pa.Table | Iterator[pa.Table] | None]
+"""Runs of `panes`, and the rows that take their place, in one table or in several, each made in its turn; or None."""
+_MOST_PORTIONS: Final = 16
+"""Each reads all files."""
 
 
 class ResultKind(ABC):
@@ -127,12 +129,28 @@ class WindowKind(ResultKind):
         return f"SELECT {told} FROM ({windows}) AS windows"  # noqa: S608 - our own names
 
 
-def rewrites(name: str, runs: Sequence[Run], panes: DeltaTable, kept: Callable[[int], pa.Table]) -> Iterator[Merge]:
-    """Merges where only all rows tell which are kept: rarely all by `kept`, in between small runs as they are."""
+def rewrites(
+    name: str, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], kept: Callable[[str], pa.Table]
+) -> Iterator[Merge]:
+    """Merges where only all rows of a key tell which are kept: rarely all of them, in between small runs as they are.
+
+    `kept` makes the rows that are kept of those that a statement gives, which are all of some keys.
+    """
     if worth_rewriting(runs):
-        yield runs, kept(runs[-1].last)
+        parts = [committed(name, runs[-1].last, some) for some in _portions(keys, sum(run.rows for run in runs))]
+        yield runs, map(kept, parts) if len(parts) > 1 else kept(*parts)
     elif some := worth_merging(runs[1:]):
         yield some, as_panes(query(committed(name, some[-1].last, f"batch >= {some[0].first}"), panes=panes))
+
+
+def _portions(keys: Sequence[str], rows: int) -> list[str]:
+    """Conditions, of which one holds for each key, so that about MANY_ROWS of so many rows have the same."""
+    number = min(rows // MANY_ROWS + 1, _MOST_PORTIONS) if keys else 1
+    hashed = f"md5(concat({', '.join(keys)}))"  # to which null is no text
+    firsts = [f"{256 * place // number:02x}" for place in range(1, number)]
+    above = ["true", *(f"{hashed} >= '{first}'" for first in firsts)]
+    below = [*(f"{hashed} < '{first}'" for first in firsts), "true"]
+    return [f"{low} AND {high}" for low, high in zip(above, below, strict=True)]
 
 
 def as_panes(rows: pa.Table) -> pa.Table:

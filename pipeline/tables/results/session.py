@@ -82,7 +82,7 @@ class SessionKind(WindowKind):
         if written := self.by_executors(panes, batch, partial(self.statement, firing, batch), replaced=shown):
             yield written, where
             return
-        found = self.sessions(batch, panes, after, until)
+        found = self.sessions(committed(self.name, batch), panes, after, until)
         ends = pc.add(found[c.LAST_TIME], self._windows.gap_ms)
         fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
         windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
@@ -92,9 +92,11 @@ class SessionKind(WindowKind):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""
-        yield from rewrites(
-            self.name, runs, panes, lambda batch: panes_of(self.sessions(batch, panes, after=final), self.name)
-        )
+
+        def kept(parts: str) -> pa.Table:
+            return panes_of(self.sessions(parts, panes, after=final), self.name)
+
+        yield from rewrites(self.name, runs, panes, self.report.keys, kept)
 
     def open_windows(self) -> str:
         """Sessions as the panes tell of them, merged by window functions."""
@@ -115,13 +117,13 @@ class SessionKind(WindowKind):
                 apart.append((start, end))
         return " OR ".join(f"({c.WINDOW_END} >= '{utc(a)}' AND {c.WINDOW_START} <= '{utc(b)}')" for a, b in apart)
 
-    def sessions(self, batch: int, panes: DeltaTable, after: int, until: int = rules.NEVER) -> pa.Table:
-        """The sessions that panes up to a batch tell of, also open ones, which end after and not after two times.
+    def sessions(self, parts: str, panes: DeltaTable, after: int, until: int = rules.NEVER) -> pa.Table:
+        """The sessions that rows of panes tell of, also open ones, which end after and not after two times.
 
         Columns: the report's keys and parts, `late_events`, the last `batch`, the first `watermark` and `closed_until`.
         """
-        parts = self._parts(batch, panes)
-        found = Islands(parts, self.report.keys, self._windows.gap_ms, parts[c.CLOSED_UNTIL].to_numpy()).joined()
+        rows = self._parts(parts, panes)
+        found = Islands(rows, self.report.keys, self._windows.gap_ms, rows[c.CLOSED_UNTIL].to_numpy()).joined()
         ends = found[c.LAST_TIME].to_numpy() + self._windows.gap_ms
         return found.filter((after < ends) & (ends <= until))
 
@@ -143,8 +145,8 @@ class SessionKind(WindowKind):
             until=until,
         )
 
-    def _parts(self, batch: int, panes: DeltaTable) -> pa.Table:
-        keys, parts = keys_of(self.report), committed(self.name, batch)
+    def _parts(self, parts: str, panes: DeltaTable) -> pa.Table:
+        keys = keys_of(self.report)
         sql = _SQL.format(keys=keys, joined=joined_parts(self.report), parts=parts, never=rules.NO_WATERMARK)
         found = query(sql, panes=panes)
         return found.cast(pa.schema([PANES.schema.field(name) for name in found.column_names]))

@@ -85,8 +85,9 @@ class UserTotalsKind(ResultKind):
             among = _CHANGED.format(report=self.name, filled=filled, batch=batch, since=since)
         newest = query(_NEWEST, **tables)["newest"][0].as_py() if corrections else None
         self.marks = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected, newest or 0))]
+        parts = committed(self.name, batch, among)
         found = _of_users(
-            pa.concat_tables([*self._sessions(batch, tables, among, final_before=0), self._corrected(tables, among)])
+            pa.concat_tables([*self._sessions(parts, tables, final_before=0), self._corrected(tables, among)])
         )
         seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}
         # A user who is known from corrections alone was there once.
@@ -96,21 +97,18 @@ class UserTotalsKind(ResultKind):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - nothing is published for the last time
         """One row per user for the sessions that ended before `cutoff`; one per other session."""
-        yield from rewrites(self.name, runs, panes, lambda batch: self._compacted(batch, panes, cutoff))
+        yield from rewrites(self.name, runs, panes, [c.USER_ID], lambda parts: self._compacted(parts, panes, cutoff))
 
-    def _compacted(self, batch: int, panes: DeltaTable, cutoff: int) -> pa.Table:
-        done, others = self._sessions(batch, {PANES.name: panes}, _ALL, cutoff)
+    def _compacted(self, parts: str, panes: DeltaTable, cutoff: int) -> pa.Table:
+        done, others = self._sessions(parts, {PANES.name: panes}, cutoff)
         tables = [panes_of(_of_users(done), self.name), panes_of(others.drop_columns(c.SESSIONS), self.name)]
         return pa.concat_tables(tables)
 
     def _sessions(
-        self, batch: int, tables: Mapping[str, DeltaTable], among: str, final_before: int
+        self, statement: str, tables: Mapping[str, DeltaTable], final_before: int
     ) -> tuple[pa.Table, pa.Table]:
-        """The sessions that ended before a time, of which some are counted already, and the others.
-
-        `among` is the condition for a user to be among those that are asked for, in SQL.
-        """
-        sql = _SQL.format(joined=joined_parts(self._totals), parts=committed(self.name, batch, among))
+        """The sessions of a statement's rows that ended before a time, of which some are counted, and the others."""
+        sql = _SQL.format(joined=joined_parts(self._totals), parts=statement)
         # Of millions of users there is room for their rows once, and not for each step's.
         rows = _typed(query(sql, **tables))
         parts, counted = _apart(rows, pc.is_null(rows[c.SESSIONS]))
