@@ -7,7 +7,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.tables.results import due, periodic
+from pipeline.tables.results import due, periodic, publication
+from pipeline.tables.results.result_table import MANY_ROWS
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import breaches
 from tests.support.warehouse import rows
@@ -29,10 +30,15 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
     return {name: sorted(str({**row, "users_sketch": None}) for row in rows(warehouse, name)) for name in NAMES}
 
 
-@pytest.fixture(params=[1, due._MANY_PANES], ids=["by panes", "by rows"])
+@pytest.fixture(
+    params=[(1, MANY_ROWS), (due._MANY_PANES, MANY_ROWS), (due._MANY_PANES, 3)],
+    ids=["by panes", "by rows", "none waits for the next"],
+)
 def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(due, "_MANY_PANES", request.param)
+    many_panes, large = request.param
+    monkeypatch.setattr(due, "_MANY_PANES", many_panes)
     monkeypatch.setattr(periodic, "MANY_ROWS", 3)
+    monkeypatch.setattr(publication, "MANY_ROWS", large)
 
 
 @pytest.mark.usefixtures("_small")
