@@ -41,7 +41,7 @@ class Sample(NamedTuple):
 
 def sample_of(keyed: DataFrame, keys: Sequence[str]) -> Sample:
     """Of the first records that Spark finds in the first half of a fold; none are no share."""
-    size = bytes_of([name for name in keys if name != c.RECORD_POSITION], _PACKED_BYTES)
+    size = bytes_of(_texts(keys), _PACKED_BYTES)
     some = keyed.select(F.col(REJECTED).isNotNull().cast("int").alias(REJECTED), size.alias(_BYTES)).limit(_SAMPLE)
     [found] = some.agg(F.avg(REJECTED).alias(REJECTED), F.avg(_BYTES).alias(_BYTES)).collect()
     return Sample(found[REJECTED] or 0.0, found[_BYTES] or 0.0)
@@ -53,13 +53,13 @@ def statistics(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     return [*map(F.col, _BY[:-1]), age.alias(c.AGE_MS)], [
         F.sum(c.RECORDS).alias(c.RECORDS),
         F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
-        F.sum(bytes_of(_texts(keys))).alias(_BYTES),
+        F.sum(bytes_of([*_texts(keys), c.KEY, c.VALUE])).alias(_BYTES),
     ]
 
 
 def statistics_of(packed: pa.Table, keys: Sequence[str], now: int, grid: Groupings, partitions: int) -> list[Statistic]:
     """The same of the packed rows of a fold with these keys, at `now` in milliseconds."""
-    lengths = [_length(packed[name]) for name in keys if name != c.RECORD_POSITION]
+    lengths = [_length(packed[name]) for name in _texts(keys)]
     sizes = reduce(pc.add, lengths, pc.add(bytes_kept(packed), ROW_BYTES))
     ages = _rough_age(pc.fill_null(pc.subtract(now, packed[c.OLDEST]), 0))
     by = [c.GROUPING, GROUP]
@@ -76,7 +76,7 @@ def bytes_of(texts: Sequence[str], beside: int = ROW_BYTES) -> Column:
 
 
 def _texts(keys: Sequence[str]) -> list[str]:
-    return [name for name in (*keys, c.KEY, c.VALUE) if name != c.RECORD_POSITION]
+    return [name for name in keys if name != c.RECORD_POSITION]
 
 
 def _length(texts: pa.ChunkedArray) -> Any:

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from pipeline.app import open_service
 from pipeline.event_time.firing import Firing
 from pipeline.service import maintenance
-from pipeline.tables.results import kind, levels
+from pipeline.tables.results import levels, result_table
 from pipeline.tables.results.publication import Publication
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -41,7 +41,7 @@ def test_every_table_is_the_same_with_and_without(
     plain = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "plain", restart=False)
     monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     monkeypatch.setattr(levels, "_MANY", 2)
-    monkeypatch.setattr(kind, "MANY_ROWS", 3)
+    monkeypatch.setattr(result_table, "MANY_ROWS", 3)
     compacted = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "compacted", restart=True)
     for name in REPORTS:
         assert shown(compacted, name) == shown(plain, name), name

@@ -151,9 +151,6 @@ def test_steps_of_upkeep_and_publications_take_turns_however_many_there_are(benc
             bench.publisher.offer(fired(number + 10), 20 + number)
             yield from bench.upkeep(f"step {number}")
 
-    def late() -> None:
-        bench.publisher.offer(fired(99), 30)
-
     bench.publisher.afterwards(each_makes_more_due(), 12)
     bench.publisher.flush()
     assert bench.done == ["step 0", ({0, 10}, 20), "step 1", ({1, 11}, 21), "step 2", ({2, 12}, 22)]

@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.tables.results import due, periodic, publication
+from pipeline.tables.results import due, periodic, publication, result_table
 from pipeline.tables.results.result_table import MANY_ROWS
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import breaches
@@ -37,7 +37,8 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
 def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     many_panes, large = request.param
     monkeypatch.setattr(due, "_MANY_PANES", many_panes)
-    monkeypatch.setattr(periodic, "MANY_ROWS", 3)
+    for module in (periodic, result_table):
+        monkeypatch.setattr(module, "MANY_ROWS", 3)
     monkeypatch.setattr(publication, "MANY_ROWS", large)
 
 

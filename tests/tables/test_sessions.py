@@ -20,7 +20,7 @@ from pipeline.event_time.windows.session import Sessions, SessionState
 from pipeline.tables.engines import Engine
 from pipeline.tables.layout import create_tables
 from pipeline.tables.query import query
-from pipeline.tables.results import kind, levels
+from pipeline.tables.results import levels, result_table
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
@@ -94,7 +94,7 @@ class Tables:
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else nothing would be worth a merge after so few batches, and every merge would be made in one portion."""
     monkeypatch.setattr(levels, "_MANY", 2)
-    monkeypatch.setattr(kind, "MANY_ROWS", 50)
+    monkeypatch.setattr(result_table, "MANY_ROWS", 50)
 
 
 @pytest.mark.parametrize(("lateness_ms", "compact_every"), [(0, 3), (4_000, NEVER)])

@@ -41,7 +41,6 @@ _REACHED: Final = """(
 _END: Final = Sql(c.WINDOW_END)
 _MANY_PANES: Final = 4096
 """A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
-_MANY_PARTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ class Due:
         yield from self._by(max(1, _MANY_PANES // longest))
 
     def parts(self, number: int) -> "Iterator[Due]":
-        """At least as many parts, if there are so many windows; not by far more than some, for each reads all files."""
-        yield from self._by(max(1, len(self.ends) // min(number, _MANY_PARTS)))
+        """At least as many parts, if there are so many windows, and fewer than twice as many."""
+        yield from self._by(max(1, len(self.ends) // number))
 
     def _by(self, size: int) -> "Iterator[Due]":
         for place in range(0, len(self.ends), size):

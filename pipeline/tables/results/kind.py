@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -21,13 +21,11 @@ from pipeline.tables.large import NOTHING, Large, View, Written
 from pipeline.tables.query import query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import shown, shown_in_sql
-from pipeline.tables.results.result_table import MANY_ROWS, Portion, committed
+from pipeline.tables.results.result_table import Portion, committed, statements_for
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
 Merge = tuple[Sequence[Run], pa.Table | Iterator[pa.Table] | None]
 """Runs of `panes`, and the rows that take their place, in one table or in several, each made in its turn; or None."""
-_MOST_PORTIONS: Final = 16
-"""Each reads all files."""
 
 
 class ResultKind(ABC):
@@ -144,8 +142,8 @@ def rewrites(
 
 
 def _portions(keys: Sequence[str], rows: int) -> list[str]:
-    """Conditions, of which one holds for each key, so that about MANY_ROWS of so many rows have the same."""
-    number = min(rows // MANY_ROWS + 1, _MOST_PORTIONS) if keys else 1
+    """Conditions, of which one holds for each key, so that each has its part of so many rows."""
+    number = statements_for(rows) if keys else 1
     hashed = f"md5(concat({', '.join(keys)}))"  # to which null is no text
     firsts = [f"{256 * place // number:02x}" for place in range(1, number)]
     above = ["true", *(f"{hashed} >= '{first}'" for first in firsts)]

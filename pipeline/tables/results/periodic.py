@@ -23,7 +23,15 @@ from pipeline.tables.results.due import Due
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes
 from pipeline.tables.results.levels import Run, worth_merging
 from pipeline.tables.results.measures import joined_parts, sketches_joined
-from pipeline.tables.results.result_table import MANY_ROWS, Portion, committed, moment, utc, values
+from pipeline.tables.results.result_table import (
+    MANY_ROWS,
+    Portion,
+    committed,
+    moment,
+    statements_for,
+    utc,
+    values,
+)
 from pipeline.tables.schemas import PANES
 
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
@@ -88,7 +96,7 @@ class PeriodicKind(WindowKind):
         """As many windows at a time as have about MANY_ROWS rows of panes, as their files tell; one is never cut."""
         several = len(due.ends) > 1
         rows = self.files(panes, due.batch, {c.PANE_START: due.reach()}).rows if several else 0
-        return due.parts(rows // MANY_ROWS + 1)
+        return due.parts(statements_for(rows))
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""

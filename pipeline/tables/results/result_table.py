@@ -18,6 +18,7 @@ from pipeline.tables.write import refuse_if_fenced
 
 MANY_ROWS: Final = 1_000_000
 """Of which a commit is made before more are."""
+_MANY_STATEMENTS: Final = 16
 Rows: TypeAlias = "Written | pa.Table"
 """Rows of a table: here, or still to be made and written by executors."""
 Portion = tuple[Rows, str | None]
@@ -81,6 +82,11 @@ class Results:
 def published(warehouse: str, spec: TableSpec) -> Published:
     """How far a result table is published."""
     return Results(warehouse, spec).published
+
+
+def statements_for(rows: int) -> int:
+    """In how many statements so many rows of panes are taken; no more than some, for each reads all files."""
+    return min(rows // MANY_ROWS + 1, _MANY_STATEMENTS)
 
 
 def committed(name: str, batch: int, among: str = "true") -> str:
