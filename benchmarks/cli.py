@@ -44,8 +44,6 @@ from pipeline.errors import SetUpError
 _K = TypeVar("_K", bound=Hashable)
 _FAILED = 1
 _SET_UP = 2
-_ROUNDS = 3
-"""Of what is told as a ratio between contestants."""
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS) -> int:
@@ -134,7 +132,7 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
             for part in [part for part in of_one if part in options.only]:
                 of_one[part](options, data, work, console, parts)
     if "start" in options.only:
-        parts["start"] = start.starts(options.repeat or _ROUNDS, options.keep or work / "broker", work)
+        parts["start"] = start.starts(options.repeat or drain.ROUNDS, options.keep or work / "broker", work)
         console.print(start.render(parts["start"]))
     of_their_own = {
         "windows": _windows_of_a_day, "year": _year, "bad": _bad, "partitions": _partitions, "users": _users,
@@ -153,7 +151,7 @@ def _backlog(options: Namespace, among: int, work: Path, console: Console) -> It
 def _drain(
     options: Namespace, among: int, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]
 ) -> None:
-    plan = _plan(options, options.events, _ROUNDS)
+    plan = drain.plan(options.events, among, options.drains, options.repeat)
     found: dict[str, drain.Result] = {}
     everyone = contestants(
         options.jobs, options.textbook_batches, options.our_batches, textbook_variants=options.textbook_variants
@@ -169,8 +167,8 @@ def _drain(
     console.print(drain_report.render(list(found.values()), among))
 
 
-def _plan(options: Namespace, events: int, rounds: int = 1) -> drain.Plan:
-    return drain.Plan(events, options.drains, options.repeat or rounds)
+def _plan(options: Namespace, events: int) -> drain.Plan:
+    return drain.Plan(events, options.drains or drain.DRAINS, options.repeat or 1)
 
 
 def _growth(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:

@@ -4,13 +4,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from benchmarks.contestants import Contestant
 from benchmarks.data import truth_of
 from benchmarks.process import run
 from benchmarks.task import Drain, Task, read_drains
 from demo.broker import Broker
+
+DRAINS: Final = 3
+"""In one process; the last one is warm."""
+ROUNDS: Final = 3
+"""Of what is told as a ratio between contestants."""
+_MANY_USERS: Final = 1_000_000
+_FEWER: Final = 2
+"""Of both, where users are so many that a drain is long."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +28,12 @@ class Plan:
     events: int
     drains: int
     rounds: int
+
+
+def plan(events: int, among: int, drains: int | None, rounds: int | None) -> Plan:
+    """For a backlog of so many users; what is None is chosen by their number."""
+    few = among < _MANY_USERS
+    return Plan(events, drains or (DRAINS if few else _FEWER), rounds or (ROUNDS if few else _FEWER))
 
 
 @dataclass(frozen=True)

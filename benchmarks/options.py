@@ -103,14 +103,19 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         help="ids, for duplicates",
     )
     add("--our-batches", type=typed(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
-    add("--drains", type=typed(whole), default=3, help="in one process; the last counts")
+    add(
+        "--drains",
+        type=typed(whole),
+        metavar="N",
+        help="in one process, of which the last counts; 3, but 2 for drain with a million users or more",
+    )
     add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")
     add("--pairs", type=typed(whole), default=8, help="for versions: of warm drains")
     add(
         "--repeat",
         type=typed(whole),
         metavar="N",
-        help="rounds over all contestants, of which the median counts; 3 for drain and start, else 1",
+        help="rounds over all contestants, of which the median counts; 3 for drain and start, 2 with as many users, else 1",
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.cli import main
 from benchmarks.contestants import Contestant, Job, contestants
-from benchmarks.drain import Result
+from benchmarks.drain import Plan, Result, plan
 from benchmarks.drain_report import ratios, render
 from benchmarks.options import parse
 from benchmarks.task import Drain
@@ -41,6 +41,12 @@ def test_the_tuned_textbook_runs_at_every_batch_size_and_in_variants() -> None:
     assert sum(bool(c.conf) for c in found) == 2
     without = contestants((Job.TUNED, Job.OURS), (1_000_000, 3_000_000), (None,))
     assert without == [c for c in found if not c.conf]
+
+
+def test_a_long_drain_is_repeated_less_often_unless_it_is_said_how_often() -> None:
+    assert plan(9, 50_000, None, None) == Plan(9, drains=3, rounds=3)
+    assert plan(9, 5_000_000, None, None) == Plan(9, drains=2, rounds=2)
+    assert plan(9, 5_000_000, 4, 1) == Plan(9, drains=4, rounds=1)
 
 
 def test_what_stands_beside_quick_wins_over_it() -> None:
