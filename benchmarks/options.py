@@ -32,7 +32,7 @@ PARTS: Final = (
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
-# What the README's tables are made of, in about an hour and a half on two cores.
+# What the README's tables are made of, in about an hour on two cores.
 _BY_DEFAULT: Final = ("drain", "start", "users", "workers", "freshness")
 _PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
 # Enough to see that everything works, and nothing else.
@@ -115,7 +115,7 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         "--repeat",
         type=typed(whole),
         metavar="N",
-        help="rounds over all contestants, of which the median counts; 3 for drain and start, 2 with as many users, else 1",
+        help="rounds, of which the median counts; 3 for drain (2 with a million users or more) and start, else 1",
     )
 
 
@@ -129,7 +129,7 @@ def _partitions(parser: argparse.ArgumentParser) -> None:
 def _freshness(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("freshness").add_argument
     add("--rate", type=typed(whole), default=50_000, help="events per second")
-    add("--duration", type=typed(length_ms), default="1m", help="of what counts")
+    add("--duration", type=typed(length_ms), default="75s", help="of what counts, in which windows of a minute close")
     add("--warm-up", type=typed(length_ms), default="45s", help="before that; shown apart")
     add("--slice", type=typed(length_ms), default="15s", help="one row of the table")
     add(

@@ -255,15 +255,14 @@ def publications(warehouse: str, rows: pa.Table) -> list[Span]:
     Read from Delta's log itself: which batch a version belongs to stands nowhere else.
     """
     committed = dict(zip(rows["batch"].to_pylist(), rows["committed_at"].to_pylist(), strict=True))
-    versions = sorted(Path(PAGE_VIEWS.uri(warehouse), "_delta_log").glob("*.json"))
-    found = [_publication(version.read_text()) for version in versions]
-    return [Span(committed[batch], at) for batch, at in filter(None, found) if batch in committed]
-
-
-def _publication(version: str) -> tuple[int, int] | None:
-    """Batch and time of a version, None if it publishes nothing."""
-    actions = [json.loads(line) for line in version.splitlines()]
-    batches = [a["txn"]["version"] for a in actions if a.get("txn", {}).get("appId") == WRITER_APP]
-    times = [a["commitInfo"]["timestamp"] for a in actions if "commitInfo" in a]
-    writes = any("add" in action for action in actions)
-    return (batches[0], times[0]) if batches and times and writes else None
+    found, writes = list[Span](), False
+    for version in sorted(Path(PAGE_VIEWS.uri(warehouse), "_delta_log").glob("*.json")):
+        actions = [json.loads(line) for line in version.read_text().splitlines()]
+        # Many rows are written by versions in front of the one that says that all of them are there.
+        writes |= any(action["add"].get("dataChange", True) for action in actions if "add" in action)
+        batches = [a["txn"]["version"] for a in actions if a.get("txn", {}).get("appId") == WRITER_APP]
+        if batches:
+            [at] = (action["commitInfo"]["timestamp"] for action in actions if "commitInfo" in action)
+            found += [Span(committed[batch], at) for batch in batches if writes and batch in committed]
+            writes = False
+    return found

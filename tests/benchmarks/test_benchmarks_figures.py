@@ -125,9 +125,14 @@ def test_a_publication_lasts_from_the_commit_of_its_batch_to_its_version_of_the_
     ]
     log = tmp_path / "page_views" / "_delta_log"
     log.mkdir(parents=True)
-    for number, actions in enumerate([first, fence, publication]):
+    merge: list[dict[str, Any]] = [{"commitInfo": {"timestamp": 950}}, {"add": {"dataChange": False}}]
+    nothing: list[dict[str, Any]] = [{"txn": {"appId": "tidemark", "version": 9}}, {"commitInfo": {"timestamp": 990}}]
+    a_part_of_many: list[dict[str, Any]] = [{"commitInfo": {"timestamp": 1_100}}, {"add": {"dataChange": True}}]
+    last: list[dict[str, Any]] = [{"txn": {"appId": "tidemark", "version": 10}}, {"commitInfo": {"timestamp": 1_300}}]
+    for number, actions in enumerate([first, fence, publication, merge, nothing, a_part_of_many, last]):
         (log / f"{number:020}.json").write_text("\n".join(map(json.dumps, actions)))
-    assert publications(str(tmp_path), ledger((7, 0, 0, 0, 40), (8, 0, 0, 9, 600))) == [Span(600, 900)]
+    rows = ledger((7, 0, 0, 0, 40), (8, 0, 0, 9, 600), (9, 0, 9, 9, 980), (10, 0, 9, 12, 1_000))
+    assert publications(str(tmp_path), rows) == [Span(600, 900), Span(1_000, 1_300)]
 
 
 def test_the_seconds_of_steps_are_read_from_a_metrics_page() -> None:
