@@ -32,14 +32,17 @@ class Stopwatch:
         self.cpu_seconds += _cpu_seconds()
 
 
+def children(parent: int) -> list[int]:
+    """The processes that one started."""
+    return [pid for pid, stat in _stats().items() if int(stat[_PARENT]) == parent]
+
+
 def descendants() -> list[int]:
     """The processes that this one started, and theirs."""
-    parents = {pid: int(stat[_PARENT]) for pid, stat in _stats().items()}
-    found, added = {os.getpid()}, {os.getpid()}
-    while added:
-        added = {pid for pid, parent in parents.items() if parent in added} - found
-        found |= added
-    return sorted(found - {os.getpid()})
+    found = children(os.getpid())
+    for pid in found:
+        found.extend(children(pid))
+    return found
 
 
 def resident_bytes(pid: int) -> int:

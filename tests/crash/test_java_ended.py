@@ -11,13 +11,14 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
+from benchmarks.measure import children
 from pipeline.runtime.session import spark_session
 from pipeline.settings.model import SparkSettings
 from tests.support.against_truth import ledger_version
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.processes import Process, tidemark
+from tests.support.processes import tidemark
 from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
@@ -40,7 +41,8 @@ def test_a_killed_java_process_ends_the_service_with_one_sentence(
     with tidemark(tmp_path / "service.log", "run", *where, *cut) as service:
         goal = 4 if busy else 2
         wait_for(lambda: ledger_version(warehouse) >= goal or not service.alive, PATIENCE_S, "a commit")
-        os.kill(java_of(service), signal.SIGKILL)
+        (java,) = children(service.popen.pid)
+        os.kill(java, signal.SIGKILL)
         killed = time.monotonic()
         assert service.wait() == 1, service.said
         assert time.monotonic() - killed < NOTICED_S, service.said
@@ -49,13 +51,6 @@ def test_a_killed_java_process_ends_the_service_with_one_sentence(
     assert "Py4J" not in service.said
     balance = assert_conserved(warehouse)
     assert (balance.counted < count) == busy
-
-
-def java_of(service: Process) -> int:
-    """The process id of its only child."""
-    threads = Path(f"/proc/{service.popen.pid}/task").iterdir()
-    (child,) = [int(pid) for thread in threads for pid in (thread / "children").read_text().split()]
-    return child
 
 
 @pytest.mark.jvm
