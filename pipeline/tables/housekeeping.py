@@ -11,7 +11,16 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from pipeline import columns as c
 from pipeline.tables.files import store_of
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec, find_table, is_table
+from pipeline.tables.schemas import (
+    COMPACTION_APP,
+    DEAD_LETTERS,
+    EVENT_IDS,
+    PANES,
+    WRITER_APP,
+    TableSpec,
+    find_table,
+    is_table,
+)
 from pipeline.tables.statistics import smaller_files
 from pipeline.tables.swap import attempt, insist
 from pipeline.tables.write import fence
@@ -34,7 +43,7 @@ def remove_void(warehouse: str, last_batch: int, number: int) -> None:
     ids = [EVENT_IDS] if is_table(EVENT_IDS.uri(warehouse)) else []
     for spec in (PANES, DEAD_LETTERS, *ids):
         table = _table(spec, warehouse)
-        fence(table, spec.schema, number)
+        fence(table, spec.schema, number, WRITER_APP, COMPACTION_APP)
         insist(table, partial(table.delete, f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}"))
 
 

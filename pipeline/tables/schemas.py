@@ -22,6 +22,8 @@ from pipeline.tables.faults import one_line
 
 WRITER_APP: Final = "tidemark"
 """Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""
+FENCED_APP: Final = "tidemark-fenced"
+"""On a result table: the batch with which an epoch began to publish, whose rows are perhaps not all there yet."""
 CLOSED_APP: Final = "tidemark-closed"
 """On a result table: windows that end no later than this version, in milliseconds, are closed and final."""
 COMPACTION_APP: Final = "tidemark-compaction"

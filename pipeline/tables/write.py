@@ -11,7 +11,7 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.tables.files import added
 from pipeline.tables.large import commit
 from pipeline.tables.ledger import replaced
-from pipeline.tables.schemas import COMPACTION_APP, WRITER_APP, TableSpec
+from pipeline.tables.schemas import FENCED_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import attempt, swap
 
 
@@ -38,18 +38,23 @@ class Appender:
             refuse_if_fenced(self.table, batch)
 
 
-def fence(table: DeltaTable, schema: pa.Schema, batch: int) -> None:
+def fence(table: DeltaTable, schema: pa.Schema, batch: int, *apps: str) -> None:
     """An empty commit, after which nothing that an older process still writes can land. Raises Replaced.
 
     So what is void, and was written before it, can be removed once and for all.
     """
-    transactions = [Transaction(app, batch) for app in (WRITER_APP, COMPACTION_APP)]
+    transactions = [Transaction(app, batch) for app in apps]
     while not swap(table, schema.empty_table(), None, transactions):
         refuse_if_fenced(table, batch)
 
 
 def refuse_if_fenced(table: DeltaTable, batch: int) -> None:
     """Raises Replaced if a newer service has fenced the table than the one whose batch this is."""
-    newest = (table.transaction_version(WRITER_APP) or 0) // EPOCH
+    newest = newest_epoch(table)
     if newest > batch // EPOCH:
         raise replaced(newest, batch // EPOCH)
+
+
+def newest_epoch(table: DeltaTable) -> int:
+    """The newest that has fenced the table; 0 for none."""
+    return max(table.transaction_version(app) or 0 for app in (WRITER_APP, FENCED_APP)) // EPOCH

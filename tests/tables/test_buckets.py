@@ -18,6 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.commands.erase.erase import erase_person
+from pipeline.errors import Replaced
+from pipeline.event_time.batch import EPOCH
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
 from pipeline.tables.results import buckets
@@ -138,6 +140,22 @@ def test_a_table_that_was_removed_is_made_anew(tmp_path: Path) -> None:
     site.open()
     assert user_totals(tmp_path) == before
     assert not breaches(tmp_path)
+
+
+@pytest.mark.usefixtures("_small")
+def test_nothing_of_a_replaced_service_comes_between_two_commits_of_a_publication(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(3))).batch(Event(11))
+    older = site.publication
+    site.batch(*(Event(21, f"user-{number}") for number in range(20)), publish=False)
+    due, last = {"user_totals": site.dues["user_totals"]}, site.number
+
+    def meanwhile() -> None:
+        with pytest.raises(Replaced):
+            older.publish(due, last)
+
+    newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], meanwhile)
+    Publication(str(tmp_path), [newer]).publish(due, (site.number // EPOCH + 1) * EPOCH)
+    assert len(user_totals(tmp_path)) == 21
 
 
 @pytest.mark.usefixtures("_small")

@@ -44,6 +44,7 @@ class Publication:
         results, kind = self._results[name], self._kinds[name]
         if results.published.batch >= batch:  # another's failure had all of this batch's tried again
             return True
+        results.fence(batch)
         with suppress(PersonErased):
             rest: Portion | None = None
             for portion in kind.portions(firing, batch, self._panes, results.published.batch):

@@ -10,11 +10,12 @@ from deltalake import DeltaTable, Transaction
 
 from pipeline.errors import TransientError
 from pipeline.event_time import rules
+from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.firing import Published
 from pipeline.tables.large import Written
-from pipeline.tables.schemas import CLOSED_APP, ERASED_APP, WRITER_APP, TableSpec
+from pipeline.tables.schemas import CLOSED_APP, ERASED_APP, FENCED_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
-from pipeline.tables.write import refuse_if_fenced
+from pipeline.tables.write import fence, newest_epoch, refuse_if_fenced
 
 MANY_ROWS: Final = 1_000_000
 """Of which a commit is made before more are."""
@@ -41,6 +42,14 @@ class Results:
         """How far this writer has published."""
         batch, closed_until = map(self._table.transaction_version, (WRITER_APP, CLOSED_APP))
         return Published(batch or 0, rules.as_number(closed_until))
+
+    def fence(self, batch: int) -> None:
+        """Where a batch is the first of its epoch: what older processes still write does not land. Raises Replaced.
+
+        So what a publication reads of the table stands until it is published, in however many commits.
+        """
+        if newest_epoch(self._table) < batch // EPOCH:
+            fence(self._table, self._schema, batch, FENCED_APP)
 
     def put(self, rows: Rows, where: str | None, batch: int, transactions: Sequence[Transaction] = ()) -> None:
         """Adds the rows, in the place of those for which `where` holds. Raises Replaced if a newer service published.
