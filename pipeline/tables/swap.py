@@ -23,7 +23,7 @@ TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens noth
 
 def swap(
     table: DeltaTable,
-    rows: pa.Table,
+    rows: pa.Table | pa.RecordBatchReader,
     where: str | None = None,
     transactions: Sequence[Transaction] = (),
     schema_mode: Literal["merge"] | None = None,

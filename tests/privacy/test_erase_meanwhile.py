@@ -41,7 +41,7 @@ class Meanwhile(ResultKind):
         self._kind = kind
         self._acts = [act]
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:
         for portion in self._kind.portions(firing, batch, panes, published):
             while self._acts:
                 self._acts.pop()()

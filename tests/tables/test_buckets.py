@@ -22,7 +22,7 @@ from pipeline.errors import Replaced
 from pipeline.event_time.batch import EPOCH
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
-from pipeline.tables.results import buckets
+from pipeline.tables.results import buckets, result_table
 from pipeline.tables.results import user_totals as kind
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
@@ -44,6 +44,12 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Buckets of three users, and commits of few of them."""
     monkeypatch.setattr(buckets.split, "__defaults__", (3,))
     monkeypatch.setattr(kind, "MANY_ROWS", 6)
+
+
+@pytest.fixture(params=[result_table.MANY_ROWS, 2], ids=["at once", "in parts"])
+def _users_at_a_time(request: pytest.FixtureRequest, _small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of so many users, and of more, one statement would be too much."""
+    monkeypatch.setattr(result_table, "MANY_ROWS", request.param)
 
 
 @given(HASHES, st.integers(0, 90), st.integers(1, 9))
@@ -95,7 +101,7 @@ def files(warehouse: Path) -> dict[str, int]:
     return dict(zip(actions["path"].to_pylist(), actions["partition.bucket"].to_pylist(), strict=True))
 
 
-@pytest.mark.usefixtures("_small")
+@pytest.mark.usefixtures("_users_at_a_time")
 @pytest.mark.parametrize("seed", range(2))
 def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_written(seed: int, tmp_path: Path) -> None:
     chance, truth, site = Random(seed), Truth(), Site(tmp_path, SMALL).open()
@@ -156,6 +162,17 @@ def test_nothing_of_a_replaced_service_comes_between_two_commits_of_a_publicatio
     newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], meanwhile)
     Publication(str(tmp_path), [newer]).publish(due, (site.number // EPOCH + 1) * EPOCH)
     assert len(user_totals(tmp_path)) == 21
+
+
+@pytest.mark.usefixtures("_users_at_a_time")
+def test_users_are_taken_in_parts_where_they_are_many(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open()
+    before = DeltaTable(USER_TOTALS.uri(str(tmp_path))).version()
+    site.batch(*(Event(1, f"user-{number}") for number in range(40))).batch(Event(11))
+    commits = DeltaTable(USER_TOTALS.uri(str(tmp_path))).version() - before
+    at_a_time: int = result_table.MANY_ROWS
+    assert commits > 12 if at_a_time == 2 else commits < 4, commits
+    assert len(user_totals(tmp_path)) == 41
 
 
 @pytest.mark.usefixtures("_small")

@@ -35,7 +35,7 @@ def test_keys_are_shared_out_among_portions_and_none_is_in_two(tmp_path: Path) -
     site = Site(tmp_path, SMALL).open()
     users = [f"user {number}" for number in range(100)]
     site.batch(*(Event(minute, user) for user in users for minute in (1, 2)))
-    panes, conditions = DeltaTable(tmp_path / "panes"), kind._portions(["user_id", "page_url"], 4 * MANY_ROWS)
+    panes, conditions = DeltaTable(tmp_path / "panes"), kind.by_keys(["user_id", "page_url"], 4 * MANY_ROWS)
     found = [query(committed("page_views", site.number, one), panes=panes)["user_id"] for one in conditions]
     portions = [{*some.to_pylist()} for some in found]
     assert len(portions) == 5

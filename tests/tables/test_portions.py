@@ -1,18 +1,20 @@
 """A long backlog is published in portions: a few statements and commits instead of one without an end."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from pipeline.event_time.report import Report
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.tables.results import due, periodic, publication, result_table
-from pipeline.tables.results.result_table import MANY_ROWS
+from pipeline.tables.results import due, periodic, result_table
+from pipeline.tables.results.result_table import MANY_ROWS, Results
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import breaches
 from tests.support.warehouse import rows
-from tests.verify.site import POLICY, Event, Site
+from tests.verify.site import POLICY, REPORTS, Event, Site
 
 NAMES = ("page_views", "pages", "days", "landings", "readers")
 pytestmark = pytest.mark.slow
@@ -30,16 +32,11 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
     return {name: sorted(str({**row, "users_sketch": None}) for row in rows(warehouse, name)) for name in NAMES}
 
 
-@pytest.fixture(
-    params=[(1, MANY_ROWS), (due._MANY_PANES, MANY_ROWS), (due._MANY_PANES, 3)],
-    ids=["by panes", "by rows", "none waits for the next"],
-)
+@pytest.fixture(params=[1, due._MANY_PANES], ids=["by panes", "by rows"])
 def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    many_panes, large = request.param
-    monkeypatch.setattr(due, "_MANY_PANES", many_panes)
+    monkeypatch.setattr(due, "_MANY_PANES", request.param)
     for module in (periodic, result_table):
         monkeypatch.setattr(module, "MANY_ROWS", 3)
-    monkeypatch.setattr(publication, "MANY_ROWS", large)
 
 
 @pytest.mark.usefixtures("_small")
@@ -65,6 +62,31 @@ def test_a_publication_that_failed_between_two_portions_is_made_up_for_and_shows
     found = rows(tmp_path, "page_views")
     assert len({(row["user_id"], row["window_start"]) for row in found}) == len(found)
     assert not breaches(tmp_path)
+
+
+@pytest.mark.parametrize("report", [REPORTS[3], REPORTS[4]], ids=lambda report: report.name)
+@pytest.mark.parametrize("many", [3, MANY_ROWS], ids=["in parts", "at once"])
+def test_sessions_and_count_windows_are_there_all_at_once_however_many_keys_there_are(
+    report: Report, many: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result_table, "MANY_ROWS", many)
+    site = Site(tmp_path, replace(POLICY, reports=(report,), totals=None)).open()
+    events = [Event(minute, f"user-{number}") for minute in range(4) for number in range(20)]
+    site.batch(*events, Event(30), publish=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(Results, "finish", refuse)
+        with pytest.raises(DeltaError):
+            site.publish_again()
+    assert not rows(tmp_path, report.name)
+    site.open()
+    found = {(row["user_id"], row["window_start"]) for row in rows(tmp_path, report.name)}
+    assert len(found) == len(rows(tmp_path, report.name)) == (20 if report.windows.by_time else 40)
+    assert not breaches(tmp_path)
+
+
+def refuse(*_: object) -> None:
+    """As a process that ends just before the last commit of a publication."""
+    raise DeltaError("refused")
 
 
 def test_windows_are_never_taken_together_where_two_of_them_are_too_many() -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pipeline import columns as c
 from pipeline.tables.query import query
+from pipeline.tables.results.spill import Spill
 from pipeline.tables.schemas import USER_TOTALS
 from pipeline.tables.swap import attempt
 
@@ -109,6 +110,23 @@ def portions(touched: Iterable[int], rows: Mapping[int, int], most: int) -> Iter
         number += rows.get(bucket, 0)
     if some:
         yield some
+
+
+def spread(tables: Iterable[pa.Table], number: int) -> Iterator[pa.Table]:
+    """The rows of tables by the last bits of their users' hashes, in `number` parts, a power of two; one is as it is.
+
+    They wait on the disk, as all of them have to be there before the first part is.
+    """
+    if number == 1:
+        yield from tables
+        return
+    spills = [Spill(COLUMNS) for _ in range(number)]
+    for rows in tables:
+        places = hashes(rows[c.USER_ID]) % number
+        for place, spill in enumerate(spills):
+            spill.add(rows.filter(pa.array(places == place)))
+    for spill in spills:
+        yield spill.rows().read_all()
 
 
 def among(buckets: Iterable[int]) -> str:

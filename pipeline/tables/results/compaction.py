@@ -6,9 +6,7 @@ that neither waits for the other.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from functools import partial
-from tempfile import TemporaryFile
 from typing import Final
 
 import pyarrow as pa
@@ -19,6 +17,7 @@ from pipeline import columns as c
 from pipeline.tables.results.kind import ResultKind
 from pipeline.tables.results.levels import Run, runs_of
 from pipeline.tables.results.result_table import published
+from pipeline.tables.results.spill import Spill
 from pipeline.tables.schemas import COMPACTION_APP, PANES
 from pipeline.tables.swap import attempt
 from pipeline.tables.write import refuse_if_fenced
@@ -53,22 +52,11 @@ class Compaction:
         """In the place of some runs; nothing at all where there are no rows. What meets another writer is put off."""
         where = f"{c.REPORT} = '{name}' AND {c.BATCH} BETWEEN {runs[0].first} AND {runs[-1].last}"
         act: Callable[..., object] = partial(self._table.delete, where)
-        with ExitStack() as spilled:
-            if rows is not None:
-                rows = rows if isinstance(rows, pa.Table) else spilled.enter_context(_at_hand(rows))
-                act = partial(write_deltalake, self._table, rows, mode="overwrite", predicate=where)
-            if not attempt(self._table, act, [Transaction(COMPACTION_APP, batch)], retries=_RETRIES):
-                refuse_if_fenced(self._table, batch)
-                _log.info("a merge of panes met another writer and is put off", report=name)
-
-
-@contextmanager
-def _at_hand(tables: Iterator[pa.Table]) -> Iterator[pa.RecordBatchReader]:
-    """Rows of tables that are made one at a time, and wait on the disk: no query may run inside a write of delta-rs."""
-    with TemporaryFile(prefix="tidemark-") as file:
-        with pa.ipc.new_stream(file, PANES.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
-            for table in tables:
-                stream.write_table(table)
-        file.seek(0)
-        with pa.ipc.open_stream(file) as rows:
-            yield rows
+        if rows is not None:
+            # No query may run inside a write of delta-rs, so all are there before.
+            there = rows if isinstance(rows, pa.Table) else Spill.of(rows, PANES.schema)
+            data = there.rows() if isinstance(there, Spill) else there
+            act = partial(write_deltalake, self._table, data, mode="overwrite", predicate=where)
+        if not attempt(self._table, act, [Transaction(COMPACTION_APP, batch)], retries=_RETRIES):
+            refuse_if_fenced(self._table, batch)
+            _log.info("a merge of panes met another writer and is put off", report=name)

@@ -1,6 +1,7 @@
 """Count windows from single events: the first `size` of a key are a window, and the next, and so on."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -44,9 +45,9 @@ class CountKind(WindowKind):
         # What the table says: where a publication failed on the way, more may be there than was due.
         after = max(firing.span[0], published)
 
-        def full(engine: Engine) -> str:
+        def full(engine: Engine, parts: str) -> str:
             return _FULL.format(
-                parts=committed(self.name, batch),
+                parts=parts,
                 windowed=self.open_windows(),
                 start=engine.time("min(first_time)"),
                 end=engine.time("max(last_time) + 1"),
@@ -58,8 +59,12 @@ class CountKind(WindowKind):
                 until=batch,
             )
 
-        found = self.by_executors(panes, batch, full)
-        yield found or self.told(query(full(Engine.DELTA_RS), panes=panes)), None
+        found = self.by_executors(panes, batch, partial(full, parts=committed(self.name, batch)))
+        yield (
+            found
+            or self.by_driver(panes, batch, lambda parts: self.told(query(full(Engine.DELTA_RS, parts), panes=panes))),
+            None,
+        )
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""

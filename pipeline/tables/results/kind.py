@@ -22,6 +22,7 @@ from pipeline.tables.query import query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import shown, shown_in_sql
 from pipeline.tables.results.result_table import Portion, committed, statements_for
+from pipeline.tables.results.spill import Spill
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
 Merge = tuple[Sequence[Run], pa.Table | Iterator[pa.Table] | None]
@@ -39,9 +40,10 @@ class ResultKind(ABC):
         self.spec = spec
 
     @abstractmethod
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:
         """Rows of the result, and which rows of the table they replace; None for none.
 
+        None in the place of a portion: those before it are to be in the table before the next one is made.
         Of panes those up to `batch` count, which is committed. `published` is the batch up to which the table is.
         """
 
@@ -116,6 +118,15 @@ class WindowKind(ResultKind):
             executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
 
+    def by_driver(self, panes: DeltaTable, batch: int, made: Callable[[str], pa.Table]) -> Spill | pa.Table:
+        """Rows of the table, which `made` makes of a statement's rows of panes; of many a part of the keys at a time.
+
+        They are one commit all the same, so those of all parts wait on the disk then.
+        """
+        parts = by_keys(self.report.keys, self.files(panes, batch, {}).rows)
+        tables = (made(committed(self.name, batch, some)) for some in parts)
+        return next(tables) if len(parts) == 1 else Spill.of(tables, self.spec.schema)
+
     def files(self, panes: DeltaTable, batch: int, among: Bounds) -> Files:
         """Those of `panes` that may have rows of the report up to a batch, within bounds."""
         return files_of(panes, {c.BATCH: (0, batch), **among}, report=self.name)
@@ -135,19 +146,19 @@ def rewrites(
     `kept` makes the rows that are kept of those that a statement gives, which are all of some keys.
     """
     if worth_rewriting(runs):
-        parts = [committed(name, runs[-1].last, some) for some in _portions(keys, sum(run.rows for run in runs))]
+        parts = [committed(name, runs[-1].last, some) for some in by_keys(keys, sum(run.rows for run in runs))]
         yield runs, map(kept, parts) if len(parts) > 1 else kept(*parts)
     elif some := worth_merging(runs[1:]):
         yield some, as_panes(query(committed(name, some[-1].last, f"batch >= {some[0].first}"), panes=panes))
 
 
-def _portions(keys: Sequence[str], rows: int) -> list[str]:
-    """Conditions, of which one holds for each key, so that each has its part of so many rows."""
+def by_keys(keys: Sequence[str], rows: int) -> list[str]:
+    """Conditions, of which one holds for each key, so that each has its part of so many rows of panes."""
     number = statements_for(rows) if keys else 1
-    hashed = f"md5(concat({', '.join(keys)}))"  # to which null is no text
-    firsts = [f"{256 * place // number:02x}" for place in range(1, number)]
-    above = ["true", *(f"{hashed} >= '{first}'" for first in firsts)]
-    below = [*(f"{hashed} < '{first}'" for first in firsts), "true"]
+    hashed = f"sha256(concat({', '.join(keys)}))"  # to which null is no text; it is twice as fast as md5
+    firsts = [f"X'{256 * place // number:02x}'" for place in range(1, number)]
+    above = ["true", *(f"{hashed} >= {first}" for first in firsts)]
+    below = [*(f"{hashed} < {first}" for first in firsts), "true"]
     return [f"{low} AND {high}" for low, high in zip(above, below, strict=True)]
 
 

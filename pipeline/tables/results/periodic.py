@@ -58,7 +58,7 @@ class PeriodicKind(WindowKind):
 
     _windows: Periodic
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:  # noqa: ARG002 - what is due says it
         """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
         found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
@@ -74,6 +74,7 @@ class PeriodicKind(WindowKind):
                 if sum(map(len, found)) > MANY_ROWS:
                     yield pa.concat_tables(found), _where(ends, firing)
                     found, ends, is_done = [], [], True
+                    yield None  # for it would be there while the next one is made
         if ends or not is_done:
             yield pa.concat_tables(found), _where(ends, firing)
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing
 from pipeline.tables.results.kind import ResultKind
-from pipeline.tables.results.result_table import MANY_ROWS, PersonErased, Portion, Results
+from pipeline.tables.results.result_table import PersonErased, Portion, Results
 from pipeline.tables.schemas import PANES
 
 
@@ -51,9 +50,6 @@ class Publication:
                 if rest:
                     results.put(*rest, batch)
                 rest = portion
-                if _is_large(portion):
-                    results.put(*portion, batch)
-                    rest = None
                 del portion  # for it would be there while the next one is made
             nothing = kind.spec.schema.empty_table(), None
             results.finish(*(rest or nothing), batch, firing.closed_until, kind.marks)
@@ -64,9 +60,3 @@ class Publication:
         """An empty publication of these, after which older processes can publish them no more."""
         for name in names:
             self._results[name].close(batch, rules.NO_WATERMARK)
-
-
-def _is_large(portion: Portion) -> bool:
-    """Whether it is not to wait for the one after it: not to be the last, it takes a commit more."""
-    rows, _ = portion
-    return isinstance(rows, pa.Table) and len(rows) > MANY_ROWS

@@ -1,6 +1,6 @@
 """A result table: one writer, whose commits are refused once a newer service has published."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final, TypeAlias
@@ -13,6 +13,7 @@ from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.firing import Published
 from pipeline.tables.large import Written
+from pipeline.tables.results.spill import Spill
 from pipeline.tables.schemas import CLOSED_APP, ERASED_APP, FENCED_APP, WRITER_APP, TableSpec
 from pipeline.tables.swap import swap
 from pipeline.tables.write import fence, newest_epoch, refuse_if_fenced
@@ -20,8 +21,8 @@ from pipeline.tables.write import fence, newest_epoch, refuse_if_fenced
 MANY_ROWS: Final = 1_000_000
 """Of which a commit is made before more are."""
 _MANY_STATEMENTS: Final = 16
-Rows: TypeAlias = "Written | pa.Table"
-"""Rows of a table: here, or still to be made and written by executors."""
+Rows: TypeAlias = "Spill | Written | pa.Table"
+"""Rows of a table: here, on the disk, or still to be made and written by executors."""
 Portion = tuple[Rows, str | None]
 """Rows of a result, and which rows of the table they replace; None for none."""
 
@@ -57,8 +58,11 @@ class Results:
         What is more than one commit holds is put first; `finish` says that all of it is there. Raises PersonErased.
         """
         names = self._schema.names
-        tells_persons = isinstance(rows, Written) or len(rows) > 0
-        put = rows.swap if isinstance(rows, Written) else partial(swap, rows=rows.select(names).cast(self._schema))
+        if isinstance(rows, pa.Table):
+            tells_persons = len(rows) > 0
+            put: Callable[..., bool] = partial(swap, rows=rows.select(names).cast(self._schema))
+        else:
+            tells_persons, put = True, rows.swap
         erased = self._table.transaction_version(ERASED_APP)
         while not put(self._table, where=where, transactions=transactions):
             # Somebody took the version: a newer service, an erasure, or mere maintenance.

@@ -82,13 +82,16 @@ class SessionKind(WindowKind):
         if written := self.by_executors(panes, batch, partial(self.statement, firing, batch), replaced=shown):
             yield written, where
             return
-        found = self.sessions(committed(self.name, batch), panes, after, until)
-        ends = pc.add(found[c.LAST_TIME], self._windows.gap_ms)
-        fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
-        windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
-        windows = windows.append_column(c.WINDOW_END, moments(ends))
-        windows = windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by))
-        yield self.told(windows), where
+
+        def made(parts: str) -> pa.Table:
+            found = self.sessions(parts, panes, after, until)
+            ends = pc.add(found[c.LAST_TIME], self._windows.gap_ms)
+            fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
+            windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
+            windows = windows.append_column(c.WINDOW_END, moments(ends))
+            return self.told(windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by)))
+
+        yield self.by_driver(panes, batch, made), where
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""

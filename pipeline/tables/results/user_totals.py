@@ -21,7 +21,7 @@ from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.query import query
 from pipeline.tables.results import buckets
 from pipeline.tables.results.islands import Islands, panes_of
-from pipeline.tables.results.kind import Merge, ResultKind, rewrites
+from pipeline.tables.results.kind import Merge, ResultKind, by_keys, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
 from pipeline.tables.results.result_table import MANY_ROWS, Portion, committed, moments
@@ -36,14 +36,12 @@ _CORRECTED: Final = """
 SELECT user_id, {added}0 AS batch, 0 AS sessions
 FROM corrections WHERE report = '{report}' AND {among}
 """
-_CHANGED: Final = """user_id IN (
-  SELECT user_id FROM panes WHERE report = '{report}' AND batch > {filled} AND batch <= {batch} {since}
-)"""
+_CHANGED: Final = "user_id IN (SELECT user_id FROM ({since}) AS since WHERE {some})"
 _CORRECTED_SINCE: Final = (
-    "UNION ALL SELECT user_id FROM corrections WHERE report = '{report}' AND correction > {corrected}"
+    " UNION ALL SELECT user_id FROM corrections WHERE report = '{report}' AND correction > {corrected}"
 )
+_ROWS: Final = "SELECT count(*) AS rows FROM ({since}) AS since"
 _NEWEST: Final = "SELECT max(correction) AS newest FROM corrections"
-_ALL: Final = "true"
 _ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
 _TOLD: Final = pa.schema([PANES.schema.field(name) for name in (c.USER_ID, *_ADDS_UP)])
 
@@ -56,16 +54,20 @@ class UserTotalsKind(ResultKind):
         self._totals = totals
         self._warehouse = warehouse
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - the table says how far it is filled
-        """The buckets of users who have changed, with what was corrected; more of them where one grew too large."""
+    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:  # noqa: ARG002 - the table says how far it is filled
+        """The buckets of users who have changed, with what was corrected; more of them where one grew too large.
+
+        Of many users it is a part of them after the other, by their hashes, and a bucket may have users of several.
+        """
         table = DeltaTable(self.spec.uri(self._warehouse))
-        changed = self._changed(batch, panes, table)
-        rows = buckets.rows_by_bucket(table)
-        touched = buckets.bucket_of(buckets.hashes(changed[c.USER_ID]), rows)
-        for some in buckets.portions(set(touched.tolist()), rows, MANY_ROWS):
-            yield self._rewritten(some, changed.filter(pa.array(np.isin(touched, some))), table, rows)
-        if not len(changed):
-            yield self.spec.schema.empty_table(), None
+        for place, changed in enumerate(self._changed(batch, panes, table)):
+            if place:
+                yield None
+                table.update_incremental()
+            rows = buckets.rows_by_bucket(table)
+            touched = buckets.bucket_of(buckets.hashes(changed[c.USER_ID]), rows)
+            for some in buckets.portions(set(touched.tolist()), rows, MANY_ROWS):
+                yield self._rewritten(some, changed.filter(pa.array(np.isin(touched, some))), table, rows)
 
     def _rewritten(self, some: Sequence[int], changed: pa.Table, table: DeltaTable, there: Collection[int]) -> Portion:
         """Some buckets, with the users who have changed in the place of their rows."""
@@ -75,16 +77,23 @@ class UserTotalsKind(ResultKind):
         data = buckets.in_buckets(pa.concat_tables([kept, changed]), there)
         return data, buckets.among({*some, *data[c.BUCKET].unique().to_pylist()})
 
-    def _changed(self, batch: int, panes: DeltaTable, table: DeltaTable) -> pa.Table:
+    def _changed(self, batch: int, panes: DeltaTable, table: DeltaTable) -> Iterator[pa.Table]:
         """The rows of users of whom panes or corrections tell more than the table has; of all where it has none."""
         corrections = find_table(CORRECTIONS.name, self._warehouse)
         tables = {PANES.name: panes} | ({CORRECTIONS.name: corrections} if corrections else {})
-        corrected, among = table.transaction_version(CORRECTED_APP) or 0, _ALL
-        if (filled := table.transaction_version(FILLED_APP)) is not None:
-            since = _CORRECTED_SINCE.format(report=self.name, corrected=corrected) if corrections else ""
-            among = _CHANGED.format(report=self.name, filled=filled, batch=batch, since=since)
+        filled, corrected = (table.transaction_version(app) for app in (FILLED_APP, CORRECTED_APP))
         newest = query(_NEWEST, **tables)["newest"][0].as_py() if corrections else None
-        self.marks = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected, newest or 0))]
+        self.marks = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected or 0, newest or 0))]
+        since = f"SELECT user_id FROM ({committed(self.name, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
+        if corrections and filled is not None:
+            since += _CORRECTED_SINCE.format(report=self.name, corrected=corrected or 0)
+        parts = by_keys([c.USER_ID], query(_ROWS.format(since=since), **tables)["rows"][0].as_py())
+        among = [_CHANGED.format(some=some, since=since) if filled is not None else some for some in parts]
+        # As many parts by their hashes as there are statements, or more.
+        return buckets.spread((self._told(batch, some, tables) for some in among), 1 << (len(parts) - 1).bit_length())
+
+    def _told(self, batch: int, among: str, tables: Mapping[str, DeltaTable]) -> pa.Table:
+        """The rows of the users for whom a condition holds."""
         parts = committed(self.name, batch, among)
         found = _of_users(
             pa.concat_tables([*self._sessions(parts, tables, final_before=0), self._corrected(tables, among)])

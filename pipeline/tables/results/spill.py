@@ -1,0 +1,43 @@
+"""Rows that wait on the disk, compressed, while others are made: memory may have no room for all of them."""
+
+import weakref
+from collections.abc import Iterable, Sequence
+from tempfile import TemporaryFile
+from typing import Self
+
+import pyarrow as pa
+from deltalake import DeltaTable, Transaction
+
+from pipeline.tables.swap import swap
+
+
+class Spill:
+    """Rows in a file below the temporary folder, which is gone when nobody has it any more, or the process ends."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._file = TemporaryFile(prefix="tidemark-")  # noqa: SIM115 - it is closed below
+        self._stream = pa.ipc.new_stream(self._file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
+        weakref.finalize(self, self._file.close)
+
+    @classmethod
+    def of(cls, tables: Iterable[pa.Table], schema: pa.Schema) -> Self:
+        """The rows of tables that are made one at a time."""
+        spill = cls(schema)
+        for rows in tables:
+            spill.add(rows)
+        return spill
+
+    def add(self, rows: pa.Table) -> None:
+        """Puts further rows aside."""
+        self._stream.write_table(rows.select(self._schema.names).cast(self._schema))
+
+    def rows(self) -> pa.RecordBatchReader:
+        """All of them, from the first one, as long as this is there; no more can be added then."""
+        self._stream.close()
+        self._file.seek(0)
+        return pa.ipc.open_stream(self._file)
+
+    def swap(self, table: DeltaTable, where: str | None, transactions: Sequence[Transaction]) -> bool:
+        """As `swap` does it with rows that are in memory."""
+        return swap(table, self.rows(), where, transactions)
