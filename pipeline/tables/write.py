@@ -39,7 +39,7 @@ class Appender:
 
 
 def fence(table: DeltaTable, schema: pa.Schema, batch: int, *apps: str) -> None:
-    """An empty commit, after which nothing that an older process still writes can land. Raises Replaced.
+    """An empty commit under these applications, after which nothing of an older process can land. Raises Replaced.
 
     So what is void, and was written before it, can be removed once and for all.
     """

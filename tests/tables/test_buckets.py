@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from pipeline.commands.erase.erase import erase_person
 from pipeline.errors import Replaced
 from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.window_states import Firings
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
 from pipeline.tables.results import buckets, result_table
@@ -148,16 +149,20 @@ def test_a_table_that_was_removed_is_made_anew(tmp_path: Path) -> None:
     assert not breaches(tmp_path)
 
 
+def due_of_many(warehouse: Path) -> tuple[Site, Firings]:
+    """A site of few users whose last batch brought more of them, and what of it is not published yet."""
+    site = Site(warehouse, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(3))).batch(Event(11))
+    site.batch(*(Event(21, f"user-{number}") for number in range(20)), publish=False)
+    return site, {"user_totals": site.dues["user_totals"]}
+
+
 @pytest.mark.usefixtures("_small")
 def test_nothing_of_a_replaced_service_comes_between_two_commits_of_a_publication(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(3))).batch(Event(11))
-    older = site.publication
-    site.batch(*(Event(21, f"user-{number}") for number in range(20)), publish=False)
-    due, last = {"user_totals": site.dues["user_totals"]}, site.number
+    site, due = due_of_many(tmp_path)
 
     def meanwhile() -> None:
         with pytest.raises(Replaced):
-            older.publish(due, last)
+            site.publication.publish(due, site.number)
 
     newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], meanwhile)
     Publication(str(tmp_path), [newer]).publish(due, (site.number // EPOCH + 1) * EPOCH)
@@ -177,12 +182,10 @@ def test_users_are_taken_in_parts_where_they_are_many(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_small")
 def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(3))).batch(Event(11))
-    older = site.publication
-    site.batch(*(Event(21, f"user-{number}") for number in range(20)), publish=False)
-    due, last = {"user_totals": site.dues["user_totals"]}, site.number
+    site, due = due_of_many(tmp_path)
+    last = site.number
     site.batch(Event(31, "user-1"), publish=False)
-    newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], lambda: older.publish(due, last))
+    newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], lambda: site.publication.publish(due, last))
     Publication(str(tmp_path), [newer]).publish(due, site.number)
     assert len(user_totals(tmp_path)) == 21
     assert not breaches(tmp_path)

@@ -48,14 +48,13 @@ class Compaction:
                 self._put(kind.name, some, rows, batch)
                 yield
 
-    def _put(self, name: str, runs: Sequence[Run], rows: pa.Table | Iterator[pa.Table] | None, batch: int) -> None:
+    def _put(self, name: str, runs: Sequence[Run], rows: Spill | pa.Table | None, batch: int) -> None:
         """In the place of some runs; nothing at all where there are no rows. What meets another writer is put off."""
         where = f"{c.REPORT} = '{name}' AND {c.BATCH} BETWEEN {runs[0].first} AND {runs[-1].last}"
         act: Callable[..., object] = partial(self._table.delete, where)
         if rows is not None:
-            # No query may run inside a write of delta-rs, so all are there before.
-            there = rows if isinstance(rows, pa.Table) else Spill.of(rows, PANES.schema)
-            data = there.rows() if isinstance(there, Spill) else there
+            # All are there, on the disk or not, for no query may run inside a write of delta-rs.
+            data = rows.rows() if isinstance(rows, Spill) else rows
             act = partial(write_deltalake, self._table, data, mode="overwrite", predicate=where)
         if not attempt(self._table, act, [Transaction(COMPACTION_APP, batch)], retries=_RETRIES):
             refuse_if_fenced(self._table, batch)

@@ -59,12 +59,12 @@ class CountKind(WindowKind):
                 until=batch,
             )
 
-        found = self.by_executors(panes, batch, partial(full, parts=committed(self.name, batch)))
-        yield (
-            found
-            or self.by_driver(panes, batch, lambda parts: self.told(query(full(Engine.DELTA_RS, parts), panes=panes))),
-            None,
-        )
+        def made(parts: str) -> pa.Table:
+            return self.told(query(full(Engine.DELTA_RS, parts), panes=panes))
+
+        files = self.files(panes, batch)
+        written = self.by_executors(files, partial(full, parts=committed(self.name, batch)))
+        yield written or self.by_driver(files, batch, made), None
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""

@@ -22,11 +22,11 @@ from pipeline.tables.query import query
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import shown, shown_in_sql
 from pipeline.tables.results.result_table import Portion, committed, statements_for
-from pipeline.tables.results.spill import Spill
+from pipeline.tables.results.spill import Spill, in_parts
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
-Merge = tuple[Sequence[Run], pa.Table | Iterator[pa.Table] | None]
-"""Runs of `panes`, and the rows that take their place, in one table or in several, each made in its turn; or None."""
+Merge = tuple[Sequence[Run], Spill | pa.Table | None]
+"""Runs of `panes`, and the rows that take their place, or None."""
 
 
 class ResultKind(ABC):
@@ -93,24 +93,18 @@ class WindowKind(ResultKind):
         return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
 
     def by_executors(
-        self,
-        panes: DeltaTable,
-        batch: int,
-        windows: Callable[[Engine], str],
-        among: Bounds = MappingProxyType({}),
-        replaced: Bounds = MappingProxyType({}),
+        self, files: Files, windows: Callable[[Engine], str], replaced: Bounds = MappingProxyType({})
     ) -> Written | None:
         """Rows of the table, still to be made by executors; None where what is read for them is small.
 
-        `windows` is a statement over panes up to a batch, `among` and `replaced` the bounds of what it reads of them,
-        and of what the rows can replace in the table.
+        `windows` is a statement over the panes in some files, `replaced` the bounds of what the rows can replace in the
+        table.
         """
         executors = self._large.executors
         # Only the driver's library makes the sketch that panes have.
         if executors is None or any(one.part.join is Join.SKETCH for one in self.report.tells):
             self._large.tell(Job.PUBLICATION, By.DRIVER)
             return None
-        files = self.files(panes, batch, among)
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
         views = {PANES.name: View(files, PANES.schema, {c.REPORT: self.name})}
@@ -118,16 +112,15 @@ class WindowKind(ResultKind):
             executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
 
-    def by_driver(self, panes: DeltaTable, batch: int, made: Callable[[str], pa.Table]) -> Spill | pa.Table:
+    def by_driver(self, files: Files, batch: int, made: Callable[[str], pa.Table]) -> Spill | pa.Table:
         """Rows of the table, which `made` makes of a statement's rows of panes; of many a part of the keys at a time.
 
-        They are one commit all the same, so those of all parts wait on the disk then.
+        They are one commit all the same. `files` have the panes up to the batch.
         """
-        parts = by_keys(self.report.keys, self.files(panes, batch, {}).rows)
-        tables = (made(committed(self.name, batch, some)) for some in parts)
-        return next(tables) if len(parts) == 1 else Spill.of(tables, self.spec.schema)
+        parts = [committed(self.name, batch, some) for some in by_keys(self.report.keys, files.rows)]
+        return in_parts(parts, made, self.spec.schema)
 
-    def files(self, panes: DeltaTable, batch: int, among: Bounds) -> Files:
+    def files(self, panes: DeltaTable, batch: int, among: Bounds = MappingProxyType({})) -> Files:
         """Those of `panes` that may have rows of the report up to a batch, within bounds."""
         return files_of(panes, {c.BATCH: (0, batch), **among}, report=self.name)
 
@@ -147,7 +140,7 @@ def rewrites(
     """
     if worth_rewriting(runs):
         parts = [committed(name, runs[-1].last, some) for some in by_keys(keys, sum(run.rows for run in runs))]
-        yield runs, map(kept, parts) if len(parts) > 1 else kept(*parts)
+        yield runs, in_parts(parts, kept, PANES.schema)
     elif some := worth_merging(runs[1:]):
         yield some, as_panes(query(committed(name, some[-1].last, f"batch >= {some[0].first}"), panes=panes))
 

@@ -64,11 +64,13 @@ class PeriodicKind(WindowKind):
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
         for piece in due.pieces():
             shown = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
-            if written := self.by_executors(panes, batch, piece.sql, {c.PANE_START: piece.reach()}, shown):
+            files = self.files(panes, batch, {c.PANE_START: piece.reach()})
+            if written := self.by_executors(files, piece.sql, shown):
                 yield written, _where(piece.ends, firing)
                 is_done = True
                 continue
-            for some in self._parts(piece, panes):
+            # As many windows at a time as have about MANY_ROWS rows of panes; one is never cut.
+            for some in piece.parts(statements_for(files.rows)):
                 ends += some.ends
                 found.append(self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema))
                 if sum(map(len, found)) > MANY_ROWS:
@@ -92,12 +94,6 @@ class PeriodicKind(WindowKind):
     def touched(self, spans: Sequence[tuple[int, int]]) -> str:
         """The windows with these ends."""
         return _with_ends(sorted({end for _, end in spans}))
-
-    def _parts(self, due: Due, panes: DeltaTable) -> Iterator[Due]:
-        """As many windows at a time as have about MANY_ROWS rows of panes, as their files tell; one is never cut."""
-        several = len(due.ends) > 1
-        rows = self.files(panes, due.batch, {c.PANE_START: due.reach()}).rows if several else 0
-        return due.parts(statements_for(rows))
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """A row for each pane and key, and for each batch that came when a window of the pane had fired."""

@@ -57,10 +57,9 @@ class Results:
 
         What is more than one commit holds is put first; `finish` says that all of it is there. Raises PersonErased.
         """
-        names = self._schema.names
         if isinstance(rows, pa.Table):
             tells_persons = len(rows) > 0
-            put: Callable[..., bool] = partial(swap, rows=rows.select(names).cast(self._schema))
+            put: Callable[..., bool] = partial(swap, rows=rows.select(self._schema.names).cast(self._schema))
         else:
             tells_persons, put = True, rows.swap
         erased = self._table.transaction_version(ERASED_APP)

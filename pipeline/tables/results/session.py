@@ -79,7 +79,8 @@ class SessionKind(WindowKind):
         after, until = firing.span
         where = f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
         shown = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
-        if written := self.by_executors(panes, batch, partial(self.statement, firing, batch), replaced=shown):
+        files = self.files(panes, batch)
+        if written := self.by_executors(files, partial(self.statement, firing, batch), shown):
             yield written, where
             return
 
@@ -91,7 +92,7 @@ class SessionKind(WindowKind):
             windows = windows.append_column(c.WINDOW_END, moments(ends))
             return self.told(windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by)))
 
-        yield self.by_driver(panes, batch, made), where
+        yield self.by_driver(files, batch, made), where
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""

@@ -1,9 +1,8 @@
 """Rows that wait on the disk, compressed, while others are made: memory may have no room for all of them."""
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from tempfile import TemporaryFile
-from typing import Self
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -20,14 +19,6 @@ class Spill:
         self._stream = pa.ipc.new_stream(self._file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
         weakref.finalize(self, self._file.close)
 
-    @classmethod
-    def of(cls, tables: Iterable[pa.Table], schema: pa.Schema) -> Self:
-        """The rows of tables that are made one at a time."""
-        spill = cls(schema)
-        for rows in tables:
-            spill.add(rows)
-        return spill
-
     def add(self, rows: pa.Table) -> None:
         """Puts further rows aside."""
         self._stream.write_table(rows.select(self._schema.names).cast(self._schema))
@@ -41,3 +32,13 @@ class Spill:
     def swap(self, table: DeltaTable, where: str | None, transactions: Sequence[Transaction]) -> bool:
         """As `swap` does it with rows that are in memory."""
         return swap(table, self.rows(), where, transactions)
+
+
+def in_parts(parts: Sequence[str], made: Callable[[str], pa.Table], schema: pa.Schema) -> Spill | pa.Table:
+    """The rows that are made of each of some statements; where there are several, what the first ones give waits."""
+    if len(parts) == 1:
+        return made(*parts)
+    spill = Spill(schema)
+    for part in parts:
+        spill.add(made(part))
+    return spill
