@@ -18,10 +18,10 @@ from benchmarks.report import by_number
 from benchmarks.rows import rows_of
 from pipeline.event_time.batch import EPOCH
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import Handle
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import LEDGER, open_table
-from pipeline.tables.swap import swap
+from pipeline.tables.schemas import LEDGER
 
 _FILE_BATCHES: Final = 100_000
 _OPEN_MS: Final = 3_600_000
@@ -44,11 +44,12 @@ def starts_by_age(ages: Sequence[int], work: Path) -> dict[int, dict[str, float]
 
 def _write(warehouse: str, batches: int) -> None:
     """Writes a ledger of a batch a second, each of which moves the watermark, with an epoch every ten minutes."""
-    table = open_table(LEDGER, warehouse)
+    handle = Handle.of(LEDGER, warehouse)
     opening = Opening(Settings().policy(), {}).to_text()
     for first in range(0, batches, _FILE_BATCHES):
-        if not swap(table, _rows(np.arange(first, min(batches, first + _FILE_BATCHES)), opening)):
-            raise RuntimeError("somebody else writes the ledger of a benchmark")
+        rows = _rows(np.arange(first, min(batches, first + _FILE_BATCHES)), opening)
+        if not handle.swap(rows, by=None):
+            raise RuntimeError("another process writes the ledger of a benchmark")
 
 
 def _rows(numbers: np.ndarray[Any, np.dtype[np.int64]], opening: str) -> pa.Table:

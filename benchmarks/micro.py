@@ -25,7 +25,7 @@ from pipeline import columns as c
 from pipeline.event_time import window_states
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.firing import Firing
-from pipeline.event_time.lateness import closed_until, in_time_from
+from pipeline.event_time.lateness import closed_until, finals
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded
@@ -134,7 +134,7 @@ def day(batches: int, users: int, work: Path) -> Figures:
     for number in range(1, batches + 1):
         panes.append(_day_panes(number, users), EPOCH + number)
         if number % _COMPACT_EVERY == 0:
-            for _ in compaction.steps(EPOCH + number, 0):
+            for _ in compaction.steps(EPOCH + number, 0, {}):
                 pass
         if number in (_COMPACT_EVERY, batches):
             firing = Firing(refired=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})
@@ -177,8 +177,8 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
                 in_panes = _rows_in(DeltaTable(PANES.uri(warehouse)))
                 found[since] = {"seconds": seconds, "rows": in_panes, "sessions": shown}
         if since == 0:
-            compaction, cutoff = Compaction(warehouse, [kind_of(_VISITS)]), in_time_from(_VISITS, _watermark(number))
-            for _ in compaction.steps(EPOCH + number, cutoff):
+            compaction = Compaction(warehouse, [kind_of(_VISITS)])
+            for _ in compaction.steps(EPOCH + number, *finals([_VISITS], _watermark(number))):
                 pass
     return found
 

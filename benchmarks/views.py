@@ -20,10 +20,11 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.report import Report
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import open_table
 from pipeline.tables.housekeeping import merge_small_files
 from pipeline.tables.layout import create_tables
 from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, open_table, result_of
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, result_of
 
 _USERS: Final = 46_000
 _ROWS: Final[dict[tuple[str, ...], int]] = {("user_id",): _USERS, ("page_url",): 500}
@@ -108,7 +109,7 @@ def _write(warehouse: str, windows: int) -> None:
         write_deltalake(ledger, _ledger(1 + window * _BATCHES + np.arange(_BATCHES)), mode="append")
         if window % _MERGE_EVERY == _MERGE_EVERY - 1:
             for spec in (DEAD_LETTERS, *specs):
-                merge_small_files(warehouse, spec)
+                merge_small_files(warehouse, spec, EPOCH)
             ledger.update_incremental()
     for data in _panes(_POLICY, windows):
         write_deltalake(DeltaTable(PANES.uri(warehouse)), data, mode="append", partition_by=list(PANES.partition_by))

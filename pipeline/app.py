@@ -22,7 +22,7 @@ from pipeline.runtime.limits import give_back_freed
 from pipeline.runtime.session import spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publisher import Publisher, publish_due
-from pipeline.service.recovery import LastEpoch, open_epoch
+from pipeline.service.recovery import OwnEpoch, open_epoch
 from pipeline.service.resources import Clock, Resources
 from pipeline.service.runner import RunningService
 from pipeline.service.schema_store import SchemaStore
@@ -57,31 +57,31 @@ def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
 def open_service(
     settings: Settings,
     now: Clock = wall_clock,
-    last_epoch: LastEpoch | None = None,
+    own_epoch: OwnEpoch | None = None,
     exporter: Exporter | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> Iterator[RunningService]:
     """A service that has opened its epoch; everything is closed again in reverse order.
 
-    `now` gives the service's clock in epoch milliseconds. `last_epoch` and `exporter` are kept by a process that opens
+    `now` gives the service's clock in epoch milliseconds. `own_epoch` and `exporter` are kept by a process that opens
     a warehouse again and again, `wait` is how it lets time pass. Raises SetUpError where something must be put right
     first, Unreachable where broker or store did not answer, Replaced if a newer service took over.
     """
     require_all(settings)
     give_back_freed()
-    last_epoch = last_epoch or LastEpoch()
+    own_epoch = own_epoch or OwnEpoch()
     with ExitStack() as stack:
         page = exporter or stack.enter_context(closing(serve(settings, now)))
         page.observer.opening()
-        if last_epoch.epoch is None:
+        if own_epoch.epoch is None:
             require_one_winner(settings.warehouse)
         elif not is_table(LEDGER.uri(settings.warehouse)):
             # A store that is not mounted looks like a new warehouse, and must not become one.
             raise Unreachable(
-                f"the warehouse {settings.warehouse} is gone, in which this service opened epoch {last_epoch.epoch}"
+                f"the warehouse {settings.warehouse} is gone, in which this service opened epoch {own_epoch.epoch}"
             )
         resources = _resources(settings, now, stack, page.observer, wait)
-        opened = open_epoch(resources, settings.kafka, last_epoch)
+        opened = open_epoch(resources, settings.kafka, own_epoch)
         publisher = Publisher(partial(publish_due, resources, opened.publication), page.observer, now)
         stack.callback(publisher.close)
         service = Service(resources, opened, publisher)

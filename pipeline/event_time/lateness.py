@@ -78,3 +78,13 @@ def cutoffs(reports: Collection[Report], watermark: int | None) -> tuple[int, in
         min(in_time_from(report, watermark) for report in reports),
         max(report.windows.whole_after(closed_until(report, watermark)) for report in reports),
     )
+
+
+def finals(reports: Collection[Report], trusted: int | None) -> tuple[int, dict[str, int]]:
+    """Returns what is final by a watermark that no reset takes back, in milliseconds, whatever was closed before.
+
+    Events before the first time are too late everywhere; windows of a report, by name, that end no later have closed.
+    """
+    reached = rules.as_number(trusted)
+    ends = {report.name: min(reached, closed_until(report, trusted)) for report in reports}
+    return min(report.earliest_after(reached - report.allowed_lateness_ms) for report in reports), ends

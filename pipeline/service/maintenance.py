@@ -34,21 +34,21 @@ class Maintenance:
 
     def steps(self, batch: Batch) -> Iterator[None]:
         """Does what is needed, a table or a merge at a time. Raises DeltaError or OSError where the store refuses."""
-        warehouse, results = self._resources.warehouse, results_of(batch.policy)
+        warehouse, results, now = self._resources.warehouse, results_of(batch.policy), self._resources.now()
         ids = [EVENT_IDS] if batch.policy.deduplicate else []
-        too_late, _ = lateness.cutoffs(batch.policy.reports, batch.after.watermark)
-        yield from self._compaction.steps(batch.number, too_late)
-        now = self._resources.now()
+        trusted = trusted_watermark(batch, now)
+        too_late, closed = lateness.finals(batch.policy.reports, trusted)
+        yield from self._compaction.steps(batch.number, too_late, closed)
         if self._aged_at is None or now - self._aged_at >= _AGE_EVERY_MS:
             self._aged_at = now
             kept = self._resources.retention
-            remove_by_age(warehouse, kept, batch.policy, batch.after.watermark, batch.number, now)
+            remove_by_age(warehouse, kept, batch.policy, trusted, batch.number, now)
             yield
         if ids:
             event_ids.tend(warehouse, too_late, batch.number)
             yield
         for spec in (DEAD_LETTERS, *results):
-            housekeeping.merge_small_files(warehouse, spec)
+            housekeeping.merge_small_files(warehouse, spec, batch.number)
             yield
         for spec in (PANES, DEAD_LETTERS, *ids, *results):
             housekeeping.remove_dead_files(warehouse, spec)
@@ -58,3 +58,13 @@ class Maintenance:
         for spec in (*OWN, *results):  # which the meter has read by now
             housekeeping.shorten_log(warehouse, spec)
             yield
+
+
+def trusted_watermark(batch: Batch, now: int) -> int | None:
+    """Returns the watermark up to which acts that cannot be undone may rely on it, in milliseconds.
+
+    A wrong clock of a producer can take the watermark ahead of the service's clock, `now`, until a person resets it:
+    what is merged, forgotten or removed by then does not come back.
+    """
+    reached = batch.after.watermark
+    return None if reached is None else min(reached, now - batch.policy.strategy.idle_lag_ms)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pipeline.errors import SetUpError
 from pipeline.event_time import opening
@@ -18,15 +19,37 @@ from pipeline.tables.opening import Opening, require_key, with_closed
 
 @dataclass(frozen=True, slots=True)
 class NextEpoch:
-    """The batch that opens it, what it goes by, and what the epoch before went by; none in a new warehouse."""
+    """The batch that opens it, its rules, and those of the epochs before it that may not have been carried out."""
 
     batch: Batch
     how: Opening
-    before: Opening | None
+    earlier: Sequence[Opening]
+    """The opening of the last epoch with a batch, and those after it, in order; empty in a new warehouse.
+
+    Of an epoch without a batch nobody knows how far its start came.
+    """
+
+    @property
+    def dropped(self) -> set[str]:
+        """The consumers of panes that one of these openings has, and the next one has not."""
+        names = [{consumer.name for consumer in one.policy.consumers} for one in (*self.earlier, self.how)]
+        return {name for before, after in pairwise(names) for name in before - after}
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether the watermark was reset since the last batch."""
+        return any(one.reset is not None for one in self.earlier)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether each epoch since the last batch, and this one, deduplicates events."""
+        return bool(self.earlier) and all(one.policy.deduplicate for one in (*self.earlier, self.how))
 
 
-def next_epoch(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> NextEpoch:
-    """The next epoch after the ledger's newest `rows`.
+def next_epoch(
+    ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow], process: str | None = None
+) -> NextEpoch:
+    """The next epoch after the ledger's newest `rows`, which `process` opens.
 
     Raises SetUpError where ledger, topic and settings do not fit together, TransientError if the broker does not
     answer.
@@ -39,10 +62,11 @@ def next_epoch(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) 
         require_key(before, ground.pseudonyms, ground.warehouse)
     stood = _stood(rows, before, ground, kafka)
     stands, lost = _with_lost(stood, ground, kafka)
-    how = _how(ground, rows, before, identity)
+    how = replace(_how(ground, rows, before, identity), process=process)
     number = (rows[0].epoch + 1 if rows else 1) * EPOCH
     batch = Batch(number, kafka.topic, stood, stands, Tallies(), {}, ground.now(), how.policy, lost, how.to_text())
-    return NextEpoch(batch, how, before)
+    earlier = [*ground.ledger.openings(how.last_batch // EPOCH).values()] if before else []
+    return NextEpoch(batch, how, earlier)
 
 
 def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
@@ -51,7 +75,7 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
         f"{offsets} offsets of partition {number} were deleted before they were read"
         for number, offsets in found.batch.lost.items()
     ]
-    if found.before is not None and kafka.start != "earliest":
+    if found.earlier and kafka.start != "earliest":
         said.append(f"kafka.start = {kafka.start} is for a new warehouse: this one goes on from its ledger")
     return said
 

@@ -4,8 +4,9 @@ Nothing is made, changed or removed before the epoch is open: whoever finds a mi
 service that runs well.
 """
 
+import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -22,8 +23,7 @@ from pipeline.service.publisher import publish_due
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables import event_ids, housekeeping, layout
-from pipeline.tables.ledger import replaced
-from pipeline.tables.opening import Opening
+from pipeline.tables.fencing import replaced
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
@@ -45,102 +45,111 @@ class Opened:
 
 
 @dataclass(slots=True)
-class LastEpoch:
-    """The epoch that this process opened last, over all its attempts; none before the first."""
+class OwnEpoch:
+    """The epoch that this process opened last, over all its attempts; None before the first."""
 
     epoch: int | None = None
+    process: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """In the openings of this process, and in no other: its last attempt may have opened one without learning it."""
 
 
-def open_epoch(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch) -> Opened:
-    """Opens the next epoch: reads the ledger, fences older processes, removes void rows, republishes what is due.
+def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Opened:
+    """Opens the next epoch: commits it to the ledger, takes the tables over, carries out what the ledger has decided.
+
+    Every step is harmless when it is repeated, and refused once a newer epoch has come to its table.
 
     Raises SetUpError where ledger, topic and settings do not fit together, Replaced if another service started since
-    `last_epoch`.
+    `own` epoch.
     """
     # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
     # which would be read again.
-    while (found := _try_to_open(resources, kafka, last_epoch)) is None:
+    while (found := _try_to_open(resources, kafka, own)) is None:
         pass
-    batch, how, before = found.batch, found.how, found.before
-    last_epoch.epoch = batch.epoch
-    _make_tables(resources, batch, how, before)
+    batch, how, warehouse = found.batch, found.how, resources.warehouse
+    own.epoch = batch.epoch
+    layout.create_tables(warehouse, how.policy, resources.retention, by=batch.number)
+    every = layout.stored_reports({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
+    housekeeping.take_over(warehouse, every, batch.number, how.closed if found.is_reset else None)
+    housekeeping.remove_uncommitted(warehouse, how.last_batch, batch.number)
+    _drop_reports(resources, found)
     resources.schemas.keep()
-    remembered = _remembered(resources.warehouse, batch, how, before)
-    states = window_states.begun(how.policy) if before is None else _states(resources, how.policy)
+    remembered = _remembered(warehouse, found)
+    states = _states(resources, how.policy) if found.earlier else window_states.begun(how.policy)
     share = MalformedShare(resources.malformed)
     firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
-    kinds = kinds_of(resources.warehouse, how.policy, resources.large)
-    publication = Publication(resources.warehouse, kinds)
+    kinds = kinds_of(warehouse, how.policy, resources.large)
+    publication = Publication(warehouse, kinds)
     if any(firings.values()):
         publish_due(resources, publication, firings, batch.number)
-    publication.fence([name for name, firing in firings.items() if not firing], batch.number)
     resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
     republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
-    return Opened(progress, publication, Compaction(resources.warehouse, kinds), remembered)
+    return Opened(progress, publication, Compaction(warehouse, kinds), remembered)
 
 
-def _try_to_open(resources: Resources, kafka: KafkaSettings, last_epoch: LastEpoch) -> NextEpoch | None:
-    """The epoch that was opened; None if the ledger moved on meanwhile."""
+def _try_to_open(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> NextEpoch | None:
+    """Commits the next epoch to the ledger and returns it; None if another commit came first: read again."""
     rows = resources.ledger.latest()
-    if last_epoch.epoch is not None and rows[0].epoch > last_epoch.epoch:
-        # A service that failed because it was replaced must not start again and replace its successor.
-        raise replaced(rows[0].epoch, last_epoch.epoch)
-    found = next_epoch(resources, kafka, rows)
+    newest = rows[0].epoch if rows else 0
+    # A service that failed because it was replaced must not start again and replace its successor.
+    if own.epoch is not None and newest > own.epoch and resources.ledger.opening(newest).process != own.process:
+        raise replaced(newest, own.epoch)
+    found = next_epoch(resources, kafka, rows, own.process)
     for remark in remarks(found, kafka):
         _log.warning(remark)
     return found if resources.ledger.commit_next(found.batch.ledger_rows(found.batch.folded_at)) else None
 
 
-def _make_tables(resources: Resources, batch: Batch, how: Opening, before: Opening | None) -> None:
-    """Makes what is missing, and removes what no longer counts: the epoch is open now."""
-    layout.create_tables(resources.warehouse, how.policy, resources.retention)
-    housekeeping.remove_void(resources.warehouse, how.last_batch, batch.number)
-    if before is None:
+def _drop_reports(resources: Resources, found: NextEpoch) -> None:
+    """Publishes the last windows of reports that are dropped, closes these reports, and removes their panes."""
+    if not found.earlier:
         return
-    was, now = ({consumer.name for consumer in one.policy.consumers} for one in (before, how))
+    batch, how, before = found.batch, found.how, found.earlier[0].policy
+    was, now = ({consumer.name for consumer in one.policy.consumers} for one in (found.earlier[-1], how))
     for name in now - was:
         _log.info(f"report {name} is new: it has the events from here on, not those before")
     for name in was - now:
         # Totals of all time are never dropped.
         what = "what it has so far is kept" if name == UserTotals.name else "what it had open is dropped"
         _log.info(f"report {name} is no longer configured: its table stays as it is, {what}")
-    _show_the_last_of(was - now, resources, batch, before.policy)
-    _close(resources.warehouse, batch.number, {name: time for name, time in how.closed.items() if name not in now})
+    _publish_the_last_of(found.dropped, resources, batch, before)
+    gone = {name: time for name, time in how.closed.items() if name not in now or name in found.dropped}
+    _close(resources.warehouse, batch.number, gone)
 
 
-def _remembered(warehouse: str, batch: Batch, how: Opening, before: Opening | None) -> Remembered | None:
-    """What the epoch before remembered in the end; nothing where it did not deduplicate.
+def _remembered(warehouse: str, found: NextEpoch) -> Remembered | None:
+    """Returns the event ids that the last epoch with a batch remembered in the end; None without deduplication.
 
     What it had forgotten stays so, whatever lateness the settings give now.
     """
     since = rules.NEVER
-    if before is not None and before.policy.deduplicate and how.policy.deduplicate:
-        since, _ = lateness.cutoffs(before.policy.reports, batch.before.watermark)
-    event_ids.forget(warehouse, since, batch.number)
-    return event_ids.remembered(warehouse) if how.policy.deduplicate else None
+    if found.remembers:
+        since, _ = lateness.cutoffs(found.earlier[0].policy.reports, found.batch.before.watermark)
+    event_ids.forget(warehouse, since, found.batch.number)
+    return event_ids.remembered(warehouse) if found.how.policy.deduplicate else None
 
 
-def _show_the_last_of(names: Collection[str], resources: Resources, batch: Batch, before: Policy) -> None:
-    """Publishes what had fired of reports that go now and was not shown yet: after this they have no panes."""
-    reports = [report for report in before.reports if report.name in names]
-    made = {report.name for report in layout.stored_reports([one.name for one in reports], resources.warehouse)}
-    if not made:
+def _publish_the_last_of(names: Collection[str], resources: Resources, batch: Batch, before: Policy) -> None:
+    """Publishes windows of dropped reports that had fired and are not published: after this they have no panes."""
+    # Without panes, an earlier start has come this far: there is nothing that the table could be replaced by.
+    left = housekeeping.pane_starts(resources.warehouse)
+    reports = [report for report in before.reports if report.name in names and report.name in left]
+    if not reports:
         return
-    going = replace(before, reports=tuple(report for report in reports if report.name in made), totals=None)
+    going = replace(before, reports=tuple(reports), totals=None)
     firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.number)
     publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going, resources.large))
     publication.publish({name: firing for name, firing in firings.items() if firing}, batch.number)
 
 
 def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
-    """Reports that are not configured any more are final up to a time each, and then their panes go."""
+    """Makes dropped reports final up to a time each, in milliseconds, and removes their panes."""
     dropped = layout.stored_reports(gone, warehouse)
     for report in dropped:
-        # First, for without panes there is nothing that what is shown could be told from again.
+        # Close before the panes go: without them the result could not be recomputed.
         if published(warehouse, result_of(report)).closed_until < gone[report.name]:
             Results(warehouse, result_of(report)).close(number, gone[report.name])
-    housekeeping.remove_panes(warehouse, [report.name for report in dropped])
+    housekeeping.remove_panes(warehouse, [report.name for report in dropped], number)
 
 
 def _states(resources: Resources, policy: Policy) -> States:

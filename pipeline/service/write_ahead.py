@@ -23,7 +23,7 @@ from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
 from pipeline.runtime.jobs import Job
 from pipeline.service.guesses import letters
-from pipeline.tables.large import NOTHING, Large, new_folder, place
+from pipeline.tables.large import NOTHING, Large, new_folder
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.write import Appender
 
@@ -103,7 +103,7 @@ class WriteAhead:
         for one in theirs:
             folder = f"{base}/{one.name}"
             frame = panes_frame(folded.rows, one, folded.plan.groupings, known, batch.tallies.panes)
-            executors.write_rows(frame, schema, place(self._panes.table, folder))
+            executors.write_rows(frame, schema, self._panes.folder(folder))
             folders[folder] = {c.REPORT: one.name}
         self._panes.take_in(folders, batch.number)
         return [one for one in consumers if one not in theirs]

@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -10,9 +9,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipeline.pseudonyms import ErasedUsers
+from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import ERASED_USERS, find_table, open_table
-from pipeline.tables.swap import insist, swap
+from pipeline.tables.schemas import ERASED_USERS, is_table
 
 SALT_BYTES: Final = 32
 _EVERYTHING: Final = "since IS NOT NULL"
@@ -20,28 +19,28 @@ _EVERYTHING: Final = "since IS NOT NULL"
 
 def remember(warehouse: str, user: str) -> bool:
     """Adds the user that the tables know by an id; False if it is there already."""
-    table = open_table(ERASED_USERS, warehouse)
+    handle = Handle.of(ERASED_USERS, warehouse)
     while True:
-        known = erased_users(table)
+        known = erased_users(handle.table)
         told = known or ErasedUsers(secrets.token_bytes(SALT_BYTES), frozenset())
         if told.hash_of(user) in told.hashes:
             return False
         row = {"user_hash": told.hash_of(user), "salt": told.salt.hex(), "since": time.time_ns() // 1_000_000}
-        if swap(table, pa.Table.from_pylist([row], schema=ERASED_USERS.schema)):
+        if handle.swap(pa.Table.from_pylist([row], schema=ERASED_USERS.schema), by=None):
             return True
 
 
 def forget(warehouse: str, user: str) -> bool:
     """Takes the user out again, and out of the files, also those of a run that was killed; False if it is not there."""
-    table = find_table(ERASED_USERS.name, warehouse)
-    if table is None:
+    if not is_table(uri := ERASED_USERS.uri(warehouse)):
         return False
-    was_there = False
-    while not was_there and (known := erased_users(table)) and (mine := known.hash_of(user)) in known.hashes:
-        others = [row for row in rows_of("SELECT * FROM it", it=table) if row["user_hash"] != mine]
-        # All rows are written anew, for a condition would say in the log who it was.
-        was_there = swap(table, pa.Table.from_pylist(others, schema=ERASED_USERS.schema), _EVERYTHING)
-    insist(table, partial(table.vacuum, 0, dry_run=False, enforce_retention_duration=False))
+    handle, was_there = Handle(uri), False
+    while not was_there and (known := erased_users(handle.table)) and (mine := known.hash_of(user)) in known.hashes:
+        others = [row for row in rows_of("SELECT * FROM it", it=handle.table) if row["user_hash"] != mine]
+        # All rows are written again, because a condition would record in the log who it was.
+        was_there = handle.swap(pa.Table.from_pylist(others, schema=ERASED_USERS.schema), _EVERYTHING, by=None)
+    while not handle.vacuum(0):
+        pass
     return was_there
 
 

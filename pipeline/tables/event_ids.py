@@ -1,19 +1,17 @@
 """The table `event_ids`: which events were counted, for as long as one of them might come again."""
 
-from functools import partial
 from typing import Final
 
-from deltalake import DeltaTable, Transaction
+from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time.event_ids import Ids, Remembered
+from pipeline.tables.handle import Handle
+from pipeline.tables.merging import merge_small_files
 from pipeline.tables.query import query
-from pipeline.tables.schemas import COMPACTION_APP, EVENT_IDS, find_table
-from pipeline.tables.statistics import lowest, smaller_files
-from pipeline.tables.swap import attempt, insist
-from pipeline.tables.write import refuse_if_fenced
+from pipeline.tables.schemas import EVENT_IDS, is_table
+from pipeline.tables.statistics import lowest
 
-_RETRIES: Final = 5
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
 _IDS: Final = "SELECT id_high, id_low, event_time FROM event_ids"
@@ -26,26 +24,25 @@ def remembered(warehouse: str) -> Remembered:
 
 
 def forget(warehouse: str, since: int, number: int) -> None:
-    """Removes ids of events from before a time in milliseconds, where there are any: for starts, by their number."""
-    table = find_table(EVENT_IDS.name, warehouse)
-    if table is None or not _has_older(table, since):
-        return
-    refuse_if_fenced(table, number)
-    insist(table, partial(table.delete, f"{c.EVENT_TIME} < {since}"))
-
-
-def tend(warehouse: str, since: int, batch: int) -> None:
-    """The same beside the appends of later batches, and small files become large ones; what meets another is put off.
+    """Removes ids of events from before `since`, in milliseconds, for the start that batch `number` opens.
 
     Raises Replaced if a newer service has begun.
     """
-    table = DeltaTable(EVENT_IDS.uri(warehouse))
-    refuse_if_fenced(table, batch)
-    done = [Transaction(COMPACTION_APP, batch)]
-    if _has_older(table, since):
-        attempt(table, partial(table.delete, f"{c.EVENT_TIME} < {since}"), done, retries=_RETRIES)
-    if smaller_files(table, _FILE_BYTES) >= _MANY_FILES:
-        attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES), done, retries=_RETRIES)
+    if is_table(uri := EVENT_IDS.uri(warehouse)):
+        handle = Handle(uri)
+        while _has_older(handle.table, since) and not handle.remove(f"{c.EVENT_TIME} < {since}", by=number):
+            pass
+
+
+def tend(warehouse: str, since: int, batch: int) -> None:
+    """Removes ids of events from before `since`, in milliseconds, and merges small files, while batches go on.
+
+    What meets another commit is put off to the next time. Raises Replaced if a newer service has begun.
+    """
+    handle = Handle(EVENT_IDS.uri(warehouse))
+    if _has_older(handle.table, since):
+        handle.remove(f"{c.EVENT_TIME} < {since}", by=batch)
+    merge_small_files(handle, _FILE_BYTES, _MANY_FILES, by=batch)
 
 
 def _has_older(table: DeltaTable, since: int) -> bool:

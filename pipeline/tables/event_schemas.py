@@ -1,16 +1,15 @@
 """The schemas of events: those of a folder, or what a registry told, kept so that each is asked for once."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import EVENT_SCHEMAS, find_table, open_table
-from pipeline.tables.swap import insist
+from pipeline.tables.schemas import EVENT_SCHEMAS, find_table
 from schemas import load_schemas
 from schemas.fields import EventSchemas
 
@@ -33,12 +32,12 @@ def kept_schemas(warehouse: str) -> dict[int, str]:
 
 
 def keep_schemas(warehouse: str, texts: Mapping[int, str]) -> None:
-    """Adds those that are not there yet."""
-    table = open_table(EVENT_SCHEMAS, warehouse)
-    new = sorted(texts.keys() - _in(table).keys())
-    if new:
-        rows = pa.table([new, [texts[number] for number in new]], schema=EVENT_SCHEMAS.schema)
-        insist(table, partial(write_deltalake, table, rows, mode="append"))
+    """Stores the schemas that the table does not have yet."""
+    handle = Handle.of(EVENT_SCHEMAS, warehouse)
+    while new := sorted(texts.keys() - _in(handle.table).keys()):
+        rows = pa.table([new, [texts[schema_id] for schema_id in new]], schema=EVENT_SCHEMAS.schema)
+        if handle.swap(rows, by=None):
+            return
 
 
 def _in(table: DeltaTable) -> dict[int, str]:

@@ -2,14 +2,16 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
@@ -20,6 +22,8 @@ from pipeline.tables.durable import local
 from pipeline.tables.schemas import STATISTICS
 from pipeline.tables.statistics import told_of_files
 
+_MERGED: Final = "merged"
+"""Folder below a table for files into which rows of several files were merged."""
 Bounds = Mapping[str, tuple[Any, Any]]
 """The lowest and the highest value of some columns, both included."""
 
@@ -33,20 +37,21 @@ class Files:
     paths: Sequence[str]
     sizes: Sequence[int]
     rows: int
-    """How many they have, as the log tells."""
+    """How many rows they have, by the log."""
+    partition: Mapping[str, str] = field(default_factory=dict)
+    """Values of partition columns, the same for all of them."""
 
     @property
     def uris(self) -> list[str]:
         """Where they are."""
         return [f"{self.folder}/{path}" for path in self.paths]
 
-    def removed(self) -> list[RemoveAction]:
-        """The actions of a commit that takes them out of a table that is in no parts."""
-        now_ms = time.time_ns() // 1_000_000
-        sized = zip(self.paths, self.sizes, strict=True)
+    def removed(self, *, data_change: bool = True) -> list[RemoveAction]:
+        """Returns the actions that take them out of a table; `data_change` is false if their rows stay in it."""
+        now_ms, values = time.time_ns() // 1_000_000, dict[str, str | None](self.partition)
         return [
-            RemoveAction(path, data_change=True, deletion_timestamp=now_ms, size=size, partition_values={})
-            for path, size in sized
+            RemoveAction(path, data_change, now_ms, size=size, partition_values=values)
+            for path, size in zip(self.paths, self.sizes, strict=True)
         ]
 
 
@@ -56,8 +61,13 @@ def files_of(table: DeltaTable, between: Bounds, **partition: str) -> Files:
     mays = [may for column, bounds in between.items() for may in _may_be_in(files, column, *bounds)]
     if mays:
         files = files.filter(reduce(pc.and_, mays))
+    return files_in(table, files, partition)
+
+
+def files_in(table: DeltaTable, files: pa.Table, partition: Mapping[str, str]) -> Files:
+    """Returns the files of a table that some rows of its statistics describe, all with these partition values."""
     rows = pc.sum(files["num_records"]).as_py() or 0
-    return Files(folder_of(table), files["path"].to_pylist(), files["size_bytes"].to_pylist(), rows)
+    return Files(folder_of(table), files["path"].to_pylist(), files["size_bytes"].to_pylist(), rows, partition)
 
 
 def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa.ChunkedArray]:
@@ -67,14 +77,37 @@ def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa
         yield pc.fill_null(pc.greater_equal(files[f"max.{column}"], low), fill_value=True)
 
 
-def added(table: DeltaTable, folder: str, **partition: str) -> list[AddAction]:
+def read(table: DeltaTable, files: Files) -> pa.RecordBatchReader:
+    """Reads the rows of some files of a table that has no partitions, with all its columns."""
+    schema = pa.schema(table.schema())
+    dataset = pads.dataset([*files.paths], schema=schema, format="parquet", filesystem=store_of(table.table_uri))
+    return dataset.scanner(batch_readahead=1, fragment_readahead=1).to_reader()
+
+
+def write(
+    table: DeltaTable, rows: pa.Table | pa.RecordBatchReader, partition: Mapping[str, str], *, data_change: bool
+) -> list[AddAction]:
+    """Writes rows as a file of a partition, which no commit names yet. Without rows there is no file.
+
+    `data_change` is false if the rows are in the table already, so that readers of changes need not see them again.
+    """
+    folder = f"{_MERGED}/{uuid.uuid4().hex}"
+    schema = pa.schema([one for one in rows.schema if one.name not in partition])
+    store = store_of(table.table_uri)
+    with pq.ParquetWriter(f"{folder}/rows.parquet", schema, filesystem=store) as file:
+        for batch in rows.to_batches() if isinstance(rows, pa.Table) else rows:
+            file.write_batch(batch.select(schema.names))
+    return added(table, folder, partition, data_change=data_change)
+
+
+def added(table: DeltaTable, folder: str, partition: Mapping[str, str], *, data_change: bool = True) -> list[AddAction]:
     """The actions of a commit that takes in the Parquet files in a folder below the table; one without rows is removed.
 
     All have these values of partition columns. Statistics are those of their footers, of the columns of which the
     table's other files have them.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)
-    found, now_ms = [], time.time_ns() // 1_000_000
+    found, now_ms, values = [], time.time_ns() // 1_000_000, dict[str, str | None](partition)
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:
@@ -83,16 +116,15 @@ def added(table: DeltaTable, folder: str, **partition: str) -> list[AddAction]:
                 store.delete_file(info.path)
                 continue
             told = json.dumps(_statistics(footer, wanted))
-            found.append(AddAction(info.path, info.size, partition, now_ms, data_change=True, stats=told))
+            found.append(AddAction(info.path, info.size, values, now_ms, data_change, stats=told))
     return found
 
 
-def remove(table: DeltaTable, folder: str) -> None:
-    """Removes the files in a folder below a table, which no version names."""
+def discard(table: DeltaTable, files: Iterable[AddAction]) -> None:
+    """Deletes files whose commit was refused, so that no version will ever name them."""
     store = store_of(table.table_uri)
-    for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
-        if info.is_file:
-            store.delete_file(info.path)
+    for file in files:
+        store.delete_file(file.path)
 
 
 def folder_of(table: DeltaTable) -> str:
@@ -114,7 +146,8 @@ def _with_statistics(table: DeltaTable) -> set[str]:
 def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
     """What Delta's log says of a file."""
     lowest, highest, nulls = dict[str, Any](), dict[str, Any](), dict[str, int]()
-    for place, name in enumerate(footer.schema.names):
+    # By paths: the fields of a nested column may have the names of other columns.
+    for place, name in enumerate(footer.schema.column(index).path for index in range(footer.num_columns)):
         if name not in wanted:
             continue
         parts = [footer.row_group(group).column(place).statistics for group in range(footer.num_row_groups)]

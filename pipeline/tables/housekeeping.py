@@ -1,66 +1,83 @@
-"""Removing what no longer counts, and merging small files; done by delta-rs beside Spark's writes."""
+"""Removing what no longer counts, and merging small files, while batches go on."""
 
 import time
 from collections import defaultdict
-from collections.abc import Collection
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
+from pipeline.event_time.report import Report
 from pipeline.tables.files import store_of
+from pipeline.tables.handle import Handle
+from pipeline.tables.merging import merge_small_files as merge
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import (
-    COMPACTION_APP,
+    CLOSED_APP,
     DEAD_LETTERS,
     EVENT_IDS,
+    FENCED_APP,
     PANES,
+    USER_TOTALS,
     WRITER_APP,
     TableSpec,
     find_table,
     is_table,
+    result_of,
 )
-from pipeline.tables.statistics import smaller_files
-from pipeline.tables.swap import attempt, insist
-from pipeline.tables.write import fence
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
 _VACUUM_APP: Final = "tidemark-vacuum"
-"""Its version is when dead files were last removed, in seconds since the epoch."""
+"""Its version is when dead files were last removed, in seconds since 1970."""
 _VACUUM_SECONDS: Final = 3600
 _LOOSE_HOURS: Final = 24
 """Longer than any writer takes from a file to the commit that names it."""
 _PANE_STARTS: Final = "SELECT DISTINCT report, pane_start FROM panes"
 
 
-def remove_void(warehouse: str, last_batch: int, number: int) -> None:
+def take_over(warehouse: str, reports: Iterable[Report], number: int, closed: Mapping[str, int] | None) -> None:
+    """Fences every table for the epoch that batch `number` opens: no older process writes to it any more.
+
+    `reports` are all that have a table. `closed` is by report up to which end its windows are final if the watermark
+    was reset; else the tables know it. Raises Replaced if a newer epoch has fenced a table.
+    """
+    for spec in (PANES, DEAD_LETTERS, EVENT_IDS):
+        if is_table(uri := spec.uri(warehouse)):
+            Handle(uri).fence(number, WRITER_APP)
+    for report in reports:
+        # A transaction's version is no less than 0, and no window ends before 1970.
+        lowered = [Transaction(CLOSED_APP, max(0, closed[report.name]))] if closed and report.windows.by_time else []
+        Handle(result_of(report).uri(warehouse)).fence(number, FENCED_APP, transactions=lowered)
+    if is_table(uri := USER_TOTALS.uri(warehouse)):
+        Handle(uri).fence(number, FENCED_APP)
+
+
+def remove_uncommitted(warehouse: str, last_batch: int, number: int) -> None:
     """Removes what was written ahead of batches that were never committed: after `last_batch` and before `number`.
 
-    `number` opens an epoch; the tables are fenced first, so nothing of the kind comes after. Raises Replaced.
+    The tables are fenced for the epoch that `number` opens, so nothing of this kind comes later. Raises Replaced.
     """
-    ids = [EVENT_IDS] if is_table(EVENT_IDS.uri(warehouse)) else []
-    for spec in (PANES, DEAD_LETTERS, *ids):
-        table = _table(spec, warehouse)
-        fence(table, spec.schema, number, WRITER_APP, COMPACTION_APP)
-        insist(table, partial(table.delete, f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}"))
+    for spec in (PANES, DEAD_LETTERS, EVENT_IDS):
+        if is_table(uri := spec.uri(warehouse)):
+            handle = Handle(uri)
+            while not handle.remove(f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}", by=number):
+                pass
 
 
-def remove_panes(warehouse: str, reports: Collection[str]) -> None:
-    """Removes all panes of some reports."""
-    table = _table(PANES, warehouse)
+def remove_panes(warehouse: str, reports: Collection[str], number: int) -> None:
+    """Removes all panes of some reports, for the epoch that batch `number` opens. Raises Replaced."""
+    handle = Handle(PANES.uri(warehouse))
     for name in reports:
-        insist(table, partial(table.delete, f"{c.REPORT} = '{name}'"))
+        while not handle.remove(f"{c.REPORT} = '{name}'", by=number):
+            pass
 
 
-def merge_small_files(warehouse: str, spec: TableSpec) -> None:
-    """Keeps the number of a table's files in proportion to the rows."""
-    if spec.partition_by:  # a file for each part, by its own rule
-        return
-    table = _table(spec, warehouse)
-    if smaller_files(table, _FILE_BYTES) >= _MANY_FILES:
-        attempt(table, partial(table.optimize.compact, target_size=_FILE_BYTES))
+def merge_small_files(warehouse: str, spec: TableSpec, batch: int) -> None:
+    """Keeps the number of a table's files in proportion to the rows. Raises Replaced."""
+    if not spec.partition_by:  # a file for each part, by its own rule
+        merge(Handle(spec.uri(warehouse)), _FILE_BYTES, _MANY_FILES, by=batch)
 
 
 def shorten_log(warehouse: str, spec: TableSpec) -> None:
@@ -71,15 +88,14 @@ def shorten_log(warehouse: str, spec: TableSpec) -> None:
 
 def remove_dead_files(warehouse: str, spec: TableSpec) -> None:
     """Removes files that no version within the retention of a table needs, where that was not done for an hour."""
-    table, now = _table(spec, warehouse), int(time.time())
-    if now - (table.transaction_version(_VACUUM_APP) or 0) >= _VACUUM_SECONDS:
-        done = CommitProperties(app_transactions=[Transaction(_VACUUM_APP, now)])
-        _remove_loose(table)
-        table.vacuum(dry_run=False, commit_properties=done)
+    handle, now = Handle(spec.uri(warehouse)), int(time.time())
+    if now - handle.last(_VACUUM_APP) >= _VACUUM_SECONDS:
+        _remove_loose(handle.table)
+        handle.vacuum(transactions=[Transaction(_VACUUM_APP, now)])
 
 
 def _remove_loose(table: DeltaTable) -> None:
-    """Removes files that no commit ever named: of a writer that was killed before it, a day ago."""
+    """Removes files older than a day that no commit references: their writer died before its commit."""
     gone, gone_or_loose = (
         {*table.vacuum(_LOOSE_HOURS, enforce_retention_duration=False, full=full)} for full in (False, True)
     )
@@ -89,12 +105,8 @@ def _remove_loose(table: DeltaTable) -> None:
 
 
 def pane_starts(warehouse: str) -> dict[str, set[int]]:
-    """The start of every pane there are rows of, by report; in milliseconds."""
+    """Returns by report the start of every pane that has rows, in milliseconds."""
     starts = defaultdict[str, set[int]](set)
-    for row in rows_of(_PANE_STARTS, panes=_table(PANES, warehouse)):
+    for row in rows_of(_PANE_STARTS, panes=DeltaTable(PANES.uri(warehouse))):
         starts[row[c.REPORT]].add(row[c.PANE_START])
     return starts
-
-
-def _table(spec: TableSpec, warehouse: str) -> DeltaTable:
-    return DeltaTable(spec.uri(warehouse))

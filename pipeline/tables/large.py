@@ -7,7 +7,6 @@ So what they wrote is committed as all else is, with a token and at the next ver
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final, Protocol
 
 import pyarrow as pa
@@ -16,8 +15,8 @@ from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
 from pipeline.runtime.jobs import By, Job
-from pipeline.tables.files import Bounds, Files, added, files_of, folder_of, remove
-from pipeline.tables.swap import attempt, swap
+from pipeline.tables.files import Bounds, Files, added, discard, files_of, folder_of
+from pipeline.tables.handle import Handle
 
 FOLDER: Final = "spark"
 """Below a table, for what executors write; a file stays where it was written."""
@@ -80,9 +79,11 @@ class Written:
     replaced: Bounds
     """Of columns that are never null: the bounds of all rows that it can replace."""
 
-    def swap(self, table: DeltaTable, where: str | None, transactions: Sequence[Transaction]) -> bool:
-        """As `swap` does it with rows. Of the files that it touches, rows that stay are written again."""
-        # Its log may have moved on since an earlier attempt, so all of it is done again.
+    def swap(
+        self, handle: Handle, where: str | None = None, *, by: int | None, transactions: Sequence[Transaction] = ()
+    ) -> bool:
+        """Like `Handle.swap` with these rows. Rows of the files concerned that are not replaced are written again."""
+        table = handle.table
         stays = files_of(table, self.replaced) if where is not None else None
         sql, views = self.sql, self.views
         if stays is not None and stays.paths:
@@ -91,28 +92,21 @@ class Written:
             views = {**views, "before": View(stays, self.schema)}
         folder = new_folder()
         self.executors.write(sql, views, self.schema, place(table, folder))
-        actions: list[AddAction | RemoveAction] = [*added(table, folder), *(stays.removed() if stays else [])]
+        new = added(table, folder, {})
+        actions: list[AddAction | RemoveAction] = [*new, *(stays.removed() if stays else [])]
         if not actions:
-            return swap(table, self.schema.empty_table(), None, transactions)
-        if attempt(table, partial(commit, table, actions), transactions):
-            return True
-        # Another's commit was first, so no version will ever name them.
-        remove(table, folder)
-        return False
+            return handle.swap(self.schema.empty_table(), by=by, transactions=transactions)
+        landed = handle.commit(actions, by=by, transactions=transactions)
+        if not landed:
+            discard(table, new)
+        return landed
 
 
 def new_folder() -> str:
-    """A folder below a table for what executors write, which nobody else writes into."""
+    """Returns a folder below a table that no other writer writes into."""
     return f"{FOLDER}/{uuid.uuid4().hex}"
 
 
 def place(table: DeltaTable, folder: str) -> str:
-    """Where a folder below a table is, as Hadoop writes it."""
+    """Returns the path of a folder below a table, as Hadoop writes it."""
     return f"{folder_of(table)}/{folder}"
-
-
-def commit(table: DeltaTable, actions: list[AddAction | RemoveAction], **how: Any) -> None:
-    """Takes files in and out, and moves the handle on to this commit and no further: later ones were not seen."""
-    seen = table.version()
-    table.create_write_transaction(actions, "append", table.schema(), table.metadata().partition_columns, **how)
-    table.load_as_version(seen + 1)

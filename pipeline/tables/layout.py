@@ -1,7 +1,7 @@
 """The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from pipeline.event_time.retention import Keep
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
+from pipeline.tables.handle import Act, Handle, create_table
 from pipeline.tables.opening import report_from_json, report_to_json
 from pipeline.tables.results.buckets import migrate
 from pipeline.tables.schemas import (
@@ -28,10 +29,8 @@ from pipeline.tables.schemas import (
     TableSpec,
     find_table,
     is_table,
-    open_table,
     results_of,
 )
-from pipeline.tables.swap import insist
 
 _STORED_AS: Final = "tidemark.report"
 _AS_IT_IS: Final = Keep()
@@ -39,10 +38,13 @@ _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
 
-def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = MappingProxyType({})) -> None:
-    """Makes the tables that do not exist yet, and mends those that a power cut left with a commit cut off.
+def create_tables(
+    warehouse: str, policy: Policy, kept: Mapping[str, Keep] = MappingProxyType({}), by: int | None = None
+) -> None:
+    """Creates the tables that are missing, and mends those that a power cut left with a commit cut off.
 
-    `kept` says by table how long earlier versions stay. Raises SetUpError if the warehouse cannot be written.
+    `kept` is by table how long earlier versions stay, `by` the batch that opens the epoch. Raises SetUpError if the
+    warehouse cannot be written, Replaced if a newer service has begun.
     """
     definitions = {one.name: {_STORED_AS: json.dumps(_definition(one))} for one in policy.consumers}
     mend(EVENT_IDS.uri(warehouse))
@@ -51,17 +53,35 @@ def create_tables(warehouse: str, policy: Policy, kept: Mapping[str, Keep] = Map
     for spec in made:
         mend(spec.uri(warehouse))
         wanted = _properties(spec, kept.get(spec.name, _AS_IT_IS)) | definitions.get(spec.name, {})
-        table = open_table(spec, warehouse, wanted)
-        _have(table, wanted)
-        if spec is USER_TOTALS:
-            migrate(table)
-        if spec is PANES:
-            _add_columns(table)
-        _describe(table, spec)
-    for spec in OWN:  # the others are made by who needs them first
-        if spec not in made and (there := find_table(spec.name, warehouse)):
-            _have(there, _properties(spec))
-            _describe(there, spec)
+        create_table(spec, warehouse, wanted)
+        _bring_up_to_date(spec, warehouse, wanted, by)
+    for spec in OWN:  # the others are created by their first writers
+        if spec not in made and is_table(spec.uri(warehouse)):
+            _bring_up_to_date(spec, warehouse, _properties(spec), by)
+
+
+def _bring_up_to_date(spec: TableSpec, warehouse: str, properties: dict[str, str], by: int | None) -> None:
+    """Gives a table that an older version, or other settings, created what it has today."""
+    handle = Handle(spec.uri(warehouse))
+    while change := next(_changes(handle.table, spec, properties), None):
+        handle.attempt(change, by=by)
+    if spec is USER_TOTALS:
+        migrate(handle, by)
+
+
+def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> Iterator[Act]:
+    """Yields what commits each change that a table needs."""
+    if not properties.items() <= table.metadata().configuration.items():
+        yield partial(table.alter.set_table_properties, properties, raise_if_not_exists=False)
+    known = {one.name: one.metadata.get(COMMENT) for one in table.schema().fields}
+    if spec is PANES:  # of measures that came later: no row is of a report that has them
+        new = [one for one in Schema.from_arrow(PANES.schema).fields if one.name not in known]
+        yield from [partial(table.alter.add_columns, new)] if new else []
+    if table.metadata().description != spec.about.description:
+        yield partial(table.alter.set_table_description, spec.about.description)
+    for one in spec.schema:
+        if one.name in known and known[one.name] != (comment := comment_of(one)):
+            yield partial(table.alter.set_column_metadata, one.name, {COMMENT: comment})
 
 
 def _properties(spec: TableSpec, keep: Keep = _AS_IT_IS) -> dict[str, str]:
@@ -69,28 +89,6 @@ def _properties(spec: TableSpec, keep: Keep = _AS_IT_IS) -> dict[str, str]:
     if (kept := keep.time_travel_ms) is None:
         return spec.properties
     return spec.properties | dict.fromkeys(VERSIONS_KEPT, f"interval {kept // 1000} seconds")
-
-
-def _have(table: DeltaTable, wanted: dict[str, str]) -> None:
-    if not wanted.items() <= table.metadata().configuration.items():
-        insist(table, partial(table.alter.set_table_properties, wanted, raise_if_not_exists=False))
-
-
-def _describe(table: DeltaTable, spec: TableSpec) -> None:
-    """Has a table that was made before, or by other words, say what the dictionary says of it and its columns."""
-    if table.metadata().description != spec.about.description:
-        insist(table, partial(table.alter.set_table_description, spec.about.description))
-    said = {one.name: one.metadata.get(COMMENT) for one in table.schema().fields}
-    for one in spec.schema:
-        if one.name in said and said[one.name] != (comment := comment_of(one)):
-            insist(table, partial(table.alter.set_column_metadata, one.name, {COMMENT: comment}))
-
-
-def _add_columns(panes: DeltaTable) -> None:
-    """Those of measures that came after the table was made: no row of it is of a report that has them."""
-    known = {one.name for one in panes.schema().fields}
-    if new := [one for one in Schema.from_arrow(PANES.schema).fields if one.name not in known]:
-        panes.alter.add_columns(new)
 
 
 def check_results(warehouse: str, policy: Policy, *, all_made: bool = False) -> None:

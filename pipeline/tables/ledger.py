@@ -6,21 +6,22 @@ last saw, or fails: a second writer is refused. (It also takes about 6 ms instea
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipeline import columns as c
-from pipeline.errors import BrokenChain, Replaced, SetUpError
+from pipeline.errors import BrokenChain, SetUpError
 from pipeline.event_time.batch import EPOCH, LedgerRow
 from pipeline.tables.durable import mend
+from pipeline.tables.fencing import replaced
+from pipeline.tables.handle import Handle, create_table
+from pipeline.tables.merging import merge_small_files
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, is_table, open_table
+from pipeline.tables.schemas import LEDGER, is_table
 from pipeline.tables.statistics import highest, smaller_files
-from pipeline.tables.swap import attempt, swap
 
 _MANY_FILES: Final = 50
 """Each costs every commit a tenth of a millisecond of CPU, and to merge them costs as much as three commits."""
@@ -65,14 +66,6 @@ def rate_of(recent: Sequence[Row]) -> float | None:
     return records * 1000 / elapsed_ms if elapsed_ms > 0 else None
 
 
-def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
-    """The error of a service that finds a newer epoch in the tables."""
-    return Replaced(
-        f"another service has opened epoch {newest_epoch} on this warehouse; this one was epoch {own_epoch} and stops. "
-        "Run one service per warehouse"
-    )
-
-
 class Ledger:
     """One writer's view of the ledger; its handle moves only with its own commits until it is refused.
 
@@ -84,7 +77,7 @@ class Ledger:
         """With `mends` a commit that a power cut left unfinished is taken back when the ledger is opened."""
         self._warehouse = warehouse
         self._mends = mends
-        self._table: DeltaTable | None = None
+        self._handle: Handle | None = None
         self._last: Sequence[LedgerRow] = ()
         self._files = 0
 
@@ -101,11 +94,24 @@ class Ledger:
         rows = self._ask(f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1")  # noqa: S608 - our own number
         return Opening.from_text(rows[0]["opening"])
 
-    def openings(self) -> dict[int, Opening]:
-        """The opening of each epoch."""
+    def openings(self, since: int = 0) -> dict[int, Opening]:
+        """Returns the openings by epoch, in order, from an epoch on."""
         self._open()
-        rows = self._ask("SELECT DISTINCT epoch, opening FROM ledger WHERE opening IS NOT NULL")
+        rows = self._ask(
+            "SELECT DISTINCT epoch, opening FROM ledger "  # noqa: S608 - our own number
+            f"WHERE opening IS NOT NULL AND batch >= {since * EPOCH} ORDER BY epoch"
+        )
         return {row["epoch"]: Opening.from_text(row["opening"]) for row in rows}
+
+    def reset_to(self) -> int | None:
+        """Returns the watermark, in milliseconds, of a reset from which no service has gone on yet; None without."""
+        self._open()
+        newest = self._newest()
+        if newest == 0 or newest % EPOCH:
+            return None
+        last = self.opening(newest // EPOCH).last_batch
+        resets = [one.reset for one in self.openings(last // EPOCH).values() if one.reset]
+        return resets[-1].watermark if resets else None
 
     def watermarks(self, since: int) -> list[tuple[int, int]]:
         """Each watermark from a time on, in milliseconds, and the first batch that reached it, in order."""
@@ -126,15 +132,18 @@ class Ledger:
     def commit_next(self, rows: Sequence[LedgerRow]) -> bool:
         """Appends one batch's rows at exactly the version after the one that the handle is at.
 
-        False if somebody else took that version: then the handle moves on, and what was read before may be outdated.
-        Raises BrokenChain where a row does not begin at the end of the one before.
+        Returns False if another commit took that version, or another start has made the table: then what was read
+        before may be outdated. Raises BrokenChain where a row does not begin at the end of the one before.
         """
         _check_goes_on(self._last, rows)
-        table = self._table = self._table or open_table(LEDGER, self._warehouse)
+        if self._handle is None:
+            if not create_table(LEDGER, self._warehouse):
+                return False
+            self._handle = Handle(LEDGER.uri(self._warehouse), version=0)
         data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
         # A ledger from before a column was known gets it with the rows that open the first epoch that does.
-        lacks = rows[0].opening is not None and not has_columns(table, LEDGER.schema.names)
-        if not swap(table, data, schema_mode="merge" if lacks else None):
+        lacks = rows[0].opening is not None and not has_columns(self._handle.table, LEDGER.schema.names)
+        if not self._handle.swap(data, by=None, schema_mode="merge" if lacks else None):
             return False
         self._files += 1
         self._last = rows
@@ -143,36 +152,34 @@ class Ledger:
     def tidy(self) -> None:
         """Merges small files when there are many, so that no cost grows with the number of batches.
 
-        Raises Replaced if a newer epoch was opened: maintenance moves the handle to the newest version, whoever made
-        it, so the next commit would no longer be refused.
+        Raises Replaced if a newer epoch was opened: maintenance moves the handle on, so the next commit would not be
+        refused.
         """
-        if self._files < _MANY_FILES or self._table is None:
+        if self._files < _MANY_FILES or self._handle is None:
             return
         self._files = 0
-        # If somebody else's commit comes first the next time will do.
-        if attempt(self._table, partial(self._table.optimize.compact, target_size=_FILE_BYTES)):
-            self._table.vacuum(_KEEP_HOURS, dry_run=False, enforce_retention_duration=False)
+        if merge_small_files(self._handle, _FILE_BYTES, _MANY_FILES, by=None):
+            self._handle.vacuum(_KEEP_HOURS)
+        self._handle.refresh()
         self._refuse_if_newer(self._last[0].batch + 1)
 
     def _open(self) -> None:
         uri = LEDGER.uri(self._warehouse)
-        if self._table is None and is_table(uri):
+        if self._handle is None and is_table(uri):
             if self._mends:
                 mend(uri)
-            self._table = DeltaTable(uri)
-        if self._table is not None:
-            self._table.update_incremental()
-            self._files = smaller_files(self._table, _FILE_BYTES)
+            self._handle = Handle(uri)
+        if self._handle is not None:
+            self._handle.refresh()
+            self._files = smaller_files(self._handle.table, _FILE_BYTES)
 
     def _newest(self) -> int:
         """The newest batch, from the statistics of the files alone; 0 in a new warehouse."""
-        found: int | None = highest(self._table, c.BATCH) if self._table else None
-        return found or 0
+        newest: int | None = highest(self._handle.table, c.BATCH) if self._handle else None
+        return newest or 0
 
     def _refuse_if_newer(self, batch: int) -> None:
-        """Whether `batch` can still come next, by all that the handle sees."""
-        assert self._table is not None  # noqa: S101 - for the type checker
-        self._table.update_incremental()
+        """Raises Replaced or BrokenChain unless `batch` can still come next, as of the handle's version."""
         newest = self._newest()
         if newest // EPOCH > batch // EPOCH:
             raise replaced(newest // EPOCH, batch // EPOCH)
@@ -180,7 +187,7 @@ class Ledger:
             raise BrokenChain(f"batch {batch} is in the ledger already, and it is not this service that committed it")
 
     def _ask(self, sql: str) -> list[Row]:
-        return [] if self._table is None else rows_of(sql, ledger=self._table)
+        return [] if self._handle is None else rows_of(sql, ledger=self._handle.table)
 
 
 def _check_goes_on(last: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> None:

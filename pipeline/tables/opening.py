@@ -39,6 +39,8 @@ class Opening:
     reset: Reset | None = None
     pseudonyms: str | None = None
     """The fingerprint of the key by which users are hashed; None where they are in clear."""
+    process: str | None = None
+    """A random id of the process that opened the epoch, by which it knows its own; None for a verb."""
 
     def report(self, name: str) -> Report | None:
         """The report of this name, if the epoch has it."""

@@ -19,7 +19,8 @@ from deltalake.fs import DeltaStorageHandler
 from pipeline.errors import SetUpError
 from pipeline.tables.dictionary import About
 from pipeline.tables.durable import local
-from pipeline.tables.schemas import TableSpec, open_table
+from pipeline.tables.handle import open_table
+from pipeline.tables.schemas import TableSpec
 
 _AT_ONCE: Final = 8
 _ABOUT: Final = About("a writer", ("writer",), "never", "all of it", {"writer": "its number"})

@@ -7,17 +7,16 @@ were committed so long ago, once no event of theirs has a window that is open: `
 from collections.abc import Mapping
 from typing import Final
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.retention import Keep
+from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
 from pipeline.tables.results.result_table import utc
 from pipeline.tables.schemas import CLOSED_APP, DEAD_LETTERS, LEDGER, result_of
-from pipeline.tables.swap import insist
-from pipeline.tables.write import refuse_if_fenced
 
 REMOVED_APP: Final = "tidemark-removed"
 """On a result table: of windows that end no later than this version, in milliseconds, the rows were removed; on
@@ -30,38 +29,36 @@ SELECT max(batch) AS last FROM ledger WHERE batch < (
 
 
 def removed(table: DeltaTable) -> int:
-    """How far rows of a table were removed by age: the end of a window in milliseconds, or a batch; 0 for none."""
+    """Returns how far rows of a table were removed by age: the end of a window in milliseconds, or a batch; 0: none."""
     return table.transaction_version(REMOVED_APP) or 0
 
 
 def remove_by_age(
-    warehouse: str, kept: Mapping[str, Keep], policy: Policy, watermark: int | None, batch: int, now: int
+    warehouse: str, kept: Mapping[str, Keep], policy: Policy, trusted: int | None, batch: int, now: int
 ) -> None:
-    """Removes what is older than is kept, as of a committed batch and the service's clock.
+    """Removes what is older than is kept, as of a committed batch and the service's clock `now`, in milliseconds.
 
-    Raises Replaced if a newer service has begun.
+    The age of a window is measured by the `trusted` watermark, which no reset takes back. Raises Replaced if a newer
+    service has begun.
     """
-    if watermark is None:
+    if trusted is None:
         return
     ages = {name: keep.rows_ms for name, keep in kept.items() if keep.rows_ms is not None}
     for report in policy.reports:
         if report.name in ages:
-            table = DeltaTable(result_of(report).uri(warehouse))
-            until = min(watermark - ages[report.name], table.transaction_version(CLOSED_APP) or 0)
-            _remove(table, f"{c.WINDOW_END} <= '{utc(until)}'", until, batch)
+            handle = Handle(result_of(report).uri(warehouse))
+            until = min(trusted - ages[report.name], handle.last(CLOSED_APP))
+            _remove(handle, f"{c.WINDOW_END} <= '{utc(until)}'", until, batch)
     if DEAD_LETTERS.name in ages:
-        in_time, _ = lateness.cutoffs(policy.reports, watermark)
+        in_time, _ = lateness.cutoffs(policy.reports, trusted)
         sql = _LAST.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], in_time=in_time)
         last = rows_of(sql, ledger=DeltaTable(LEDGER.uri(warehouse)))[0]["last"] or 0
-        _remove(DeltaTable(DEAD_LETTERS.uri(warehouse)), f"{c.BATCH} <= {last}", last, batch)
+        _remove(Handle(DEAD_LETTERS.uri(warehouse)), f"{c.BATCH} <= {last}", last, batch)
 
 
-def _remove(table: DeltaTable, where: str, until: int, batch: int) -> None:
-    """Removes rows, unless none has grown old since the last time."""
-
-    def delete(commit_properties: CommitProperties) -> None:
-        refuse_if_fenced(table, batch)
-        table.delete(where, commit_properties=commit_properties)
-
-    if until > removed(table):
-        insist(table, delete, [Transaction(REMOVED_APP, until)])
+def _remove(handle: Handle, where: str, until: int, batch: int) -> None:
+    """Removes rows and records up to where, unless none has grown old since the last time."""
+    while until > removed(handle.table):
+        done = [Transaction(REMOVED_APP, until), handle.amending()]
+        if handle.remove(where, by=batch, transactions=done):
+            return

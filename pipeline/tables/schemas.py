@@ -20,22 +20,26 @@ from pipeline.tables import dictionary
 from pipeline.tables.dictionary import COMMENT, About
 from pipeline.tables.faults import one_line
 
+# Applications of the tables' transactions: each is recorded in the same commit as what it is about.
 WRITER_APP: Final = "tidemark"
-"""Application id of the transactions of whoever writes a table; of a result the version is the batch last published."""
+"""On a table that is written ahead: the batch that opened the epoch. On a result table: the batch last published."""
 FENCED_APP: Final = "tidemark-fenced"
-"""On a result table: the batch with which an epoch began to publish, whose rows are perhaps not all there yet."""
+"""On a result table: the batch that opened the epoch whose service alone may publish."""
 CLOSED_APP: Final = "tidemark-closed"
 """On a result table: windows that end no later than this version, in milliseconds, are closed and final."""
-COMPACTION_APP: Final = "tidemark-compaction"
-"""On `panes`, beside the appends of the batches, which it may overtake."""
-
 CORRECTED_APP: Final = "tidemark-corrections"
 """On a result table: the last correction that it has. On `corrections`: the last that was ever decided."""
+AMENDED_APP: Final = "tidemark-amended"
+"""On a result table, counted up by each correction, erasure, removal by age and fence: these exclude one another."""
+ERASED_APP: Final = "tidemark-erased"
+"""On a result table, counted up by each erasure."""
 FILLED_APP: Final = "tidemark-filled"
 """On `user_totals`: the batch up to which panes are in its rows. An empty publication does not move it."""
-ERASED_APP: Final = "tidemark-erased"
-"""On a table of results, counted up by each erasure: what was made of panes before it must not be written after it."""
 
+COMPACTION_APP: Final = "tidemark-compaction"
+"""On `panes`: the batch up to which panes were last merged, or removed because their windows are final."""
+MERGED_APP: Final = "tidemark-merged:"
+"""On `panes`, before the name of a report: windows that end no later, in milliseconds, may lack some of their panes."""
 ERASED_EVENTS_APP: Final = "tidemark-erased-events:"
 """On `panes`, before the name of a report: so many counted events were erased from it, in all."""
 ERASING_APP: Final = "tidemark-erasing"
@@ -169,26 +173,4 @@ def _answering(uri: str) -> Iterator[None]:
     except (DeltaError, OSError) as error:
         raise Unreachable(
             f"the store of {uri} does not answer: {one_line(error)}. See to it, or correct warehouse"
-        ) from error
-
-
-def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:
-    """The table, made empty if it does not exist yet; `properties` are of our own and hold from then on.
-
-    Raises Unreachable if the warehouse cannot be written.
-    """
-    try:
-        return DeltaTable.create(
-            spec.uri(warehouse),
-            spec.schema,
-            mode="ignore",
-            name=spec.name,
-            description=spec.about.description,
-            partition_by=list(spec.partition_by),
-            configuration={**spec.properties, **(properties or {})},
-            raise_if_key_not_exists=False,
-        )
-    except (DeltaError, OSError) as error:
-        raise Unreachable(
-            f"the warehouse {warehouse} cannot be written: {one_line(error)}. Correct the path, or its permissions"
         ) from error

@@ -18,34 +18,34 @@ PATIENCE_S = 60
 # Each way in which the pipeline commits, after an append that nothing disturbs.
 PROGRAM = """
 import sys
-from functools import partial
 import pyarrow as pa
-from deltalake import DeltaTable, Transaction, write_deltalake
-from pipeline.tables.swap import attempt, swap
+from deltalake import DeltaTable, Transaction
+from pipeline.tables.files import files_of, read, write
+from pipeline.tables.handle import Handle
 
 root, how = sys.argv[1:]
 rows = pa.table({"number": pa.array([1, 2, 3])})
-table = DeltaTable.create(f"{root}/table", rows.schema)
-assert swap(table, rows)
+DeltaTable.create(f"{root}/table", rows.schema)
+table = Handle(f"{root}/table")
+assert table.swap(rows, by=None)
 mine = [Transaction("mine", 1)]
+
+
+def exchange():
+    gone = files_of(table.table, {})
+    new = write(table.table, read(table.table, gone), {}, data_change=False)
+    return table.exchange(gone, new, by=None, data_change=False)
+
+
 ways = {
-    "append": lambda: swap(table, rows),
-    "replace": lambda: swap(table, rows, "number < 9", mine),
-    "merge": lambda: attempt(
-        table,
-        partial(write_deltalake, table, rows, mode="overwrite", predicate="number < 9"),
-        mine,
-        retries=5,
-    ),
-    "append beside": lambda: attempt(
-        table,
-        partial(write_deltalake, table, rows, mode="append"),
-        mine,
-        retries=5,
-    ),
-    "delete": lambda: attempt(table, partial(table.delete, "number = 2")),
+    "append": lambda: table.swap(rows, by=None),
+    "replace": lambda: table.swap(rows, "number < 9", by=None, transactions=mine),
+    "merge": lambda: table.swap(rows, "number < 9", by=None, transactions=mine, retries=5),
+    "append meanwhile": lambda: table.swap(rows, by=None, transactions=mine, retries=5),
+    "delete": lambda: table.remove("number = 2", by=None),
+    "exchange": exchange,
 }
-print(ways[how](), table.version(), flush=True)
+print(ways[how](), table.table.version(), flush=True)
 """
 SECOND = "table/_delta_log/*2.json"
 
@@ -64,7 +64,8 @@ def committed(faults: Faults, folder: Path, how: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("how", "rows"), [("append", 6), ("replace", 3), ("merge", 3), ("append beside", 6), ("delete", 2)]
+    ("how", "rows"),
+    [("append", 6), ("replace", 3), ("merge", 3), ("append meanwhile", 6), ("delete", 2), ("exchange", 3)],
 )
 def test_a_commit_that_landed_and_was_denied_is_known_as_ones_own(
     how: str, rows: int, faults: Faults, tmp_path: Path

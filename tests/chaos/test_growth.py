@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from pipeline.tables.handle import open_table
 from pipeline.tables.housekeeping import merge_small_files
-from pipeline.tables.schemas import DEAD_LETTERS, open_table
+from pipeline.tables.schemas import DEAD_LETTERS
 from pipeline.tables.write import Appender
 from tests.chaos.growth import MANY_FILES, scatter
 from tests.support.warehouse import table
@@ -23,7 +24,7 @@ def test_scattered_rows_stay_what_they_are_and_are_worth_a_merge(tmp_path: Path,
     before = shown(tmp_path)
     scatter(tmp_path, "dead_letters")
     assert (files(tmp_path) >= MANY_FILES, shown(tmp_path)) == (True, before)
-    merge_small_files(str(tmp_path), DEAD_LETTERS)
+    merge_small_files(str(tmp_path), DEAD_LETTERS, 1)
     assert (files(tmp_path), shown(tmp_path)) == (1, before)
 
 

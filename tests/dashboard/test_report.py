@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Request
 
 from pipeline.cli import main
-from pipeline.tables.schemas import LEDGER, open_table
+from pipeline.tables.handle import open_table
+from pipeline.tables.schemas import LEDGER
 from tests.dashboard.eyes import DESK, PHONE, Scheme, eyes
 from tests.support.chromium import chromium
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, POLICY, Event, Site

@@ -16,8 +16,9 @@ from pipeline.commands.advise.advise import outcomes_of, render
 from pipeline.event_time.batch import EPOCH
 from pipeline.settings.durations import write_milliseconds
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import open_table
 from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, open_table
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
 
 MINUTE_MS = 60_000

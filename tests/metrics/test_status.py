@@ -22,8 +22,9 @@ from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import open_table
 from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table, result_of
+from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, result_of
 from tests.support.ledger_rows import NOON, NOON_MS, commit, ledger_row
 
 pytestmark = pytest.mark.slow

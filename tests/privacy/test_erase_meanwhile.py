@@ -13,11 +13,12 @@ from pipeline.commands.erase.erase import erase_person
 from pipeline.errors import TransientError
 from pipeline.event_time.firing import Firing
 from pipeline.settings.model import Settings
+from pipeline.tables.results.applied import Applied
 from pipeline.tables.results.kind import Merge, ResultKind
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
-from pipeline.tables.results.result_table import Portion
+from pipeline.tables.results.result_table import Plan, Portion
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
 from tests.support.warehouse import rows
@@ -41,11 +42,14 @@ class Meanwhile(ResultKind):
         self._kind = kind
         self._acts = [act]
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:
-        for portion in self._kind.portions(firing, batch, panes, published):
+    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
+        plan = self._kind.plan(firing, batch, panes, results, applied)
+        return replace(plan, portions=self._portions(plan))
+
+    def _portions(self, plan: Plan) -> Iterator[Portion | None]:
+        for portion in plan.portions:
             while self._acts:
                 self._acts.pop()()
-            self.marks = self._kind.marks
             yield portion
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:

@@ -9,8 +9,9 @@ from deltalake import write_deltalake
 
 from pipeline.event_time.batch import EPOCH, LedgerRow
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import open_table
 from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import LEDGER, open_table
+from pipeline.tables.schemas import LEDGER
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)

@@ -23,6 +23,7 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.window_states import Firings
 from pipeline.settings.model import Settings
 from pipeline.tables.corrections import Corrections
+from pipeline.tables.housekeeping import take_over
 from pipeline.tables.results import buckets, result_table
 from pipeline.tables.results import user_totals as kind
 from pipeline.tables.results.publication import Publication
@@ -164,8 +165,9 @@ def test_nothing_of_a_replaced_service_comes_between_two_commits_of_a_publicatio
         with pytest.raises(Replaced):
             site.publication.publish(due, site.number)
 
-    newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], meanwhile)
-    Publication(str(tmp_path), [newer]).publish(due, (site.number // EPOCH + 1) * EPOCH)
+    newer, number = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], meanwhile), (site.number // EPOCH + 1) * EPOCH
+    take_over(str(tmp_path), (), number, None)
+    Publication(str(tmp_path), [newer]).publish(due, number)
     assert len(user_totals(tmp_path)) == 21
 
 
@@ -198,7 +200,7 @@ def test_a_correction_is_taken_once_also_where_an_earlier_one_was_erased(tmp_pat
 
     def decide(user: str) -> None:
         offset = len(rows(tmp_path, "corrections"))
-        assert corrections.decide([{**fixed, "offset": offset, "event_time": NOON, "user_id": user}])
+        assert corrections.append_next([{**fixed, "offset": offset, "event_time": NOON, "user_id": user}])
 
     corrections = Corrections(str(tmp_path))
     decide("eve")

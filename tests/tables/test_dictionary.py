@@ -11,6 +11,7 @@ from pipeline.event_time.report import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES
 from pipeline.tables.dictionary import COMMENT
+from pipeline.tables.handle import open_table
 from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import (
     CORRECTIONS,
@@ -21,7 +22,6 @@ from pipeline.tables.schemas import (
     PANES,
     USER_TOTALS,
     TableSpec,
-    open_table,
     result_of,
 )
 from tests.support.policies import policy_of

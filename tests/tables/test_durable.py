@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.tables.durable import mend
-from pipeline.tables.swap import swap
+from pipeline.tables.handle import Handle
 
 ROWS = pa.table({"number": pa.array([1, 2, 3], pa.int64())})
 
@@ -17,9 +17,10 @@ ROWS = pa.table({"number": pa.array([1, 2, 3], pa.int64())})
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
     """A table with two commits of three rows."""
-    table = DeltaTable.create(str(tmp_path / "it"), ROWS.schema)
-    assert swap(table, ROWS)
-    assert swap(table, ROWS)
+    DeltaTable.create(str(tmp_path / "it"), ROWS.schema)
+    handle = Handle(str(tmp_path / "it"))
+    assert handle.swap(ROWS, by=None)
+    assert handle.swap(ROWS, by=None)
     return str(tmp_path / "it")
 
 
@@ -43,9 +44,9 @@ def zeroed(file: Path) -> None:
 def test_a_commit_whose_data_was_lost_is_taken_back(harm: Callable[[Path], None], uri: str) -> None:
     harm(last_file(uri))
     mend(uri)
-    table = DeltaTable(uri)
-    assert (table.version(), table.to_pyarrow_table().num_rows) == (1, 3)
-    assert swap(table, ROWS)
+    handle = Handle(uri)
+    assert (handle.table.version(), handle.table.to_pyarrow_table().num_rows) == (1, 3)
+    assert handle.swap(ROWS, by=None)
     assert DeltaTable(uri).to_pyarrow_table().num_rows == 6
 
 

@@ -6,7 +6,8 @@ from deltalake import DeltaTable
 
 from pipeline.pseudonyms import ErasedUsers
 from pipeline.tables.erased_users import erased_users, forget, remember
-from pipeline.tables.schemas import ERASED_USERS, open_table
+from pipeline.tables.handle import open_table
+from pipeline.tables.schemas import ERASED_USERS
 from tests.support.every_file import files_with
 from tests.support.warehouse import rows
 

@@ -14,7 +14,7 @@ from pipeline.event_time.event_ids import Ids
 from pipeline.fold import outputs
 from pipeline.settings.model import Settings
 from pipeline.tables import event_ids
-from pipeline.tables.housekeeping import remove_void
+from pipeline.tables.housekeeping import remove_uncommitted, take_over
 from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import EVENT_IDS
 from pipeline.tables.write import Appender
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 def warehouse(tmp_path: Path) -> str:
     """A warehouse whose first epoch deduplicates."""
     create_tables(str(tmp_path), replace(Settings().policy(), deduplicate=True))
-    remove_void(str(tmp_path), 0, EPOCH)
+    remove_uncommitted(str(tmp_path), 0, EPOCH)
     return str(tmp_path)
 
 
@@ -58,7 +58,8 @@ def test_a_start_removes_what_is_void_and_what_the_epoch_before_had_forgotten(wa
     appender = Appender(EVENT_IDS, warehouse)
     append(appender, 1, [10, 20, 30])
     append(appender, 2, [25, 40])
-    remove_void(warehouse, EPOCH + 1, 2 * EPOCH)
+    take_over(warehouse, (), 2 * EPOCH, None)
+    remove_uncommitted(warehouse, EPOCH + 1, 2 * EPOCH)
     event_ids.forget(warehouse, 20, 2 * EPOCH)
     assert times(warehouse) == [20, 30]
     with pytest.raises(Replaced):

@@ -12,9 +12,9 @@ from deltalake import DeltaTable
 from pipeline.app import open_service
 from pipeline.service import maintenance
 from pipeline.tables.dictionary import EVENT_SCHEMAS
+from pipeline.tables.handle import Handle
 from pipeline.tables.layout import create_tables
-from pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, open_table, results_of
-from pipeline.tables.swap import swap
+from pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, results_of
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, metric, settings_of, take
 from tests.support.topic_writer import event
@@ -59,11 +59,14 @@ def test_upkeep_measures_what_was_written_and_then_removes_old_entries(
     settings = settings_of(broker, topic, tmp_path, window={"size": "10s"})
     with open_service(settings, now=Clock()) as service:
         take(service, broker, topic, [[event("ann", 1_000)]])
-        panes, ledger = (DeltaTable(str(tmp_path / name)) for name in ("panes", "ledger"))
-        rows, size = panes.to_pyarrow_table(), sum(pa.table(panes.get_add_actions())["size_bytes"].to_pylist())
+        panes, ledger = (Handle(str(tmp_path / name)) for name in ("panes", "ledger"))
+        rows, size = (
+            panes.table.to_pyarrow_table(),
+            sum(pa.table(panes.table.get_add_actions())["size_bytes"].to_pylist()),
+        )
         for _ in range(MANY):
-            assert swap(panes, rows)
-            assert swap(ledger, ledger.to_pyarrow_table().slice(0, 0))
+            assert panes.swap(rows, by=None)
+            assert ledger.swap(ledger.table.to_pyarrow_table().slice(0, 0), by=None)
         for name in ("panes", "ledger"):
             grow_old(tmp_path, name)
         take(service, broker, topic, [[event("ann", 2_000)]])
@@ -75,16 +78,16 @@ def test_upkeep_measures_what_was_written_and_then_removes_old_entries(
 
 
 def test_a_handle_that_is_older_than_the_log_moves_on(tmp_path: Path) -> None:
-    writer = open_table(SPEC, str(tmp_path))
-    old = [DeltaTable(writer.table_uri)]
+    writer = Handle.of(SPEC, str(tmp_path))
+    old = [Handle(writer.table.table_uri)]
     for _ in range(MANY):
-        assert swap(writer, ONE)
-        old.append(DeltaTable(writer.table_uri))
+        assert writer.swap(ONE, by=None)
+        old.append(Handle(writer.table.table_uri))
     grow_old(tmp_path, "t")
-    writer.cleanup_metadata()
+    writer.table.cleanup_metadata()
     first = entries(tmp_path, "t")[0]
     assert first > MANY / 2
     for handle in (old[0], old[first - 2], old[first - 1], old[first]):
-        assert not swap(handle, ONE)
-        assert swap(handle, ONE)
+        assert not handle.swap(ONE, by=None)
+        assert handle.swap(ONE, by=None)
     assert table(tmp_path, "t").num_rows == MANY + 4

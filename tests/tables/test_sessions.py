@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from pipeline.event_time import window_states
 from pipeline.event_time.firing import Firing
-from pipeline.event_time.lateness import closed_until, cutoffs
+from pipeline.event_time.lateness import closed_until, finals
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.user_totals import UserTotals
@@ -22,6 +22,7 @@ from pipeline.tables.large import Written
 from pipeline.tables.layout import create_tables
 from pipeline.tables.query import query
 from pipeline.tables.results import levels, result_table
+from pipeline.tables.results.applied import NO_CORRECTIONS
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
@@ -87,7 +88,7 @@ class Tables:
             self._panes.append(partial_sessions(one, events, model.batch, before), model.batch)
         self._publication.publish(firings, model.batch)
         if model.batch % self._compact_every == 0:
-            for _ in self._compaction.steps(model.batch, cutoffs(self._policy.reports, model.watermark)[0]):
+            for _ in self._compaction.steps(model.batch, *finals(self._policy.reports, model.watermark)):
                 pass
 
 
@@ -120,7 +121,8 @@ def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> Non
         firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
         tables.take(events, before, model, {"visits": firing})
         panes = DeltaTable(PANES.uri(str(tmp_path)))
-        ((rows, _),) = visits.portions(firing, model.batch, panes, 0)
+        plan = visits.plan(firing, model.batch, panes, panes, NO_CORRECTIONS)
+        ((rows, _),) = (portion for portion in plan.portions if portion)
         assert not isinstance(rows, Written), "nothing is large here"
         told = rows if isinstance(rows, pa.Table) else rows.rows().read_all()
         sql = visits.told_in_sql(visits.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)

@@ -5,7 +5,8 @@ from pathlib import Path
 from deltalake import write_deltalake
 
 from pipeline.runtime.disk import Size
-from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, open_table
+from pipeline.tables.handle import open_table
+from pipeline.tables.schemas import LEDGER, PAGE_VIEWS
 from pipeline.tables.statistics import sizes, space
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pipeline.event_time import opening as openings
 from pipeline.event_time import rules, window_states
 from pipeline.event_time.batch import EPOCH, LedgerRow
-from pipeline.event_time.lateness import closed_until, cutoffs, in_time_from, is_too_late
+from pipeline.event_time.lateness import closed_until, cutoffs, finals, in_time_from, is_too_late
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded
@@ -23,7 +23,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.sketches import sketch_of
 from pipeline.tables.corrections import Corrections
-from pipeline.tables.housekeeping import pane_starts, remove_void
+from pipeline.tables.housekeeping import pane_starts, remove_uncommitted, take_over
 from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.layout import create_tables
 from pipeline.tables.ledger import Ledger
@@ -132,13 +132,13 @@ class Site:
         self._commit(self.watermark, 0, opening=Opening(self.policy, self.closed, None, None, self.last).to_text())
         create_tables(warehouse, self.policy)
         kinds = kinds_of(warehouse, self.policy, self.large)
-        remove_void(warehouse, self.last, self.number)
+        take_over(warehouse, self.policy.reports, self.number, None)
+        remove_uncommitted(warehouse, self.last, self.number)
         self.publication = Publication(warehouse, kinds)
         self.compaction = Compaction(warehouse, kinds)
         states = window_states.begun(self.policy) if is_new else self._restored()
         dues, self.states = window_states.at_start(states, self.watermark, self.number)
         self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
-        self.publication.fence([name for name, due in dues.items() if not due], self.number)
         return self
 
     def _restored(self) -> States:
@@ -181,7 +181,7 @@ class Site:
 
     def compact(self) -> "Site":
         """Sweeps and compacts the panes."""
-        for _ in self.compaction.steps(self.number, cutoffs(self.policy.reports, self.watermark)[0]):
+        for _ in self.compaction.steps(self.number, *finals(self.policy.reports, self.watermark)):
             pass
         return self
 
@@ -191,7 +191,7 @@ class Site:
         rows = [
             row for letter in self.dead for report in self.policy.reports for row in _added(letter, report, assumed)
         ]
-        assert corrections.decide(rows)
+        assert corrections.append_next(rows)
         for report in self.policy.reports:
             corrections.apply(kind_of(report))
         return self

@@ -44,7 +44,9 @@ def start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[
         yield doubtful("start", remark)
     ends = topic.log_ends()
     behind = sum(ends[number] - state.position for number, state in found.batch.after.partitions.items())
-    what = f"epoch {found.batch.epoch} would go on from the ledger" if found.before else "a new warehouse would be made"
+    what = (
+        f"epoch {found.batch.epoch} would go on from the ledger" if found.earlier else "a new warehouse would be made"
+    )
     yield well("start", f"{what}; there are {behind:,} offsets to read")
 
 

@@ -61,7 +61,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     check_results(settings.warehouse, policy, all_made=True)
     corrections = Corrections(settings.warehouse)
     rows = _new(settings, corrections, chosen)
-    while rows and not dry_run and not corrections.decide(rows):
+    while rows and not dry_run and not corrections.append_next(rows):
         rows = _new(settings, corrections, chosen)
     if not dry_run:
         for report in policy.reports:
@@ -80,6 +80,8 @@ def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[R
     reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
     ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
     gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
+    if (reset_to := ledger.reset_to()) is not None:  # no start has carried it to the tables yet
+        ends = {name: min(until, reset_to) for name, until in ends.items()}
     ends |= {policy.totals.name: reached} if policy.totals else {}
     judges = {epoch: how.policy for epoch, how in openings.items()}
     return [

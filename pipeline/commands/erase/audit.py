@@ -7,9 +7,9 @@ from deltalake import DeltaTable
 
 from pipeline.commands.erase.site import Site
 from pipeline.commands.times import now_ms
+from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import ERASED_EVENTS_APP, ERASURES, PANES, open_table
-from pipeline.tables.swap import swap
+from pipeline.tables.schemas import ERASED_EVENTS_APP, ERASURES, PANES
 
 
 def write_down(site: Site, rows: Mapping[str, int]) -> dict[str, int]:
@@ -17,16 +17,16 @@ def write_down(site: Site, rows: Mapping[str, int]) -> dict[str, int]:
 
     Events are those that the panes have on record and no row tells yet, also of a run that was killed.
     """
-    table = open_table(ERASURES, site.warehouse)
+    handle = Handle.of(ERASURES, site.warehouse)
     while True:
-        events = _untold(site, table)
-        number = (rows_of("SELECT max(erasure) AS last FROM it", it=table)[0]["last"] or 0) + 1
+        events = _untold(site, handle.table)
+        number = (rows_of("SELECT max(erasure) AS last FROM it", it=handle.table)[0]["last"] or 0) + 1
         fixed = {"erasure": number, "erased_at": now_ms()}
         told = [
             {**fixed, "table": name, "rows": rows.get(name, 0), "events": events.get(name)}
             for name in sorted({*rows, *events})
         ]
-        if not told or swap(table, pa.Table.from_pylist(told, schema=ERASURES.schema)):
+        if not told or handle.swap(pa.Table.from_pylist(told, schema=ERASURES.schema), by=None):
             return events
 
 

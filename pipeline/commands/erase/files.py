@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
@@ -15,8 +14,8 @@ from pipeline import columns as c
 from pipeline.commands.erase.person import Person
 from pipeline.commands.erase.site import Site
 from pipeline.tables.files import store_of
+from pipeline.tables.handle import Handle
 from pipeline.tables.schemas import TableSpec
-from pipeline.tables.swap import insist
 
 GRACE: Final = timedelta(minutes=10)
 """A file that no version names may be of a commit to come. Clients of stores give a commit up long before this."""
@@ -26,8 +25,9 @@ def remove_files(site: Site, person: Person, grace: timedelta = GRACE) -> list[d
     """Removes them; returns of each that has the person and is too young to be removed when it was written."""
     young = list[datetime]()
     for spec in site.specs:
-        table = DeltaTable(spec.uri(site.warehouse))
-        insist(table, partial(table.vacuum, 0, dry_run=False, enforce_retention_duration=False))
+        handle = Handle(spec.uri(site.warehouse))
+        while not handle.vacuum(0):
+            pass
         young += _remove_loose(spec, site, person, datetime.now(UTC) - grace)
     return young
 

@@ -4,20 +4,20 @@ What may take long is done of rows that nobody writes any more, and so lands bes
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from deltalake import DeltaTable, Transaction, write_deltalake
+from deltalake import Transaction
 
 from pipeline import columns as c
 from pipeline.commands.erase.person import Person, nobody
 from pipeline.commands.erase.site import Site
 from pipeline.event_time.user_totals import UserTotals
+from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.results.result_table import published, utc
-from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, DEAD_LETTERS, ERASED_APP, TableSpec, find_table
-from pipeline.tables.swap import attempt, insist
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, ERASED_APP, is_table
 
 _AT_ONCE: Final = 1000
 _NOTHING: Final = {c.USER_ID: "NULL", c.KEY: "NULL", c.VALUE: "NULL"}
@@ -32,53 +32,48 @@ def blank_letters(site: Site, person: Person) -> None:
     if len(unread) < len(letters):
         chosen.append(f"{person.acted} OR {person.is_key}")
     for where in chosen:
-        table = DeltaTable(DEAD_LETTERS.uri(site.warehouse))
-        beside(table, partial(table.update, _NOTHING, predicate=f"{c.BATCH} <= {last} AND ({where})"))
+        update(Handle(DEAD_LETTERS.uri(site.warehouse)), _NOTHING, f"{c.BATCH} <= {last} AND ({where})")
 
 
-def beside(table: DeltaTable, act: Callable[..., object]) -> None:
-    """Has `act` commit, also after others' commits that do not touch what it read."""
-    while not attempt(table, act, marks(table), retries=_RETRIES):
+def update(handle: Handle, values: Mapping[str, str], where: str) -> None:
+    """Sets columns to SQL values where a condition holds, after other commits that do not touch the rows, too."""
+    while not handle.attempt(partial(handle.table.update, dict(values), predicate=where), by=None, retries=_RETRIES):
         pass
 
 
-def marks(table: DeltaTable) -> list[Transaction]:
-    """What tells others of an erasure: a number higher than before, and the last correction's own once more.
-
-    Whoever commits a correction meets it, and looks anew at what it adds.
-    """
-    done = [Transaction(ERASED_APP, (table.transaction_version(ERASED_APP) or 0) + 1)]
-    corrected = table.transaction_version(CORRECTED_APP)
-    return done if corrected is None else [*done, Transaction(CORRECTED_APP, corrected)]
-
-
 def remove_corrections(site: Site, person: Person) -> None:
-    """Removes those of reports by users, and gives others to nobody.
+    """Removes those of reports by users, and gives others to an id of no person.
 
     There is always a commit, by which a `tidemark correct` at work learns that its dead letters are not what they were.
     """
-    table = find_table(CORRECTIONS.name, site.warehouse)
-    if table is None:
+    if not is_table(uri := CORRECTIONS.uri(site.warehouse)):
         return
-    insist(table, _removing(table, CORRECTIONS, f"{site.among_personal} AND {person.acted}"))
-    if rows_of(f"SELECT 1 FROM it WHERE {person.acted} LIMIT 1", it=table):  # noqa: S608 - ours
-        insist(table, partial(table.update, {c.USER_ID: f"'{nobody()}'"}, predicate=person.acted))
+    handle, nothing = Handle(uri), CORRECTIONS.schema.empty_table()
+    while not handle.swap(nothing, f"{site.among_personal} AND {person.acted}", by=None):
+        pass
+    while rows_of(f"SELECT 1 FROM it WHERE {person.acted} LIMIT 1", it=handle.table):  # noqa: S608 - ours
+        handle.attempt(partial(handle.table.update, {c.USER_ID: f"'{nobody()}'"}, predicate=person.acted), by=None)
 
 
 def remove_rows(site: Site, person: Person) -> None:
     """Removes the rows of each report by users, the last of them in a commit at exactly the next version.
 
-    What was made of older panes is refused after it.
+    What was made of older panes or corrections is refused after it.
     """
     for name in site.personal:
         spec = site.spec(name)
-        table, bound = DeltaTable(spec.uri(site.warehouse)), _settled(site, name)
+        handle, bound, nothing = Handle(spec.uri(site.warehouse)), _settled(site, name), spec.schema.empty_table()
         if bound:
             where = f"{bound[0]} <= {bound[1]} AND {person.acted}"
-            beside(table, _removing(table, spec, where))
+            while not handle.swap(nothing, where, by=None, transactions=_erasing(handle), retries=_RETRIES):
+                pass
         rest = f"{bound[0]} > {bound[1]} AND {person.acted}" if bound else person.acted
-        while not attempt(table, _removing(table, spec, rest), marks(table)):
+        while not handle.swap(nothing, rest, by=None, transactions=_erasing(handle)):
             pass
+
+
+def _erasing(handle: Handle) -> list[Transaction]:
+    return [Transaction(ERASED_APP, handle.last(ERASED_APP) + 1), handle.amending()]
 
 
 def _settled(site: Site, name: str) -> tuple[str, str] | None:
@@ -90,10 +85,6 @@ def _settled(site: Site, name: str) -> tuple[str, str] | None:
     if not consumer.windows.by_time:
         return c.PUBLISHED_BATCH, str(done.batch)
     return (c.WINDOW_END, f"'{utc(done.closed_until)}'") if done.closed_until > 0 else None
-
-
-def _removing(table: DeltaTable, spec: TableSpec, where: str) -> Callable[..., object]:
-    return partial(write_deltalake, table, spec.schema.empty_table(), mode="overwrite", predicate=where)
 
 
 def _places(letters: Sequence[Row]) -> str:

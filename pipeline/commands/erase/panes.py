@@ -5,17 +5,17 @@ that is killed in between has counted already, so the panes know of whom, by a h
 """
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
-from deltalake import DeltaTable, Transaction, write_deltalake
+from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.commands.erase.counted import events_of, has_one_place
-from pipeline.commands.erase.others import beside
+from pipeline.commands.erase.others import update
 from pipeline.commands.erase.person import Person, nobody
 from pipeline.commands.erase.site import Site
 from pipeline.errors import SetUpError
+from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.retention import removed
 from pipeline.tables.schemas import (
@@ -29,7 +29,6 @@ from pipeline.tables.schemas import (
     WRITER_APP,
     find_table,
 )
-from pipeline.tables.swap import attempt, swap
 
 _RETRIES: Final = 5
 _SHOWN: Final = """
@@ -57,24 +56,25 @@ def is_pending(site: Site, person: Person) -> bool:
 
 def finish(site: Site) -> None:
     """Forgets of whom it was."""
-    table = DeltaTable(PANES.uri(site.warehouse))
-    while not swap(table, PANES.schema.empty_table(), None, [Transaction(ERASING_APP, 0)]):
+    handle = Handle(PANES.uri(site.warehouse))
+    while not handle.swap(PANES.schema.empty_table(), by=None, transactions=[Transaction(ERASING_APP, 0)]):
         pass
 
 
 def rename(site: Site, person: Person) -> None:
-    """Gives those of other reports, which count sessions of users, to nobody: what they count stays as it is."""
-    table = DeltaTable(PANES.uri(site.warehouse))
+    """Gives those of other reports, which count sessions of users, to an id of no person: what they count stays."""
+    handle = Handle(PANES.uri(site.warehouse))
     where = f"NOT ({site.among_personal}) AND {c.BATCH} <= {site.committed()} AND {person.acted}"
-    if rows_of(f"SELECT 1 FROM it WHERE {where} LIMIT 1", it=table):  # noqa: S608 - ours
-        beside(table, partial(table.update, {c.USER_ID: f"'{nobody()}'"}, predicate=where))
+    if rows_of(f"SELECT 1 FROM it WHERE {where} LIMIT 1", it=handle.table):  # noqa: S608 - ours
+        update(handle, {c.USER_ID: f"'{nobody()}'"}, where)
 
 
 def _try(site: Site, person: Person) -> bool:
     """False where somebody wrote what was looked at."""
     results = {name: DeltaTable(site.spec(name).uri(site.warehouse)) for name in site.personal}
     last = site.committed()
-    table = DeltaTable(PANES.uri(site.warehouse))
+    handle = Handle(PANES.uri(site.warehouse))
+    table = handle.table
     if any(DeltaTable(one.table_uri).version() != one.version() for one in results.values()):
         return False  # a publication may have moved events from panes to rows while they were looked at
     known, reference = table.transaction_version(ERASING_APP) or 0, person.reference(str(table.metadata().id))
@@ -88,8 +88,8 @@ def _try(site: Site, person: Person) -> bool:
     events = _events(site, person, results, _committed(table, site, where))
     before = {name: table.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in events}
     done = [Transaction(f"{ERASED_EVENTS_APP}{name}", before[name] + number) for name, number in events.items()]
-    write = partial(write_deltalake, table, PANES.schema.empty_table(), mode="overwrite", predicate=where)
-    return attempt(table, write, [*done, Transaction(ERASING_APP, reference)], retries=_RETRIES)
+    done.append(Transaction(ERASING_APP, reference))
+    return handle.swap(PANES.schema.empty_table(), where, by=None, transactions=done, retries=_RETRIES)
 
 
 def _committed(table: DeltaTable, site: Site, where: str) -> list[Row]:

@@ -1,12 +1,14 @@
 """`tidemark reset-watermark`: puts back a watermark that one wrong clock took into the future.
 
-It opens an epoch of its own, so a service that still runs is replaced, and the ledger tells of it. What is closed and
-shown stays as it is: no window that ends by the new watermark opens again.
+It is one commit to the ledger, which opens an epoch, so a service that still runs is replaced. The start that follows
+carries it to the tables. No window opens again that ended by the clock and is shown, or whose panes were merged.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
+
+from deltalake import DeltaTable
 
 from pipeline.commands.times import ms_of, now_ms
 from pipeline.errors import SetUpError
@@ -19,8 +21,9 @@ from pipeline.tables import layout
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
-from pipeline.tables.results.result_table import Results, moment, utc
-from pipeline.tables.schemas import find_table, result_of
+from pipeline.tables.results.result_table import moment, utc
+from pipeline.tables.retention import removed
+from pipeline.tables.schemas import MERGED_APP, PANES, find_table
 
 _LATEST: Final = "SELECT max(window_end) AS latest FROM it WHERE window_end <= '{now}'"
 
@@ -37,11 +40,11 @@ def reset(warehouse: str, to_ms: int | None, reason: str, *, does_it: bool) -> s
     if not rows or rows[0].watermark is None:
         raise SetUpError(f"the warehouse {warehouse} has no watermark yet: there is nothing to put back")
     before, now = ledger.opening(rows[0].epoch), now_ms()
-    shown = max((_latest_shown(warehouse, report, now) for report in _every_report(before, warehouse)), default=0)
-    watermark = max(now - before.policy.strategy.idle_lag_ms, shown) if to_ms is None else to_ms
-    if watermark < shown:
+    final = _final_until(warehouse, before, now)
+    watermark = max(now - before.policy.strategy.idle_lag_ms, final) if to_ms is None else to_ms
+    if watermark < final:
         raise SetUpError(
-            f"windows up to {moment(shown).isoformat()} are shown already and cannot open again: "
+            f"windows up to {moment(final).isoformat()} are shown already and cannot open again: "
             "name that time or a later one"
         )
     was, will = moment(rows[0].watermark).isoformat(), moment(watermark).isoformat()
@@ -59,9 +62,6 @@ def _open(warehouse: str, rows: Sequence[LedgerRow], how: Opening, watermark: in
     stands = [row.batch for row in ledger.latest()] == [row.batch for row in rows]
     if not stands or not ledger.commit_next(batch.ledger_rows(now_ms())):
         raise SetUpError("a service is at work and has committed meanwhile: stop it first")
-    for report in _every_report(how, warehouse):
-        if report.windows.by_time:
-            Results(warehouse, result_of(report)).reset(batch.number, how.closed[report.name])
 
 
 def _every_report(how: Opening, warehouse: str) -> list[Report]:
@@ -73,7 +73,7 @@ def _opening(stood: LedgerRow, before: Opening, done: Reset) -> Opening:
     closed = opening.closed(before.policy, before.closed, stood.watermark, [one.name for one in before.policy.reports])
     lowered = {name: min(until, done.watermark) for name, until in closed.items()}
     last = stood.batch if stood.batch % EPOCH else before.last_batch
-    return replace(before, closed=lowered, last_batch=last, reset=done)
+    return replace(before, closed=lowered, last_batch=last, reset=done, process=None)
 
 
 def _batch(rows: Sequence[LedgerRow], how: Opening, watermark: int) -> Batch:
@@ -91,10 +91,22 @@ def _batch(rows: Sequence[LedgerRow], how: Opening, watermark: int) -> Batch:
     return Batch(number, topic, before, after, Tallies(), {}, now, how.policy, {}, how.to_text())
 
 
-def _latest_shown(warehouse: str, report: Report, now: int) -> int:
-    """The latest end of a window that a report shows and the clock has come to; 0 if there is none."""
-    table = find_table(report.name, warehouse)
-    if not report.windows.by_time or table is None:
-        return 0
+def _final_until(warehouse: str, how: Opening, now: int) -> int:
+    """Returns the end up to which no window can open again, in milliseconds; 0 if there is no such window.
+
+    By the clock `now` windows that are shown; whatever clock there was, windows whose panes were merged or whose rows
+    were removed by age.
+    """
+    panes = find_table(PANES.name, warehouse)
+    ends = [0]
+    for report in (one for one in _every_report(how, warehouse) if one.windows.by_time):
+        table = find_table(report.name, warehouse)
+        ends.append(panes.transaction_version(f"{MERGED_APP}{report.name}") or 0 if panes else 0)
+        ends += [_latest_shown(table, now), removed(table)] if table else []
+    return max(ends)
+
+
+def _latest_shown(table: DeltaTable, now: int) -> int:
+    """Returns the latest end of a window that a table shows and the clock has come to; 0 if there is none."""
     latest = rows_of(_LATEST.format(now=utc(now)), it=table)[0]["latest"]
     return ms_of(latest) if latest else 0

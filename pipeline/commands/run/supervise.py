@@ -18,7 +18,7 @@ from pipeline.logs import configure_logs
 from pipeline.metrics.catalogue import FailureKind
 from pipeline.metrics.exporter import Exporter
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
-from pipeline.service.recovery import LastEpoch
+from pipeline.service.recovery import OwnEpoch
 from pipeline.settings.model import Settings
 from pipeline.tables.faults import is_of_store, plain
 
@@ -83,7 +83,7 @@ class _Supervisor:
         self._exporter = exporter
         self._stopping = stopping
         self._retries = retries
-        self._tenure = LastEpoch()
+        self._tenure = OwnEpoch()
         self._committed = False
 
     def run(self) -> None:
@@ -104,7 +104,7 @@ class _Supervisor:
 
     def _attempt(self) -> None:
         self._committed = False
-        with open_service(self._settings, last_epoch=self._tenure, exporter=self._exporter, wait=self._wait) as service:
+        with open_service(self._settings, own_epoch=self._tenure, exporter=self._exporter, wait=self._wait) as service:
             self._stopping.on_signals()  # again: Spark's start takes SIGINT for itself
             try:
                 service.run(self._stopping)

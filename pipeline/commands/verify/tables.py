@@ -72,7 +72,7 @@ class Tables:
 
     def swept(self, name: str) -> int:
         """Windows of a result table that end no later may lack panes: they are final, and compaction has been there."""
-        if self.version(PANES.name, COMPACTION_APP) == EPOCH:  # the first start has been there, and nobody since
+        if self.version(PANES.name, COMPACTION_APP) in (None, EPOCH):  # older versions recorded their first start
             return rules.NO_WATERMARK
         return rules.as_number(self.version(name, CLOSED_APP))
 

@@ -17,10 +17,10 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from numpy.typing import NDArray
 
 from pipeline import columns as c
+from pipeline.tables.handle import Handle
 from pipeline.tables.query import query
 from pipeline.tables.results.spill import Spill
 from pipeline.tables.schemas import USER_TOTALS
-from pipeline.tables.swap import attempt
 
 COLUMNS: Final = USER_TOTALS.schema.remove(USER_TOTALS.schema.get_field_index(c.BUCKET))
 """Of a row, whatever bucket it is in."""
@@ -81,13 +81,13 @@ def in_buckets(rows: pa.Table, there: Collection[int] = ()) -> pa.Table:
     return rows.append_column(USER_TOTALS.schema.field(c.BUCKET), pa.array(numbers)).sort_by(c.BUCKET)
 
 
-def migrate(table: DeltaTable) -> None:
-    """Puts the rows of a table that was made without buckets into them, in one commit."""
+def migrate(handle: Handle, by: int | None) -> None:
+    """Puts the rows of a table that was made without buckets into them, in one commit. Raises Replaced."""
 
     def rewrite(commit_properties: CommitProperties) -> None:
-        rows = query("SELECT * FROM it", it=table).select(COLUMNS.names).cast(COLUMNS)
+        rows = query("SELECT * FROM it", it=handle.table).select(COLUMNS.names).cast(COLUMNS)
         write_deltalake(
-            table,
+            handle.table,
             in_buckets(rows),
             mode="overwrite",
             schema_mode="overwrite",
@@ -95,8 +95,8 @@ def migrate(table: DeltaTable) -> None:
             commit_properties=commit_properties,
         )
 
-    while [*USER_TOTALS.partition_by] != table.metadata().partition_columns:
-        attempt(table, rewrite)
+    while [*USER_TOTALS.partition_by] != handle.table.metadata().partition_columns:
+        handle.attempt(rewrite, by=by)
 
 
 def portions(touched: Iterable[int], rows: Mapping[int, int], most: int) -> Iterator[list[int]]:

@@ -5,24 +5,24 @@ a merge touches little and no row is written again and again; and a merge lands 
 that neither waits for the other.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import structlog
-from deltalake import DeltaTable, Transaction, write_deltalake
+from deltalake import Transaction
+from deltalake.transaction import AddAction
 
 from pipeline import columns as c
+from pipeline.event_time import rules
+from pipeline.tables.files import Files, files_in, write
+from pipeline.tables.handle import Handle
 from pipeline.tables.results.kind import ResultKind
 from pipeline.tables.results.levels import Run, runs_of
 from pipeline.tables.results.result_table import published
 from pipeline.tables.results.spill import Spill
-from pipeline.tables.schemas import COMPACTION_APP, PANES
-from pipeline.tables.swap import attempt
-from pipeline.tables.write import refuse_if_fenced
+from pipeline.tables.schemas import COMPACTION_APP, MERGED_APP, PANES
+from pipeline.tables.statistics import told_of_files
 
-_RETRIES: Final = 5
 _log = structlog.get_logger()
 
 
@@ -31,31 +31,37 @@ class Compaction:
 
     def __init__(self, warehouse: str, kinds: Iterable[ResultKind]) -> None:
         self._warehouse = warehouse
-        self._table = DeltaTable(PANES.uri(warehouse))
+        self._handle = Handle(PANES.uri(warehouse))
         self._kinds = [*kinds]
 
-    def steps(self, batch: int, cutoff: int) -> Iterator[None]:
+    def steps(self, batch: int, cutoff: int, closed: Mapping[str, int]) -> Iterator[None]:
         """Does what the files need, a merge at a time, of what was committed up to `batch`.
 
-        Events from before `cutoff` are too late everywhere. Raises Replaced if a newer service has begun.
+        Events from before `cutoff` were too late everywhere at the batch; `closed` is by report up to which end its
+        windows were closed then. What closed later does not count: a session that has ended by newer panes may go on in
+        panes up to the batch. Raises Replaced if a newer service has begun.
         """
-        self._table.update_incremental()
-        refuse_if_fenced(self._table, batch)
-        runs = runs_of(self._table, batch)
         for kind in self._kinds:
-            final = published(self._warehouse, kind.spec).closed_until
-            for some, rows in kind.merges(runs[kind.name], self._table, final, cutoff):
-                self._put(kind.name, some, rows, batch)
+            final = min(published(self._warehouse, kind.spec).closed_until, closed.get(kind.name, rules.NO_WATERMARK))
+            self._handle.refresh()
+            files = told_of_files(self._handle.table)
+            runs = runs_of(files, batch).get(kind.name, [])
+            for merged, rows in kind.merges(runs, self._handle.table, final, cutoff):
+                self._exchange(kind.name, self._files(files, merged, kind.name), rows, batch, final)
                 yield
 
-    def _put(self, name: str, runs: Sequence[Run], rows: Spill | pa.Table | None, batch: int) -> None:
-        """In the place of some runs; nothing at all where there are no rows. What meets another writer is put off."""
-        where = f"{c.REPORT} = '{name}' AND {c.BATCH} BETWEEN {runs[0].first} AND {runs[-1].last}"
-        act: Callable[..., object] = partial(self._table.delete, where)
+    def _files(self, files: pa.Table, runs: Sequence[Run], name: str) -> Files:
+        some = files.take([file for run in runs for file in run.files])
+        return files_in(self._handle.table, some, {c.REPORT: name})
+
+    def _exchange(self, name: str, gone: Files, rows: Spill | pa.Table | None, batch: int, final: int) -> None:
+        """Puts rows in the place of files; None: the files go. What meets another writer is put off."""
+        new = list[AddAction]()
         if rows is not None:
             # All are there, on the disk or not, for no query may run inside a write of delta-rs.
             data = rows.rows() if isinstance(rows, Spill) else rows
-            act = partial(write_deltalake, self._table, data, mode="overwrite", predicate=where)
-        if not attempt(self._table, act, [Transaction(COMPACTION_APP, batch)], retries=_RETRIES):
-            refuse_if_fenced(self._table, batch)
-            _log.info("a merge of panes met another writer and is put off", report=name)
+            new = write(self._handle.table, data, {c.REPORT: name}, data_change=True)
+        merged = f"{MERGED_APP}{name}"
+        done = [Transaction(COMPACTION_APP, batch), Transaction(merged, max(final, self._handle.last(merged)))]
+        if not self._handle.exchange(gone, new, by=batch, transactions=done):
+            _log.info("panes_merge_put_off", report=name)

@@ -11,11 +11,12 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.windows.count import Counts
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
+from pipeline.tables.results.applied import Applied
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import of_window
-from pipeline.tables.results.result_table import Portion, committed
-from pipeline.tables.schemas import PANES
+from pipeline.tables.results.result_table import Plan, committed
+from pipeline.tables.schemas import PANES, WRITER_APP
 
 _WINDOWED: Final = """numbered AS (
   SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS number_of_key
@@ -39,11 +40,14 @@ class CountKind(WindowKind):
 
     _windows: Counts
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:
-        """The windows that became full since the last publication; a full window never changes."""
+    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - no event is too late for them
+        """Plans the windows that became full since the last publication; a full window never changes.
+
+        They are one portion, in the commit that records how far they are published: so none is appended twice.
+        """
         assert firing.span is not None  # noqa: S101 - what is due of count windows has a span
-        # What the table says: where a publication failed on the way, more may be there than was due.
-        after = max(firing.span[0], published)
+        # What the table records: where a publication failed on the way, more may be in it than was due.
+        after = max(firing.span[0], results.transaction_version(WRITER_APP) or 0)
 
         def full(engine: Engine, parts: str) -> str:
             return _FULL.format(
@@ -64,7 +68,7 @@ class CountKind(WindowKind):
 
         files = self.files(panes, batch)
         written = self.by_executors(files, partial(full, parts=committed(self.name, batch)))
-        yield written or self.by_driver(files, batch, made), None
+        return Plan([(written or self.by_driver(files, batch, made), None)])
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 import pyarrow as pa
-from deltalake import DeltaTable, Transaction
+from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import lateness
@@ -19,9 +19,10 @@ from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
 from pipeline.tables.large import NOTHING, Large, View, Written
 from pipeline.tables.query import query
+from pipeline.tables.results.applied import Applied
 from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.tables.results.measures import shown, shown_in_sql
-from pipeline.tables.results.result_table import Portion, committed, statements_for
+from pipeline.tables.results.result_table import Plan, committed, statements_for
 from pipeline.tables.results.spill import Spill, in_parts
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
@@ -32,19 +33,16 @@ Merge = tuple[Sequence[Run], Spill | pa.Table | None]
 class ResultKind(ABC):
     """A consumer of panes: what its panes add up to, and what compaction keeps of them."""
 
-    marks: Sequence[Transaction] = ()
-    """What the last of the portions that were asked for has on record, beside what every publication has."""
-
     def __init__(self, spec: TableSpec) -> None:
         self.name = spec.name
         self.spec = spec
 
     @abstractmethod
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:
-        """Rows of the result, and which rows of the table they replace; None for none.
+    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
+        """Plans the publication of what is due.
 
-        None in the place of a portion: those before it are to be in the table before the next one is made.
-        Of panes those up to `batch` count, which is committed. `published` is the batch up to which the table is.
+        Panes up to `batch`, which is committed, count. `results` is the table of the result: it moves on by the commits
+        of the plan's portions and by no others. `applied` are the corrections that it has.
         """
 
     @abstractmethod

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
-from deltalake import DeltaTable
 
 _MANY: Final = 64
 """So many files of the lowest level are merged."""
@@ -30,6 +29,8 @@ class Run:
     rows: int
     last_pane: int
     """The latest start of a pane in it, in milliseconds."""
+    files: tuple[int, ...] = ()
+    """Its files, by their rows in the statistics that it was made of."""
 
     @property
     def level(self) -> int:
@@ -40,19 +41,23 @@ class Run:
         return level
 
 
-def runs_of(panes: DeltaTable, batch: int) -> Mapping[str, list[Run]]:
-    """By report the runs of what was appended up to a batch, oldest first; files that overlap are one."""
+def runs_of(files: pa.Table, batch: int) -> Mapping[str, list[Run]]:
+    """Returns by report the runs of what was appended up to a batch, oldest first, from statistics of files.
+
+    Files that overlap are one run, also with a file that goes beyond the batch: such a run is left out as a whole.
+    """
     found = defaultdict[str, list[Run]](list)
     names = ["partition.report", "min.batch", "max.batch", "num_records", "max.pane_start"]
-    actions = pa.table(panes.get_add_actions(flatten=True))
-    rows = actions.select(names).sort_by("min.batch").to_pylist() if len(actions) else []
-    for report, first, last, number, last_pane in (row.values() for row in rows if row["max.batch"] <= batch):
+    rows = files.select(names).append_column("file", pa.array(range(len(files)))) if len(files) else None
+    for row in rows.sort_by("min.batch").to_pylist() if rows else []:
+        report, first, last, number, last_pane, file = row.values()
         runs = found[report]
-        if runs and (one := runs[-1]).last >= first:
-            runs[-1] = Run(one.first, max(one.last, last), one.rows + number, max(one.last_pane, last_pane))
+        if runs and (run := runs[-1]).last >= first:
+            both = (*run.files, file)
+            runs[-1] = Run(run.first, max(run.last, last), run.rows + number, max(run.last_pane, last_pane), both)
         else:
-            runs.append(Run(first, last, number, last_pane))
-    return found
+            runs.append(Run(first, last, number, last_pane, (file,)))
+    return {report: [run for run in runs if run.last <= batch] for report, runs in found.items()}
 
 
 def worth_merging(runs: Sequence[Run]) -> Sequence[Run]:

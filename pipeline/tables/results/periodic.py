@@ -18,13 +18,15 @@ from pipeline.event_time.lateness import Sql
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.tables.engines import Engine
-from pipeline.tables.query import query
+from pipeline.tables.query import Row, query
+from pipeline.tables.results.applied import Applied, with_corrections
 from pipeline.tables.results.due import Due
 from pipeline.tables.results.kind import Merge, WindowKind, as_panes
 from pipeline.tables.results.levels import Run, worth_merging
 from pipeline.tables.results.measures import joined_parts, sketches_joined
 from pipeline.tables.results.result_table import (
     MANY_ROWS,
+    Plan,
     Portion,
     committed,
     moment,
@@ -33,6 +35,7 @@ from pipeline.tables.results.result_table import (
     values,
 )
 from pipeline.tables.schemas import PANES
+from pipeline.tables.statistics import highest
 
 # Rows that no window takes for late are all the same; of the others each batch's watermark decides.
 _MERGED: Final = """
@@ -58,27 +61,39 @@ class PeriodicKind(WindowKind):
 
     _windows: Periodic
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:  # noqa: ARG002 - what is due says it
-        """Rows of the result, and which they replace; of a long backlog of overlapping windows a part at a time."""
-        found, ends, is_done = [self.spec.schema.empty_table()], list[int](), False
+    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
+        """Plans the windows that are due; of a long backlog of overlapping windows some at a time."""
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
+        return Plan(self._portions(due, panes, results, applied))
+
+    def _portions(self, due: Due, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Iterator[Portion | None]:
+        rows, ends = list[pa.Table](), list[int]()
         for piece in due.pieces():
-            shown = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
-            files = self.files(panes, batch, {c.PANE_START: piece.reach()})
-            if written := self.by_executors(files, piece.sql, shown):
-                yield written, _where(piece.ends, firing)
-                is_done = True
+            replaced = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
+            corrections = self._corrections(piece.ends, results, applied)
+            files = self.files(panes, due.batch, {c.PANE_START: piece.reach()})
+            if not corrections and (written := self.by_executors(files, piece.sql, replaced)):
+                yield written, _where(piece.ends, results)
                 continue
             # As many windows at a time as have about MANY_ROWS rows of panes; one is never cut.
             for some in piece.parts(statements_for(files.rows)):
                 ends += some.ends
-                found.append(self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema))
-                if sum(map(len, found)) > MANY_ROWS:
-                    yield pa.concat_tables(found), _where(ends, firing)
-                    found, ends, is_done = [], [], True
-                    yield None  # for it would be there while the next one is made
-        if ends or not is_done:
-            yield pa.concat_tables(found), _where(ends, firing)
+                made = self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
+                theirs = [row for row in corrections if row[c.WINDOW_END_MS] in {*some.ends}]
+                rows.append(with_corrections(made, theirs, self.report, grows=False))
+                del made
+                if sum(map(len, rows)) > MANY_ROWS:
+                    yield pa.concat_tables(rows), _where(ends, results)
+                    rows, ends = [], []
+                    yield None  # it would be in memory while the next one is made
+        if ends:
+            yield pa.concat_tables(rows), _where(ends, results)
+
+    def _corrections(self, ends: Sequence[int], results: DeltaTable, applied: Applied) -> list[Row]:
+        """Returns the corrections that these windows have: none if no row of the table ends as late."""
+        if _where(ends, results) is None:
+            return []
+        return [row for row in applied.rows(self.report, ends[0] - 1, ends[-1]) if row[c.WINDOW_END_MS] in {*ends}]
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
         """Runs of final windows go, and the newest others become one row for each pane and key."""
@@ -137,9 +152,14 @@ class CalendarKind(PeriodicKind):
         return _CALENDAR
 
 
-def _where(ends: Sequence[int], firing: Firing) -> str | None:
-    """Which rows these windows replace; none, where all of them fire for the first time."""
-    return _with_ends(ends) if firing.refired.intersection(ends) else None
+def _where(ends: Sequence[int], results: DeltaTable) -> str | None:
+    """Returns which rows these windows replace; None if all of them end after all that the table has.
+
+    The table itself is asked, and not what has fired before: an attempt whose failure was reported may have landed, and
+    a watermark that was reset fires again what a wrong clock had shown.
+    """
+    last = highest(results, c.WINDOW_END)
+    return None if last is None or moment(ends[0]) > last else _with_ends(ends)
 
 
 def _with_ends(ends: Sequence[int]) -> str:

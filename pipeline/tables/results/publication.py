@@ -1,62 +1,62 @@
 """Publication: what is due becomes what its committed panes add up to."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from deltalake import DeltaTable
 
-from pipeline.event_time import rules
 from pipeline.event_time.firing import Firing
+from pipeline.tables.faults import OF_THE_STORE
+from pipeline.tables.results.applied import Applied
 from pipeline.tables.results.kind import ResultKind
-from pipeline.tables.results.result_table import PersonErased, Portion, Results
-from pipeline.tables.schemas import PANES
+from pipeline.tables.results.result_table import Plan, Portion, Results
+from pipeline.tables.schemas import CORRECTED_APP, PANES
 
 
 class Publication:
     """One writer's view of every result table."""
 
     def __init__(self, warehouse: str, kinds: Iterable[ResultKind]) -> None:
+        self._warehouse = warehouse
         self._panes = DeltaTable(PANES.uri(warehouse))
         self._kinds = {kind.name: kind for kind in kinds}
         self._results = {name: Results(warehouse, kind.spec) for name, kind in self._kinds.items()}
-        self._failed = set[str]()
 
     def publish(self, firings: Mapping[str, Firing], batch: int) -> None:
-        """Publishes what is due of each, a pure function of panes: doing it twice is harmless.
+        """Publishes what is due of each report, by name, a pure function of panes and corrections: twice is harmless.
 
-        In one commit, or in several where it is large: only the last one says that all of it is there. Windows that
-        fire for the first time are appended, with any other among them all are replaced. Raises Replaced if a newer
-        service has published.
+        In one commit, or in several where it is large: only the last one records that all of it is there. Where another
+        commit comes first, everything is made again from what the table has then. Raises Replaced if a newer service
+        has fenced a table.
         """
-        self._panes.update_incremental()
         for name, firing in firings.items():
-            # Of what failed on the way some may be there.
-            wanted = firing.as_refired() if name in self._failed else firing
-            self._failed.add(name)
-            while not self._put(name, wanted, batch):
-                self._panes.update_incremental()
-                wanted = firing.as_refired()
-            self._failed.remove(name)
+            while not self._publish(name, firing, batch):
+                pass
 
-    def _put(self, name: str, firing: Firing, batch: int) -> bool:
-        """Whether it is there; not where the panes that it stands on were erased meanwhile."""
-        results, kind = self._results[name], self._kinds[name]
-        if results.published.batch >= batch:  # another's failure had all of this batch's tried again
+    def _publish(self, name: str, firing: Firing, batch: int) -> bool:
+        """Returns False if another commit was first, or an erasure deleted files that were being read."""
+        results = self._results[name]
+        if results.published.batch >= batch:  # this attempt follows one that failed at another table, or landed late
             return True
-        results.fence(batch)
-        with suppress(PersonErased):
-            rest: Portion | None = None
-            for portion in kind.portions(firing, batch, self._panes, results.published.batch):
-                if rest:
-                    results.put(*rest, batch)
-                rest = portion
-                del portion  # for it would be there while the next one is made
-            nothing = kind.spec.schema.empty_table(), None
-            results.finish(*(rest or nothing), batch, firing.closed_until, kind.marks)
-            return True
-        return False
+        # After the version of the table was taken: who changes panes on purpose changes the table after them.
+        self._panes.update_incremental()
+        applied = Applied(self._warehouse, results.handle.last(CORRECTED_APP))
+        seen = results.handle.table.version(), self._panes.version()
+        try:
+            plan = self._kinds[name].plan(firing, batch, self._panes, results.handle.table, applied)
+            return _put(plan, results, firing, batch)
+        except OF_THE_STORE:
+            self._panes.update_incremental()
+            if (results.handle.refresh(), self._panes.version()) == seen:
+                raise
+            return False
 
-    def fence(self, names: Iterable[str], batch: int) -> None:
-        """An empty publication of these, after which older processes can publish them no more."""
-        for name in names:
-            self._results[name].close(batch, rules.NO_WATERMARK)
+
+def _put(plan: Plan, results: Results, firing: Firing, batch: int) -> bool:
+    rest: Portion | None = None
+    for portion in plan.portions:
+        if rest and not results.put(*rest, batch):
+            return False
+        rest = portion
+        del portion  # it would be in memory while the next one is made
+    nothing = results.schema.empty_table(), None
+    return results.finish(*(rest or nothing), batch, firing.closed_until, plan.transactions)

@@ -1,98 +1,84 @@
-"""A result table: one writer, whose commits are refused once a newer service has published."""
+"""A result table: one writer, whose commits are refused once a newer service has fenced it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Final, TypeAlias
 
 import pyarrow as pa
-from deltalake import DeltaTable, Transaction
+from deltalake import Transaction
 
-from pipeline.errors import TransientError
 from pipeline.event_time import rules
-from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.firing import Published
+from pipeline.tables.handle import Handle
 from pipeline.tables.large import Written
 from pipeline.tables.results.spill import Spill
-from pipeline.tables.schemas import CLOSED_APP, ERASED_APP, FENCED_APP, WRITER_APP, TableSpec
-from pipeline.tables.swap import swap
-from pipeline.tables.write import fence, newest_epoch, refuse_if_fenced
+from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
 
 MANY_ROWS: Final = 1_000_000
-"""Of which a commit is made before more are."""
+"""From this many rows on, a portion is committed before the next one is made."""
 _MANY_STATEMENTS: Final = 16
 Rows: TypeAlias = "Spill | Written | pa.Table"
-"""Rows of a table: here, on the disk, or still to be made and written by executors."""
+"""Rows of a table: in memory, on the disk, or still to be made and written by executors."""
 Portion = tuple[Rows, str | None]
-"""Rows of a result, and which rows of the table they replace; None for none."""
+"""Rows of a result, and which rows of the table they replace, as SQL; None: they are appended."""
 
 
-class PersonErased(TransientError):
-    """A person was erased since the rows were made: they may have it, and must be made anew."""
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A publication of a report, made from panes and from one version of its table."""
+
+    portions: Iterable[Portion | None]
+    """Each is made when it is asked for. None: what came before it must be in the table before the next one is made."""
+    transactions: Sequence[Transaction] = ()
+    """Recorded with the last portion, in addition to what every publication records."""
 
 
 class Results:
-    """One writer's view of a result table; its handle moves only with its own commits until it is refused."""
+    """One writer's view of a result table."""
 
     def __init__(self, warehouse: str, spec: TableSpec) -> None:
-        self._schema = spec.schema
-        self._table = DeltaTable(spec.uri(warehouse))
+        self.schema = spec.schema
+        self.handle = Handle(spec.uri(warehouse))
 
     @property
     def published(self) -> Published:
-        """How far this writer has published."""
-        batch, closed_until = map(self._table.transaction_version, (WRITER_APP, CLOSED_APP))
-        return Published(batch or 0, rules.as_number(closed_until))
+        """How far the table is published, as of the handle's version."""
+        return Published(
+            self.handle.last(WRITER_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
+        )
 
-    def fence(self, batch: int) -> None:
-        """Where a batch is the first of its epoch: what older processes still write does not land. Raises Replaced.
+    def put(self, rows: Rows, where: str | None, batch: int, transactions: Sequence[Transaction] = ()) -> bool:
+        """Appends rows, or replaces those for which `where` holds, on the version from which they were made.
 
-        So what a publication reads of the table stands until it is published, in however many commits.
-        """
-        if newest_epoch(self._table) < batch // EPOCH:
-            fence(self._table, self._schema, batch, FENCED_APP)
-
-    def put(self, rows: Rows, where: str | None, batch: int, transactions: Sequence[Transaction] = ()) -> None:
-        """Adds the rows, in the place of those for which `where` holds. Raises Replaced if a newer service published.
-
-        What is more than one commit holds is put first; `finish` says that all of it is there. Raises PersonErased.
+        Returns False if another commit was first: they must be made again. Raises Replaced if a newer service has
+        fenced the table.
         """
         if isinstance(rows, pa.Table):
-            tells_persons = len(rows) > 0
-            put: Callable[..., bool] = partial(swap, rows=rows.select(self._schema.names).cast(self._schema))
-        else:
-            tells_persons, put = True, rows.swap
-        erased = self._table.transaction_version(ERASED_APP)
-        while not put(self._table, where=where, transactions=transactions):
-            # Somebody took the version: a newer service, an erasure, or mere maintenance.
-            refuse_if_fenced(self._table, batch)
-            if tells_persons and self._table.transaction_version(ERASED_APP) != erased:
-                raise PersonErased(f"a person was erased from {self._table.table_uri}: its rows are made anew")
+            data = rows.select(self.schema.names).cast(self.schema)
+            return self.handle.swap(data, where, by=batch, transactions=transactions)
+        return rows.swap(self.handle, where, by=batch, transactions=transactions)
 
     def finish(
-        self, rows: Rows, where: str | None, batch: int, closed_until: int, marks: Sequence[Transaction] = ()
-    ) -> None:
-        """The same, and on record with it: the report is published up to `batch`, and what ends by a time is final."""
+        self, rows: Rows, where: str | None, batch: int, closed_until: int, transactions: Sequence[Transaction] = ()
+    ) -> bool:
+        """Like `put`, and in the same commit records that the report is published up to `batch`.
+
+        Windows that end no later than `closed_until`, in milliseconds, are final with it.
+        """
         final = max(closed_until, self.published.closed_until)
         # A transaction's version is no less than 0, and no window ends before 1970.
         closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
-        self.put(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *marks])
+        return self.put(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *transactions])
 
     def close(self, batch: int, closed_until: int) -> None:
-        """An empty publication, after which older processes can publish no more. Raises Replaced as `put` does.
-
-        Windows that end no later than a time are final with it.
-        """
-        self.finish(self._schema.empty_table(), None, batch, closed_until)
-
-    def reset(self, batch: int, closed_until: int) -> None:
-        """The same, after which windows are final up to an earlier time than before: their watermark was put back."""
-        closed = Transaction(CLOSED_APP, max(0, closed_until))
-        self.put(self._schema.empty_table(), None, batch, [Transaction(WRITER_APP, batch), closed])
+        """An empty publication, with which windows up to a time, in milliseconds, are final. Raises Replaced."""
+        while not self.finish(self.schema.empty_table(), None, batch, closed_until):
+            pass
 
 
 def published(warehouse: str, spec: TableSpec) -> Published:
-    """How far a result table is published."""
+    """Returns how far a result table is published."""
     return Results(warehouse, spec).published
 
 

@@ -20,11 +20,12 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
+from pipeline.tables.results.applied import Applied, with_corrections
 from pipeline.tables.results.islands import Islands, Numbers, panes_of
 from pipeline.tables.results.kind import Merge, WindowKind, keys_of, partition_by, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
-from pipeline.tables.results.result_table import Portion, committed, moment, moments, utc, values
+from pipeline.tables.results.result_table import Plan, Portion, committed, moment, moments, utc, values
 from pipeline.tables.schemas import PANES
 
 # What begins after the time until which sessions were closed when it came meets none of them, and is one row of its
@@ -73,14 +74,17 @@ class SessionKind(WindowKind):
 
     _windows: Sessions
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion]:  # noqa: ARG002 - what is due says it
-        """Rows of the result, and which they replace."""
+    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - it replaces all that is not final
+        """Plans the sessions that are due, in the place of all that were not closed at the last publication."""
+        return Plan(self._portions(firing, batch, panes, applied))
+
+    def _portions(self, firing: Firing, batch: int, panes: DeltaTable, applied: Applied) -> Iterator[Portion]:
         assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
         after, until = firing.span
         where = f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
-        shown = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
-        files = self.files(panes, batch)
-        if written := self.by_executors(files, partial(self.statement, firing, batch), shown):
+        replaced = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
+        files, corrections = self.files(panes, batch), applied.rows(self.report, after, rules.NEVER)
+        if not corrections and (written := self.by_executors(files, partial(self.statement, firing, batch), replaced)):
             yield written, where
             return
 
@@ -92,7 +96,11 @@ class SessionKind(WindowKind):
             windows = windows.append_column(c.WINDOW_END, moments(ends))
             return self.told(windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by)))
 
-        yield self.by_driver(files, batch, made), where
+        if corrections:
+            sessions = made(committed(self.name, batch))
+            yield with_corrections(sessions, corrections, self.report, grows=True), where
+        else:
+            yield self.by_driver(files, batch, made), where
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""

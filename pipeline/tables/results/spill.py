@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from tempfile import TemporaryFile
 
 import pyarrow as pa
-from deltalake import DeltaTable, Transaction
+from deltalake import Transaction
 
-from pipeline.tables.swap import swap
+from pipeline.tables.handle import Handle
 
 
 class Spill:
@@ -29,9 +29,11 @@ class Spill:
         self._file.seek(0)
         return pa.ipc.open_stream(self._file)
 
-    def swap(self, table: DeltaTable, where: str | None, transactions: Sequence[Transaction]) -> bool:
-        """As `swap` does it with rows that are in memory."""
-        return swap(table, self.rows(), where, transactions)
+    def swap(
+        self, handle: Handle, where: str | None = None, *, by: int | None, transactions: Sequence[Transaction] = ()
+    ) -> bool:
+        """Like `Handle.swap` with these rows."""
+        return handle.swap(self.rows(), where, by=by, transactions=transactions)
 
 
 def in_parts(parts: Sequence[str], made: Callable[[str], pa.Table], schema: pa.Schema) -> Spill | pa.Table:

@@ -20,11 +20,12 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.query import query
 from pipeline.tables.results import buckets
+from pipeline.tables.results.applied import Applied
 from pipeline.tables.results.islands import Islands, panes_of
 from pipeline.tables.results.kind import Merge, ResultKind, by_keys, rewrites
 from pipeline.tables.results.levels import Run
 from pipeline.tables.results.measures import joined_parts
-from pipeline.tables.results.result_table import MANY_ROWS, Portion, committed, moments
+from pipeline.tables.results.result_table import MANY_ROWS, Plan, Portion, committed, moments
 from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, FILLED_APP, PANES, USER_TOTALS, find_table
 
 # What a pane has of a user is one session, or final ones, which no event meets any more.
@@ -54,20 +55,24 @@ class UserTotalsKind(ResultKind):
         self._totals = totals
         self._warehouse = warehouse
 
-    def portions(self, firing: Firing, batch: int, panes: DeltaTable, published: int) -> Iterator[Portion | None]:  # noqa: ARG002 - the table says how far it is filled
-        """The buckets of users who have changed, with what was corrected; more of them where one grew too large.
+    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - the table records how far it is filled
+        """Plans the buckets of users who have changed, with what was corrected; two where one grew too large."""
+        corrections = find_table(CORRECTIONS.name, self._warehouse)
+        tables = {PANES.name: panes} | ({CORRECTIONS.name: corrections} if corrections else {})
+        filled, corrected = (results.transaction_version(app) for app in (FILLED_APP, CORRECTED_APP))
+        newest = query(_NEWEST, **tables)["newest"][0].as_py() if corrections else None
+        done = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected or 0, newest or 0))]
+        return Plan(self._portions(self._changed(batch, tables, filled, corrected or 0), results), done)
 
-        Of many users it is a part of them after the other, by their hashes, and a bucket may have users of several.
-        """
-        table = DeltaTable(self.spec.uri(self._warehouse))
-        for place, changed in enumerate(self._changed(batch, panes, table)):
-            if place:
+    def _portions(self, changed: Iterator[pa.Table], table: DeltaTable) -> Iterator[Portion | None]:
+        """Of many users it is a part of them after the other, by their hashes; a bucket may have users of several."""
+        for index, users in enumerate(changed):
+            if index:
                 yield None
-                table.update_incremental()
             rows = buckets.rows_by_bucket(table)
-            touched = buckets.bucket_of(buckets.hashes(changed[c.USER_ID]), rows)
+            touched = buckets.bucket_of(buckets.hashes(users[c.USER_ID]), rows)
             for some in buckets.portions(set(touched.tolist()), rows, MANY_ROWS):
-                yield self._rewritten(some, changed.filter(pa.array(np.isin(touched, some))), table, rows)
+                yield self._rewritten(some, users.filter(pa.array(np.isin(touched, some))), table, rows)
 
     def _rewritten(self, some: Sequence[int], changed: pa.Table, table: DeltaTable, there: Collection[int]) -> Portion:
         """Some buckets, with the users who have changed in the place of their rows."""
@@ -77,16 +82,13 @@ class UserTotalsKind(ResultKind):
         data = buckets.in_buckets(pa.concat_tables([kept, changed]), there)
         return data, buckets.among({*some, *data[c.BUCKET].unique().to_pylist()})
 
-    def _changed(self, batch: int, panes: DeltaTable, table: DeltaTable) -> Iterator[pa.Table]:
-        """The rows of users of whom panes or corrections tell more than the table has; of all where it has none."""
-        corrections = find_table(CORRECTIONS.name, self._warehouse)
-        tables = {PANES.name: panes} | ({CORRECTIONS.name: corrections} if corrections else {})
-        filled, corrected = (table.transaction_version(app) for app in (FILLED_APP, CORRECTED_APP))
-        newest = query(_NEWEST, **tables)["newest"][0].as_py() if corrections else None
-        self.marks = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected or 0, newest or 0))]
+    def _changed(
+        self, batch: int, tables: Mapping[str, DeltaTable], filled: int | None, corrected: int
+    ) -> Iterator[pa.Table]:
+        """The rows of users of whom panes or corrections have more than the table; of all users if it is empty."""
         since = f"SELECT user_id FROM ({committed(self.name, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
-        if corrections and filled is not None:
-            since += _CORRECTED_SINCE.format(report=self.name, corrected=corrected or 0)
+        if CORRECTIONS.name in tables and filled is not None:
+            since += _CORRECTED_SINCE.format(report=self.name, corrected=corrected)
         parts = by_keys([c.USER_ID], query(_ROWS.format(since=since), **tables)["rows"][0].as_py())
         among = [_CHANGED.format(some=some, since=since) if filled is not None else some for some in parts]
         # As many parts by their hashes as there are statements, or more.

@@ -1,0 +1,44 @@
+"""Merging small files, by commits of our own: a file leaves the table together with the one that has its rows.
+
+`optimize` of delta-rs 1.6.6 lands from an outdated handle, also after another `optimize` of the same files, and then
+every row is there twice.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.tables.files import files_in, read, write
+from pipeline.tables.handle import Handle
+from pipeline.tables.statistics import told_of_files
+
+
+def merge_small_files(handle: Handle, file_bytes: int, many: int, *, by: int | None) -> bool:
+    """Merges files smaller than `file_bytes` to files of about this size, where there are `many`; returns whether.
+
+    Files that another commit has rewritten meanwhile are left to the next time. The table has no partitions.
+    Raises what `Handle.attempt` raises.
+    """
+    files = told_of_files(handle.table)
+    small = files.filter(pc.less(files["size_bytes"], file_bytes)).sort_by("modification_time")
+    if len(small) < many:
+        return False
+    for group in _groups(small, file_bytes):
+        gone = files_in(handle.table, group, {})
+        new = write(handle.table, read(handle.table, gone), {}, data_change=False)
+        handle.exchange(gone, new, by=by, data_change=False)
+    return True
+
+
+def _groups(files: pa.Table, file_bytes: int) -> Iterator[pa.Table]:
+    """Files that follow one another and have no more than so many bytes together, two at least."""
+    start, size = 0, 0
+    for index, more in enumerate(files["size_bytes"].to_pylist()):
+        if size + more > file_bytes:
+            if index - start > 1:
+                yield files.slice(start, index - start)
+            start, size = index, 0
+        size += more
+    if len(files) - start > 1:
+        yield files.slice(start)
