@@ -24,11 +24,12 @@ FIELDS: Final = {
 """Of a log in JSON: what a field means, and how it is named unless told otherwise (nginx's variables)."""
 _NEEDED: Final = ("address", "time", "request", "status")
 
-_QUOTED: Final = r'"((?:[^"\\]|\\.)*)"'
-# Behind the agent there may be more: many append times of upstreams, or headers.
-_COMMON: Final = re.compile(
-    rf"(\S+) \S+ .+? \[([^\]]+)\] {_QUOTED} (\d{{3}}) (?:\d+|-)(?: {_QUOTED} {_QUOTED})?(?: .*)?"
-)
+# Possessive, so that no character is looked at twice: whoever sends requests chooses what is between the quotes.
+_QUOTED: Final = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
+# After the agent more may follow: many append times of upstreams, or headers.
+_FROM_REQUEST: Final = re.compile(rf"{_QUOTED} (\d{{3}}) (?:\d++|-)(?: {_QUOTED} {_QUOTED})?(?: .*+)?", re.ASCII)
+_WHO: Final = 3
+"""Address, identity and user, of which the user may have spaces."""
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|(.))")
 _NO_ASCII: Final = 0x80
 _SURROGATE: Final = 0xDC00
@@ -37,18 +38,30 @@ _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "v": "\v", "f": "\f
 
 def combined(line: str) -> Request:
     """Apache's and nginx's `combined`. Raises ValueError for another line."""
-    match = _COMMON.fullmatch(line)
-    if match is None or match[6] is None:
+    address, time, match = _split(line)
+    if match[3] is None:
         raise ValueError("not a line of the combined format")
-    return Request(match[1], time_ms(match[2]), _text(match[3]), int(match[4]), _text(match[5]), _text(match[6]))
+    return Request(address, time_ms(time), _text(match[1]), int(match[2]), _text(match[3]), _text(match[4]))
 
 
 def common(line: str) -> Request:
-    """Apache's `common`, which tells neither referrer nor agent. Raises ValueError for another line."""
-    match = _COMMON.fullmatch(line)
-    if match is None:
-        raise ValueError("not a line of the common format")
-    return Request(match[1], time_ms(match[2]), _text(match[3]), int(match[4]))
+    """Apache's `common`, which has neither referrer nor agent. Raises ValueError for another line."""
+    address, time, match = _split(line)
+    return Request(address, time_ms(time), _text(match[1]), int(match[2]))
+
+
+def _split(line: str) -> tuple[str, str, re.Match[str]]:
+    """Returns address, time, and the fields of `_FROM_REQUEST`. Raises ValueError for a line of another format.
+
+    A user name may have brackets and spaces, but no quote, which servers escape: the first `] "` ends the time.
+    """
+    before, _, after = line.partition('] "')
+    who, _, time = before.rpartition(" [")
+    match = _FROM_REQUEST.fullmatch(f'"{after}')
+    words = who.split(" ", _WHO - 1)
+    if match is None or len(words) < _WHO or not all(words):
+        raise ValueError("not a line of the format")
+    return words[0], time, match
 
 
 def json_format(names: Mapping[str, str]) -> Parse:

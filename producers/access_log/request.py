@@ -9,6 +9,8 @@ from typing import Final
 _MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LETTERS: Final = 3
 _CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_LONGEST_TIME: Final = 40
+"""Times are cached: a longer text, which is no time, must not fill the memory."""
 _END_MS: Final = 253_402_300_800_000
 
 
@@ -29,12 +31,18 @@ class Request:
     """The header Sec-Purpose."""
 
 
-@lru_cache(maxsize=4096)
 def time_ms(text: str) -> int:
     """Epoch milliseconds of `01/May/2024:12:00:00 +0000`, ISO 8601 with an offset, or seconds with a fraction.
 
     Raises ValueError for anything else, and for a time that is not after 1970 and before the year 10000.
     """
+    if len(text) > _LONGEST_TIME:
+        raise ValueError(f"{text[:_LONGEST_TIME]!r}... is no time of a request")
+    return _checked_ms(text)
+
+
+@lru_cache(maxsize=4096)
+def _checked_ms(text: str) -> int:
     found = _time_ms(text)
     if not 0 < found < _END_MS:
         raise ValueError(f"{text!r} is no time of a request")
@@ -47,8 +55,8 @@ def _time_ms(text: str) -> int:
         offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
         number = _MONTHS.find(month) // _LETTERS + 1
         moment = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=timezone(offset))
-        # A leap second has the number 60.
-        return _ms(moment + timedelta(seconds=int(second)))
+        # Added as a number: a leap second is the second 60, and the last of them is no `datetime`.
+        return _ms(moment) + int(second) * 1000
     if re.fullmatch(r"\d{1,12}(\.\d+)?", text):
         return round(float(text) * 1000)
     moment = datetime.fromisoformat(text)

@@ -3,42 +3,16 @@
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Final
 
-from crawlerdetect import CrawlerDetect
-
 from producers.access_log.outcome import Outcome
+from producers.access_log.paths import is_asset, is_probe
 from producers.access_log.request import Request
 from producers.collect.contract import AGENT_LENGTH
+from producers.robots import is_robot
 
-ASSETS: Final = re.compile(
-    r"""
-    .*\.(7z|atom|avi|avif|bmp|br|bz2|css|csv|dmg|docx?|eot|exe|flac|gif|gz|ico|ics|iso|jpe?g|jsonld|json|js|m3u8|m4a|m4s|map
-    |mjs|mkv|mov|mp3|mp4|mpe?g|odt|ogg|ogv|otf|pdf|png|pptx?|rar|rdf|rss|svgz?|swf|tar|tgz|tiff?|ts|ttf|txt|vtt|wasm|wav
-    |webm|webmanifest|webp|woff2?|xlsx?|xml|xsl|xz|zip|zst)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Paths of what is no page, by their extension."""
-
-PROBES: Final = re.compile(
-    r"""
-      [^/].*                                                  # a proxy is asked for: http://..., host:port, *
-    | .*/\..*                                                 # hidden files: /.env, /.git/config, /.well-known/...
-    | /(healthz?|livez|readyz|ping|status|server-status|nginx_status|stub_status|basic_status)
-    | (.*/)?(wp-login|xmlrpc|wp-cron|eval-stdin|phpinfo)\.php
-    | (.*/)?(wp-admin|wp-includes|phpmyadmin|pma|cgi-bin|vendor/phpunit)(/.*)?
-    | /(actuator|boaform|HNAP1|_ignition|solr|owa|autodiscover|manager/html|druid|geoserver)(/.*)?
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Paths that scanners and health checks ask for, whole and without the query."""
-
-_REQUEST_LINE: Final = re.compile(r"([A-Z]+) (\S+) HTTP/\d(?:\.\d)?")
-_AGENTS_KEPT: Final = 65_536
+_REQUEST_LINE: Final = re.compile(r"([A-Z]++) (\S++) HTTP/\d(?:\.\d)?")
 _OK: Final = (200, 304)
-_DETECT: Final = CrawlerDetect()
 
 
 def target_of(request: Request) -> tuple[str, str] | None:
@@ -62,7 +36,7 @@ def judge(request: Request, since_ms: int, ignored: Sequence[str]) -> Outcome:
 def _of_path(method: str, path: str) -> Outcome | None:
     if method != "GET":
         return Outcome.OTHER_METHOD
-    return Outcome.PROBE if PROBES.fullmatch(path) else None
+    return Outcome.PROBE if is_probe(path) else None
 
 
 def _of_status(status: int) -> Outcome | None:
@@ -73,7 +47,7 @@ def _of_status(status: int) -> Outcome | None:
 
 
 def _of_page(path: str, ignored: Sequence[str]) -> Outcome | None:
-    if ASSETS.fullmatch(path):
+    if is_asset(path):
         return Outcome.ASSET
     return Outcome.IGNORED if any(fnmatchcase(path, pattern) for pattern in ignored) else None
 
@@ -85,10 +59,4 @@ def _of_client(request: Request) -> Outcome:
         return Outcome.VISIT
     if not request.agent.strip():
         return Outcome.NO_AGENT
-    return Outcome.ROBOT if _is_robot(request.agent[:AGENT_LENGTH]) else Outcome.VISIT
-
-
-@lru_cache(_AGENTS_KEPT)
-def _is_robot(agent: str) -> bool:
-    """Asked once for each agent: the library takes a millisecond to find that one is a person's."""
-    return bool(_DETECT.is_crawler(agent))
+    return Outcome.ROBOT if is_robot(request.agent[:AGENT_LENGTH]) else Outcome.VISIT

@@ -208,9 +208,16 @@ def test_counts_are_served_and_go_on_over_a_restart(
             wait_for(lambda: served(port) == {one.value: expected[one] for one in Outcome}, 60, "the counts")  # noqa: B023
 
 
-def test_standard_input_is_read_to_its_end(broker: Cluster, make_topic: MakeTopic, server: Server) -> None:
+def test_standard_input_is_read_to_its_end_whatever_its_lines_are(
+    broker: Cluster, make_topic: MakeTopic, server: Server
+) -> None:
     topic = make_topic(PARTITIONS)
-    busy(server, 5_000, random.Random(1))
+    busy(server, 4_996, random.Random(1))
+    line = server.written[0]
+    server.say(b"\xff" * 60_000)
+    server.say(line.replace(b"- - [", b"- " + b" [" * 30_000 + b" ["))
+    server.say(line[: line.index(b"[")] + b'[31/Dec/9999:23:59:60 +0000] "GET / HTTP/1.1" 200 9 "-" "a"')
+    server.say(b"[" * 70_000)
     command = [sys.executable, "-m", "producers", *options(broker, topic, server)]
     command[command.index(str(server.log))] = "-"
     text = b"\n".join(server.written)
@@ -220,6 +227,7 @@ def test_standard_input_is_read_to_its_end(broker: Cluster, make_topic: MakeTopi
     said = f"sent {counts[Outcome.VISIT]} visits to {topic}, of 5000 lines of standard input in "
     assert done.stdout.decode().startswith(said)
     assert f"{counts[Outcome.ASSET]} asset" in done.stdout.decode()
+    assert (counts[Outcome.MALFORMED], counts[Outcome.UNDECODABLE], counts[Outcome.TOO_LONG]) == (1, 1, 1)
 
 
 def test_a_state_topic_that_would_forget_is_refused(

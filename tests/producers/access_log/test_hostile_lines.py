@@ -1,0 +1,181 @@
+"""Lines that a stranger has made to cost much: work per line grows as the line does, and no line ends the producer."""
+
+import json
+import random
+import re
+import sys
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from producers.access_log.follow import Line
+from producers.access_log.formats import Parse, combined, common, json_format
+from producers.access_log.opened import LONGEST
+from producers.access_log.outcome import Outcome
+from producers.access_log.sessions import Sessions
+from producers.access_log.visits import Rules, Visits
+from producers.collect.contract import AGENT_LENGTH
+from producers.pseudonym import Pseudonyms
+from tests.producers.access_log.test_formats import AGENT, COMBINED, JSON
+from tests.support.regex_steps import regex_steps
+
+FORMATS: Final = {"combined": combined, "common": common, "json": json_format({})}
+UNITS: Final = (
+    *(" ", "[", " [", "] ", '] "', '"', '" "', "\\", '\\"', "\\x41", "a", "a-", "/", "/.", "//wp-admin", ".", ".css"),
+    *("%41", "%", ";", ";a=", "/(S(", "&", "?", "=", "1", ",", "é", "\t", "\u00a0"),
+)
+"""What expressions may stumble over when it is repeated."""
+AGENT_UNITS: Final = (
+    *("a", "a-", "1_", "1.", "Java", "Java/", "NewsBlur ", "Yandex", "Go 1.", "CPU iPhone OS 1_1", "Mozilla.1", " "),
+    *("Safari.1", "like Gecko", "bo", "centuryb.o.t9", ";", "Mozilla/5.0 (", "y!j-a", "x86_"),
+)
+
+
+def visits(parse: Parse, parameters: frozenset[str] = frozenset()) -> Visits:
+    rules = Rules(parse, parameters=parameters, ignored=["/api/*"])
+    return Visits("web-1", rules, Pseudonyms(b"s" * 32), Sessions(1_800_000))
+
+
+def hostile(length: int, units: tuple[str, ...] = UNITS) -> Iterator[str]:
+    """Each field of a line in turn as so many characters of a unit."""
+    for unit in units:
+        text = (unit * length)[:length]
+        yield text
+        yield COMBINED.replace("203.0.113.7", text)
+        yield COMBINED.replace("- - [", f"- {text} [")
+        yield COMBINED.replace("01/May/2024:12:00:00 +0000", text)
+        yield COMBINED.replace("/shoes?size=42", f"/{text}")
+        yield COMBINED.replace("/shoes?size=42", f"/?{text}")
+        yield COMBINED.replace("https://search.example/?q=shoes", text)
+        yield f"{COMBINED} {text}"
+
+
+def in_json(length: int) -> Iterator[str]:
+    """Each field of a line of JSON in turn as so many characters of a unit."""
+    for unit in UNITS:
+        text = (unit * length)[:length]
+        yield text
+        yield from (json.dumps({**JSON, name: text}, ensure_ascii=False) for name in JSON)
+        yield json.dumps({**JSON, "request": f"GET /{text} HTTP/1.1"}, ensure_ascii=False)
+
+
+def profiled(act: Callable[[], object]) -> set[tuple[re.Pattern[str], str]]:
+    """Returns the expressions that `act` calls, each with the method by which it calls it."""
+    called = set()
+
+    def profile(_: FrameType, event: str, function: Any) -> None:
+        pattern = getattr(function, "__self__", None)
+        if event == "c_call" and isinstance(pattern, re.Pattern):
+            called.add((pattern, function.__name__))
+
+    sys.setprofile(profile)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def opcodes(act: Callable[[], object]) -> int:
+    """Returns the number of Python's own instructions that `act` takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    sys.settrace(trace)
+    try:
+        act()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def judged(parse: Parse, line: str) -> Counter[Outcome]:
+    one = visits(parse, frozenset({"a"}))
+    one.of([Line(line.encode(), 0)])
+    return one.counts
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_expression_looks_at_a_character_of_a_line_again_and_again(name: str) -> None:
+    parse, length = FORMATS[name], 300
+    lines = list(in_json(length) if name == "json" else hostile(length))
+    used = profiled(lambda: [judged(parse, line) for line in lines])
+    used = {(pattern, method) for pattern, method in used if pattern.pattern.count("|") < 20}  # robots have a test
+    assert used
+    texts = [(unit * length)[:length] for unit in UNITS]
+    for pattern, method in used:
+        for text in [*texts, *lines[:: len(used)]]:
+            assert regex_steps(pattern, method, text) <= 20 * (len(text) + 10), (pattern.pattern, text)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_twice_the_line_takes_at_most_twice_the_instructions(name: str) -> None:
+    parse, lines = FORMATS[name], in_json if name == "json" else hostile
+    for short, long in zip(lines(400), lines(800), strict=True):
+        counts = [opcodes(partial(judged, parse, line)) for line in (short, long)]
+        assert counts[1] <= 2 * counts[0] + 100, short
+
+
+@pytest.mark.parametrize("unit", AGENT_UNITS)
+def test_whether_an_agent_is_a_robots_is_seen_without_looking_again_and_again(unit: str) -> None:
+    agent = ("~" + unit * AGENT_LENGTH)[:AGENT_LENGTH]  # of no other test, so it is in no cache
+    line = COMBINED.replace(AGENT, agent)
+    used = profiled(lambda: judged(combined, line))
+    assert len(used) > 2
+    steps = sum(regex_steps(pattern, method, agent) for pattern, method in used)
+    assert steps <= 300 * AGENT_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("parse", "line"),
+    [
+        (combined, COMBINED.replace("01/May/2024:12:00:00", "31/Dec/9999:23:59:60")),
+        (combined, COMBINED.replace("01/May/2024:12:00:00 +0000", "31/Dec/9999:23:59:59 -2359")),
+        (combined, COMBINED.replace("01/May/2024:12:00:00 +0000", "01/Jan/0001:00:00:00 +2359")),
+        (FORMATS["json"], json.dumps({**JSON, "time_iso8601": "9999-12-31T23:59:60+00:00"})),
+        (FORMATS["json"], json.dumps({**JSON, "time_iso8601": "0001-01-01T00:00:00+23:59"})),
+        (FORMATS["json"], json.dumps({**JSON, "time_iso8601": "9" * 12 + "." + "9" * 60_000})),
+        (FORMATS["json"], json.dumps({**JSON, "time_iso8601": float("inf")})),
+        (FORMATS["json"], json.dumps({**JSON, "status": float("nan")})),
+        (FORMATS["json"], json.dumps({**JSON, "status": []}).replace("[]", "9" * 5_000)),
+    ],
+)
+def test_a_time_or_a_number_that_cannot_be_is_malformed(parse: Parse, line: str) -> None:
+    assert judged(parse, line) == {Outcome.MALFORMED: 1}
+
+
+def mutated(chance: random.Random) -> str:
+    """A line of one format or another with something else in it, somewhere."""
+    line = chance.choice([COMBINED, json.dumps(JSON)])
+    start = chance.randrange(len(line))
+    end = start + chance.choice([0, 1, 9, 40])
+    units = chance.choices([*UNITS, *AGENT_UNITS, '{"', "\\ud800", "\x00", "\u2028", "9"], k=2)
+    return line[:start] + "".join(unit * chance.choice([1, 3, 400]) for unit in units) + line[end:]
+
+
+def test_ten_thousand_hostile_lines_are_rejections_or_events_in_bounded_memory() -> None:
+    chance = random.Random(32)
+    lines = [mutated(chance).encode() for _ in range(9_400)]
+    lines += [chance.randbytes(200) for _ in range(50)]
+    lines += [chance.choice([b"[", b'"', b" ", b'{"a":']) * (LONGEST + 1) for _ in range(50)]
+    lines += [json.dumps({**JSON, "time_iso8601": f"{number}.{'0' * 60_000}"}).encode() for number in range(1, 501)]
+    readers = [visits(parse, frozenset({"a"})) for parse in FORMATS.values()]
+    tracemalloc.start()
+    for text in lines:
+        chance.choice(readers).of([Line(text, 0)])
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    counts = sum((reader.counts for reader in readers), Counter[Outcome]())
+    assert counts.total() == 10_000
+    assert counts[Outcome.TOO_LONG] == 50
+    assert held < 8 << 20
