@@ -53,7 +53,7 @@ tidemark: Final = _InOrder(
     help="Windowed user behaviour from Kafka to Delta Lake.\n\nExit codes: 0 done, 1 failed, 2 to be put right first.",
 )
 tidemark.add_command(completion_of("tidemark"))
-click.version_option(version("tidemark"), message="%(prog)s %(version)s")(tidemark)
+click.version_option(version("tidemark-lake"), message="%(prog)s %(version)s")(tidemark)
 
 
 def program() -> NoReturn:

@@ -44,7 +44,7 @@ producers.add_command(
 producers.add_command(access_log)
 producers.add_command(collect)
 producers.add_command(completion_of("producers"))
-click.version_option(version("tidemark"), message="%(prog)s %(version)s")(producers)
+click.version_option(version("tidemark-lake"), message="%(prog)s %(version)s")(producers)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

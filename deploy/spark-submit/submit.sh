@@ -21,7 +21,7 @@ if [ -z "${MASTER:-}" ] || [ $# -lt 2 ]; then
 fi
 shift
 
-# A Spark of the cluster's own distribution, or the one that pip installed with tidemark.
+# A Spark of the cluster's own distribution, or the one that came with Tidemark from pip.
 SPARK_HOME=${SPARK_HOME:-$("$python" -c 'import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent)')}
 export SPARK_HOME
 # Only the driver runs Python. Executors are never told of one.

@@ -10,8 +10,8 @@ from pipeline.settings.secrets import for_a_person
 _TIMEOUT_S: Final = 10
 _NOT_FOUND: Final = 404
 _INSTALL: Final = (
-    "schemas.registry.url needs Confluent's client of a registry: install tidemark[registry], or name a folder with "
-    "schemas.folder"
+    "schemas.registry.url needs Confluent's client of a registry: install tidemark-lake[registry], or name a folder "
+    "with schemas.folder"
 )
 
 

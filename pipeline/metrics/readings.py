@@ -18,7 +18,7 @@ Labels = tuple[str, ...]
 Reading = Mapping[Labels, float | Distribution]
 """By label values; an empty one has no value yet."""
 Readings = dict[Metric, Reading]
-_BUILD: Final = (version("tidemark"), platform.python_version(), version("pyspark"), version("deltalake"))
+_BUILD: Final = (version("tidemark-lake"), platform.python_version(), version("pyspark"), version("deltalake"))
 """As the labels of the metric have the versions."""
 
 

@@ -77,7 +77,7 @@ def locked(section: str) -> list[Jar]:
     package = Path(__file__).parents[1]
     found = [path for path in (package / "jars.lock", package.parent / "jars.lock") if path.is_file()]
     if not found:
-        raise SetUpError(f"jars.lock is missing beside {package}; install tidemark again, or run from a full checkout.")
+        raise SetUpError(f"jars.lock is missing beside {package}; install tidemark-lake again, or run a full checkout.")
     return listed(found[0], section)
 
 

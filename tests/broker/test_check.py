@@ -347,7 +347,7 @@ def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("pipeline.commands.check.machine.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
-    assert "but PySpark is 3.5.0: install tidemark again" in next(machine.jars()).said
+    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine.jars()).said
 
 
 def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

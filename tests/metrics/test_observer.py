@@ -136,7 +136,7 @@ def test_the_versions_are_labels() -> None:
     labels = dict(re.findall(r'(\w+)="([^"]+)"', found))
     assert labels == {name: version(name) for name in ("pyspark", "deltalake")} | {
         "python": platform.python_version(),
-        "version": version("tidemark"),
+        "version": version("tidemark-lake"),
     }
 
 

@@ -113,5 +113,5 @@ def test_without_its_packages_it_says_which(
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["sql", f"--warehouse={site.warehouse}", "SELECT 1"]) == 2
-    assert "pip install 'tidemark[sql]'" in capsys.readouterr().err
+    assert "pip install 'tidemark-lake[sql]'" in capsys.readouterr().err
     assert DeltaTable(LEDGER.uri(str(site.warehouse))).version() > 0

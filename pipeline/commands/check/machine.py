@@ -21,7 +21,7 @@ from pipeline.settings.model import MetricsSettings, Settings
 _LITTLE_BYTES: Final = 1 << 30
 _TOO_LITTLE_BYTES: Final = 100 << 20
 _ANSWER_S: Final = 5.0
-_PACKAGES: Final = ("tidemark", "pyspark", "delta-spark", "deltalake", "confluent-kafka")
+_PACKAGES: Final = ("tidemark-lake", "pyspark", "delta-spark", "deltalake", "confluent-kafka")
 _SOURCE: Final = ":spark-sql-kafka-0-10_"
 
 
@@ -37,7 +37,7 @@ def jars() -> Iterator[Finding]:
     wanted, into = locked("spark"), cache()
     source = next(jar.coordinate for jar in wanted if _SOURCE in jar.coordinate)
     if _line(source.rpartition(":")[2]) != _line(version("pyspark")):
-        yield wrong("jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark again")
+        yield wrong("jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark-lake again")
     absent = missing(wanted, into)
     if not absent:
         yield well("jars", f"all {len(wanted)} in {into}")

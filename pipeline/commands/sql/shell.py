@@ -16,7 +16,7 @@ from pipeline.tables.views import views
 FORMATS: Final = {"table": "-box", "csv": "-csv", "json": "-json"}
 """How rows may be shown, and what the shell calls it."""
 _EXTENSION: Final = "duckdb_extension_delta"
-_MISSING: Final = "{} is missing, which `tidemark sql` runs: pip install 'tidemark[sql]'"
+_MISSING: Final = "{} is missing, which `tidemark sql` runs: pip install 'tidemark-lake[sql]'"
 
 
 def ask(warehouse: str, statement: str | None, form: str) -> int:
