@@ -22,7 +22,7 @@ FIELDS: Final = {
     "purpose": "http_sec_purpose",
 }
 """Of a log in JSON: what a field means, and how it is named unless told otherwise (nginx's variables)."""
-_NEEDED: Final = ("address", "time", "request", "status")
+_NEEDED: Final = ("address", "time", "status")
 
 # Possessive, so that no character is looked at twice: whoever sends requests chooses what is between the quotes.
 _QUOTED: Final = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
@@ -73,7 +73,9 @@ def json_format(names: Mapping[str, str]) -> Parse:
         if not isinstance(found, dict):
             raise ValueError("not a JSON object")  # noqa: TRY004 - the line's error, not the caller's
         told = {meaning: _told(found, name) for meaning, name in fields.items()}
-        missing = [fields[meaning] for meaning in _NEEDED if told[meaning] is None]
+        missing = [fields[meaning] for meaning in _NEEDED if not told[meaning]]
+        if told["request"] is None:
+            missing.append(fields["request"])
         if missing:
             raise ValueError(f"without {', '.join(missing)}")
         host = told["host"]
@@ -92,9 +94,12 @@ def json_format(names: Mapping[str, str]) -> Parse:
 
 
 def _told(found: Mapping[str, Any], name: str) -> str | None:
-    value = found.get(name)
+    """The text of a field: None if the line does not have it, "" if the request did not."""
+    if name not in found:
+        return None
+    value = found[name]
     # Half of a surrogate pair is JSON, and no text.
-    return None if value is None else str(value).encode("utf-8", "replace").decode()
+    return "" if value in (None, "-") else str(value).encode("utf-8", "replace").decode()
 
 
 def _text(logged: str) -> str:

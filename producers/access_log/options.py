@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote_plus
 
 import click
 
@@ -31,7 +32,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split(","))
+    return frozenset(map(unquote_plus, text.split(",")))
 
 
 def _site(text: str) -> str:

@@ -8,7 +8,9 @@ from typing import Final
 
 _MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LETTERS: Final = 3
-_CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):([0-5]\d|60) ([+-])(\d\d)(\d\d)")
+_SECONDS: Final = re.compile(r"(\d{1,12})(?:\.(\d+))?", re.ASCII)
+_LEAP_SECOND: Final = re.compile(r"^([^T ]++[T ]\d\d(?::\d\d:|\d\d))60")
 _LONGEST_TIME: Final = 40
 """Times are cached: a longer text, which is no time, must not fill the memory."""
 _END_MS: Final = 253_402_300_800_000
@@ -55,14 +57,15 @@ def _time_ms(text: str) -> int:
         offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
         number = _MONTHS.find(month) // _LETTERS + 1
         moment = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=timezone(offset))
-        # Added as a number: a leap second is the second 60, and the last of them is no `datetime`.
         return _ms(moment) + int(second) * 1000
-    if re.fullmatch(r"\d{1,12}(\.\d+)?", text):
-        return round(float(text) * 1000)
-    moment = datetime.fromisoformat(text)
+    if match := _SECONDS.fullmatch(text):
+        return int(match[1]) * 1000 + int(f"{match[2] or ''}000"[:3])
+    # A leap second, which `datetime` does not have, is the second after its minute.
+    before = _LEAP_SECOND.sub(r"\g<1>59", text, 1)
+    moment = datetime.fromisoformat(before)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} does not say its offset from UTC")
-    return _ms(moment)
+    return _ms(moment) + (1000 if before != text else 0)
 
 
 def _ms(moment: datetime) -> int:

@@ -1,6 +1,5 @@
 """The rules by which a request is a visit. docs/collecting.md states them; `Outcome` has their order."""
 
-import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
@@ -8,28 +7,21 @@ from typing import Final
 from producers.access_log.outcome import Outcome
 from producers.access_log.paths import is_asset, is_probe
 from producers.access_log.request import Request
+from producers.access_log.target import canonical, target_of
 from producers.collect.contract import AGENT_LENGTH
 from producers.robots import is_robot
 
-_REQUEST_LINE: Final = re.compile(r"([A-Z]++) (\S++) HTTP/\d(?:\.\d)?")
 _OK: Final = (200, 304)
-
-
-def target_of(request: Request) -> tuple[str, str] | None:
-    """Method and target of the request line; None if it is none of HTTP."""
-    match = _REQUEST_LINE.fullmatch(request.line)
-    return (match[1], match[2]) if match else None
 
 
 def judge(request: Request, since_ms: int, ignored: Sequence[str]) -> Outcome:
     """Whether a request is a visit, or why it is none. `ignored` are patterns of paths, as a shell has them."""
-    asked = target_of(request)
+    target = target_of(request.line)
     if request.time_ms < since_ms:
         return Outcome.BEFORE
-    if asked is None:
+    if target is None:
         return Outcome.NO_REQUEST
-    method, target = asked
-    path = target.partition("?")[0]
+    method, path, _ = target
     return _of_path(method, path) or _of_status(request.status) or _of_page(path, ignored) or _of_client(request)
 
 
@@ -49,7 +41,7 @@ def _of_status(status: int) -> Outcome | None:
 def _of_page(path: str, ignored: Sequence[str]) -> Outcome | None:
     if is_asset(path):
         return Outcome.ASSET
-    return Outcome.IGNORED if any(fnmatchcase(path, pattern) for pattern in ignored) else None
+    return Outcome.IGNORED if any(fnmatchcase(path, canonical(pattern)) for pattern in ignored) else None
 
 
 def _of_client(request: Request) -> Outcome:

@@ -10,8 +10,9 @@ from producers.access_log.formats import Parse
 from producers.access_log.opened import LONGEST
 from producers.access_log.outcome import Outcome
 from producers.access_log.request import Request
-from producers.access_log.rules import judge, target_of
+from producers.access_log.rules import judge
 from producers.access_log.sessions import Sessions
+from producers.access_log.target import canonical_path, kept_query, target_of
 from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
 
@@ -74,12 +75,12 @@ class Visits:
         }
 
     def _page(self, request: Request) -> str:
-        asked = target_of(request)
-        path, _, query = (asked[1] if asked else "").partition("?")
-        kept = "&".join(part for part in query.split("&") if part.partition("=")[0] in self.rules.parameters)
-        return f"{self.rules.site or request.site or ''}{path}{'?' if kept else ''}{kept}"
+        target = target_of(request.line)
+        query = kept_query(target.query, self.rules.parameters) if target else ""
+        path = target.path if target else ""
+        return f"{self.rules.site or request.site or ''}{path}{'?' if query else ''}{query}"
 
 
 def _without_query(address: str) -> str:
-    """An address of a page without what may tell of a person."""
-    return address.partition("#")[0].partition("?")[0]
+    """The address of a page without what may identify a person."""
+    return canonical_path(address.partition("#")[0].partition("?")[0])

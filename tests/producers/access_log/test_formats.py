@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from producers.access_log.formats import combined, common, json_format
@@ -49,6 +49,9 @@ def test_a_common_line_tells_neither_referrer_nor_agent() -> None:
         (f"{COMBINED} 0.003 0.002", {}),
         (f'{COMBINED} "-" "unix:/run/app.sock"', {}),
         (COMBINED.replace("- -", "- Jane Doe"), {}),
+        (COMBINED.replace("- -", "- Jane [admin] Doe ["), {}),
+        (COMBINED.replace("- -", "- [01/May/2024:13:00:00 +0000]"), {}),
+        (COMBINED.replace("- -", '- ""'), {}),  # Apache's word for a name of no letters
         (COMBINED.replace("203.0.113.7", "2001:db8::7"), {"address": "2001:db8::7"}),
         (COMBINED.replace(AGENT, "-"), {"agent": ""}),
         (COMBINED.replace("GET /shoes?size=42 HTTP/1.1", "-"), {"line": ""}),
@@ -76,6 +79,7 @@ def test_what_servers_write_otherwise_is_read(line: str, changed: dict[str, str]
         COMBINED.replace("+0000", "+9900"),
         COMBINED.replace(" 200 ", " OK "),
         COMBINED.replace("2024", "1969"),
+        COMBINED.replace("12:00:00", "12:00:61"),
     ],
 )
 def test_another_line_is_refused(line: str) -> None:
@@ -112,6 +116,20 @@ def test_a_line_of_json_is_a_request_by_nginxs_own_names() -> None:
     assert (found.status, found.site, found.purpose) == (200, "http://shop.example", "prefetch")
 
 
+@pytest.mark.parametrize("empty", ["-", "", None])
+def test_what_json_has_no_value_for_was_not_sent(empty: str | None) -> None:
+    names = ("http_referer", "http_user_agent", "host", "scheme", "http_sec_purpose")
+    found = json_format({})(json.dumps({**JSON, **dict.fromkeys(names, empty)}))
+    assert (found.referrer, found.agent, found.site, found.purpose) == ("", "", None, "")
+    assert json_format({})(json.dumps({**JSON, "host": "shop.example", "scheme": empty})).site == "https://shop.example"
+    assert json_format({})(json.dumps({**JSON, "request": empty})).line == ""
+
+
+def test_what_json_does_not_have_is_not_known() -> None:
+    found = json_format({})(json.dumps({name: value for name, value in JSON.items() if "http" not in name}))
+    assert (found.referrer, found.agent) == (None, None)
+
+
 @pytest.mark.parametrize("time", [NOON_MS / 1000, f"{NOON_MS / 1000:.3f}", "01/May/2024:12:00:00 +0000"])
 def test_fields_may_be_named_otherwise_and_times_written_otherwise(time: object) -> None:
     line = json.dumps({**JSON, "ts": time, "ip": "::1"})
@@ -128,6 +146,8 @@ def test_fields_may_be_named_otherwise_and_times_written_otherwise(time: object)
         (json.dumps({**JSON, "status": "?"}), "invalid literal"),
         (json.dumps({**JSON, "time_iso8601": "2024-05-01T12:00:00"}), "does not say its offset"),
         (json.dumps({**JSON, "time_iso8601": "9" * 400}), "."),
+        (json.dumps({**JSON, "remote_addr": "-"}), "without remote_addr"),
+        (json.dumps({**JSON, "remote_addr": None}), "without remote_addr"),
         (json.dumps({"status": 200}), "without remote_addr, time_iso8601, request"),
     ],
 )
@@ -147,3 +167,30 @@ def test_every_way_to_write_a_time_tells_the_same(moment: datetime) -> None:
     expected = int(second.timestamp()) * 1000
     written = (second.isoformat(), f"{second:%d/%b/%Y:%H:%M:%S %z}", str(expected // 1000), f"{expected // 1000}.000")
     assert {time_ms(text) for text in written} == {expected}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 999), st.text("0123456789", max_size=6))
+def test_a_fraction_of_a_second_is_cut_in_every_format(seconds: int, milliseconds: int, beyond: str) -> None:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    fraction = f"{milliseconds:03}{beyond}"
+    expected = seconds * 1000 + milliseconds
+    assume(expected)
+    assert time_ms(f"{moment:%Y-%m-%dT%H:%M:%S}.{fraction}+00:00") == expected
+    assert time_ms(f"{seconds}.{fraction}") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2016-12-31T23:59:60+00:00",
+        "2016-12-31T23:59:60Z",
+        "2017-01-01T01:59:60.000+02:00",
+        "2016-12-31 23:59:60+00:00",
+        "20161231T235960Z",
+        "31/Dec/2016:23:59:60 +0000",
+    ],
+)
+def test_a_leap_second_is_the_second_after_the_last_in_every_format(text: str) -> None:
+    assert time_ms(text) == 1_483_228_800_000
+    with pytest.raises(ValueError, match=r"."):
+        time_ms(text.replace("60", "61"))

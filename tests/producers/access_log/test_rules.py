@@ -34,6 +34,10 @@ def of_path(path: str) -> Outcome:
         "/a/%D0%B6",
         "/statuses",
         "/pinged",
+        "/a\u00a0b",
+        "/a\u2028b\u3000",
+        "/a%20b",
+        "/%E2%80%8Bx.%2563ss",
     ],
 )
 def test_a_page_is_a_visit(path: str) -> None:
@@ -64,7 +68,18 @@ def test_another_status_is_none(status: int, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/style.css", "/app.JS?v=3", "/a/logo.svg", "/favicon.ico", "/robots.txt", "/feed.xml", "/f.woff2", "/.css"],
+    [
+        "/style.css",
+        "/app.JS?v=3",
+        "/a/logo.svg",
+        "/favicon.ico",
+        "/robots.txt",
+        "/feed.xml",
+        "/f.woff2",
+        "/.css",
+        "/a.%63ss",
+        "/a.css;v=1",
+    ],
 )
 def test_an_asset_is_none(path: str) -> None:
     assert of_path(path) in (Outcome.ASSET, Outcome.PROBE)
@@ -89,6 +104,11 @@ def test_an_asset_is_none(path: str) -> None:
         "http://203.0.113.9/",
         "*",
         "example.com:443",
+        "/%2eenv",
+        "/%2Egit/config",
+        "/wp%2dlogin.php",
+        "/%77p-admin/",
+        "/.env;a=1",
     ],
 )
 def test_a_probe_is_none_whatever_its_status(path: str) -> None:
@@ -96,12 +116,12 @@ def test_a_probe_is_none_whatever_its_status(path: str) -> None:
     assert judged(line=f"GET {path} HTTP/1.1", status=404) is Outcome.PROBE
 
 
-@pytest.mark.parametrize("line", ["", "\x16\x03\x01", "GET /", "quit", "GET /a b HTTP/1.1", "get / HTTP/1.1"])
+@pytest.mark.parametrize("line", ["", "\x16\x03\x01", "GET /", "quit", "GET /a b HTTP/1.1", "GET /a\tb HTTP/1.1"])
 def test_what_is_no_request_of_http_is_none(line: str) -> None:
     assert judged(line=line, status=400) is Outcome.NO_REQUEST
 
 
-@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS", "PROPFIND", "VERSION-CONTROL", "M-SEARCH", "X_1"])
 def test_another_method_is_none(method: str) -> None:
     assert judged(line=f"{method} /shoes HTTP/2.0") is Outcome.OTHER_METHOD
 
@@ -149,6 +169,8 @@ def test_what_the_browser_fetched_in_advance_is_none(purpose: str) -> None:
 def test_what_a_person_ignores_is_none() -> None:
     assert judge(replace(VISIT, line="GET /api/items?x HTTP/1.1"), 0, ["/api/*"]) is Outcome.IGNORED
     assert judge(VISIT, 0, ["/api/*"]) is Outcome.VISIT
+    for pattern in ("/caf\u00e9/*", "/caf%c3%a9/*", "/%63af%C3%A9/*"):
+        assert judge(replace(VISIT, line="GET /caf%C3%a9/1 HTTP/1.1"), 0, [pattern]) is Outcome.IGNORED
 
 
 def test_what_is_older_than_asked_for_is_none() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from producers.access_log.follow import Line
 from producers.access_log.formats import combined, json_format
+from producers.access_log.options import access_log_options
 from producers.access_log.outcome import Outcome
 from producers.access_log.place import Place, Position
 from producers.access_log.sessions import Session, Sessions
@@ -71,6 +72,55 @@ def test_the_same_line_has_the_same_id_only_at_the_same_place() -> None:
 def test_a_page_is_its_path_and_no_more_of_its_query_than_was_asked_for(rules: Rules, page: str) -> None:
     (event,) = visits(rules).of([Line(COMBINED.replace("size=42", "token=x&size=42").encode(), 0)])
     assert event["page_url"] == page
+
+
+@pytest.mark.parametrize(
+    ("spellings", "page"),
+    [
+        (["/%c3%a9", "/%C3%A9", "/%C3%a9", r"/\xC3\xA9", "/\u00e9"], "/%C3%A9"),
+        (["/%7Eann", "/~ann", "/%7e%61nn"], "/~ann"),
+        (["/a%2fb", "/a%2Fb"], "/a%2Fb"),
+        (["/100%", "/100%"], "/100%"),
+        (
+            ["/a", "/a;jsessionid=1F2E", "/a;JSESSIONID=1F2E.node-1?x=1", "/a;sid=1;v=2", "/(S(lit3py55t21z5v55))/a"],
+            "/a",
+        ),
+        (["/a/b", "/a;jsessionid=1F2E/b", "/a/(A(x)S(y))/b"], "/a/b"),
+        (["/a;b/(c)", "/%61;b/(c)"], "/a;b/(c)"),
+        (["/", "/(S(lit3py55t21z))", "/(S(lit3py55t21z))/"], "/"),
+    ],
+)
+def test_a_page_has_one_spelling_and_no_session(spellings: list[str], page: str) -> None:
+    lines = [COMBINED.replace("/shoes?size=42", spelling) for spelling in spellings]
+    events = visits(Rules(combined)).of([Line(line.encode(), 0) for line in lines])
+    assert [event["page_url"] for event in events] == [page] * len(lines)
+    referrers = [COMBINED.replace("search.example/?q=shoes", f"x.example{spelling}") for spelling in spellings]
+    events = visits(Rules(combined)).of([Line(line.encode(), 0) for line in referrers])
+    assert {event["referrer"] for event in events} == {f"https://x.example{page}"}
+
+
+@pytest.mark.parametrize("query", ["cat[]=1", "cat%5B%5D=1", "cat%5b%5d=1", "c%61t[]=1", "x[]=2&cat[]=%31"])
+@pytest.mark.parametrize("option", ["cat[]", "cat%5B%5D"])
+def test_a_parameter_is_kept_however_it_is_spelt(query: str, option: str) -> None:
+    (parameters,) = (
+        one.type.convert(option, None, None) for one in access_log_options() if "query_parameters" in one.name
+    )
+    line = COMBINED.replace("size=42", query)
+    (event,) = visits(Rules(combined, parameters=parameters)).of([Line(line.encode(), 0)])
+    assert event["page_url"] == "/shoes?cat%5B%5D=1"
+
+
+@pytest.mark.parametrize("agent", ["-", "", None])
+def test_a_line_of_json_without_an_agent_is_no_visit(agent: str | None) -> None:
+    one = visits(Rules(json_format({})))
+    assert one.of([Line(json.dumps({**JSON, "http_user_agent": agent}).encode(), 0)]) == []
+    assert one.counts == {Outcome.NO_AGENT: 1}
+
+
+def test_what_json_has_no_value_for_is_neither_a_referrer_nor_a_host() -> None:
+    line = json.dumps({**JSON, "http_referer": "-", "host": "-"}).encode()
+    (event,) = visits(Rules(json_format({}))).of([Line(line, 0)])
+    assert (event["page_url"], event["referrer"]) == ("/shoes", None)
 
 
 def test_the_host_of_a_log_that_has_it_stands_before_the_path() -> None:
