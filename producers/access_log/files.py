@@ -9,6 +9,10 @@ from producers.errors import SetupError
 
 _COUNTS_BACK: Final = 5
 """A number of at most so many digits counts rotations, the newest being the lowest; a longer one is a date."""
+_DATE: Final = r"(?:19|20)\d\d[._-]?(?:0[1-9]|1[0-2])(?:[\d._-]*\d)?|1\d{9}"
+"""A date, which may have a time, or seconds since 1970."""
+_GAP: Final = 9
+"""Of rotations in front of an extension at most so many may be missing: a higher number is another log's, as a port."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +38,22 @@ def files_of(log: Path) -> list[LogFile]:
 
 def _snapshot(log: Path) -> list[LogFile]:
     try:
-        names = (path.name for path in log.parent.iterdir())
-        ages = {name: age for name in names if (age := _age(log, name)) is not None}
-        files = {name: _stat(log.parent / name) for name in sorted(ages, key=ages.__getitem__)}
+        names = _pattern(log)
+        matches = [match for path in log.parent.iterdir() if (match := names.fullmatch(path.name))]
+        highest = _GAP + sum(match[2] is not None for match in matches)
+        ours = sorted((match for match in matches if int(match[2] or 0) <= highest), key=_age)
+        files = {match[0]: _stat(log.parent / match[0]) for match in ours}
     except FileNotFoundError:
         return _snapshot(log) if log.parent.is_dir() else []
     except OSError as error:
         raise SetupError(f"the folder {log.parent} cannot be read: {error.strerror}; allow it") from error
-    # While a file is being compressed, its beginning stands beside it.
-    return [file for name, file in files.items() if name.removesuffix(".gz") not in files or not name.endswith(".gz")]
+    # While a file is being compressed, its beginning stands beside it. A log that is a link has two names.
+    newest = {file.identity: name for name, file in files.items()}
+    return [
+        file
+        for name, file in files.items()
+        if newest[file.identity] == name and not (name.endswith(".gz") and name.removesuffix(".gz") in files)
+    ]
 
 
 def _stat(path: Path) -> LogFile:
@@ -50,14 +61,19 @@ def _stat(path: Path) -> LogFile:
     return LogFile(path, (found.st_dev, found.st_ino), found.st_size)
 
 
-def _age(log: Path, name: str) -> tuple[int, int, str] | None:
-    """What orders the file of a name among the others; None for one that is not of the log."""
-    if name == log.name:
+def _pattern(log: Path) -> re.Pattern[str]:
+    """Matches the log's name and those of its rotated files.
+
+    Groups are the number behind the name, and in front of its extension a number of rotations or a date.
+    """
+    name, stem, suffix = (re.escape(part) for part in (log.name, log.stem, log.suffix))
+    in_front = rf"(?:\.(\d{{1,{_COUNTS_BACK}}})|[.-]({_DATE}))"
+    return re.compile(rf"{name}|(?:{name}[.-](\d[\d._-]*?)|{stem}{in_front}{suffix})(?:\.gz)?")
+
+
+def _age(match: re.Match[str]) -> tuple[int, int, str]:
+    """What orders a file among the others, by the match of its name."""
+    digits = re.sub(r"\D", "", match[1] or match[2] or match[3] or "")
+    if not digits:
         return 2, 0, ""
-    stem, suffix = re.escape(log.stem), re.escape(log.suffix)
-    number = r"[.-](\d[\d._-]*?)"
-    match = re.fullmatch(rf"{stem}(?:{suffix}{number}|{number}{suffix})(?:\.gz)?", name)
-    if match is None:
-        return None
-    digits = re.sub(r"\D", "", match[1] or match[2])
     return (1, -int(digits), "") if len(digits) <= _COUNTS_BACK else (0, 0, digits)

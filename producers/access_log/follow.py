@@ -58,6 +58,8 @@ class Follower:
         self._opened: Opened | None = None
         self._head, self._offset = b"", 0
         self._before: Place | None = None
+        self._listed: Sequence[LogFile] = ()
+        """The files among which the open one was chosen."""
 
     def read(self) -> Chunk | None:
         """The next lines; None if there are none now. Raises SetupError if a file cannot be read."""
@@ -74,12 +76,12 @@ class Follower:
         self._opened = None
 
     def _read(self) -> Chunk | None:
-        self._leave_unread()
         while opened := self._opened or self._find():
             # Asked before the file is read: what is written to it later than this is not looked for.
-            newer, settled = self._next_file(opened), self._is_settled(opened)
+            files, settled = files_of(self._log), self._is_settled(opened)
+            newer = self._next_file(files, opened)
             block = opened.read(self._offset, self._block)
-            if not opened.still_begins(self._head):
+            if not opened.still_begins(self._head) or self._is_out_of_turn(opened):
                 self.close()
                 continue
             if chunk := self._lines(opened, block, is_last=newer is not None and settled):
@@ -87,15 +89,24 @@ class Follower:
             self.at_end = newer is None
             if newer is None or not settled:
                 return None
-            self._go_on(newer)
+            self._go_on(newer, files)
         self.at_end = True
         return None
 
-    def _leave_unread(self) -> None:
-        """A file of which nothing was read is found anew: it may have been copied and truncated meanwhile."""
-        opened = self._opened
-        if opened and not self._offset and any(file.identity == opened.file.identity for file in files_of(self._log)):
-            self.close()
+    def _is_out_of_turn(self, opened: Opened) -> bool:
+        """Whether the open file, of which nothing was read, may have been copied and truncated since it was chosen.
+
+        What it had is in a file that was not listed then; what was just read from it is to be read after that.
+        """
+        if self._offset:
+            return False
+        files = files_of(self._log)
+        index = _listed_at(files, opened)
+        if index is not None:
+            return any(file.size and file not in self._listed for file in files[:index])
+        # It was compressed, and is found by its content, or it was removed, and is what is left of its lines.
+        head = opened.head()
+        return not head or _index(files, Place.after(head, 0)) is not None
 
     def _is_settled(self, opened: Opened) -> bool:
         return self._clock() - opened.changed_at() >= self._settle_s
@@ -135,42 +146,52 @@ class Follower:
         while self._position:
             index = _index(files, self._position.here)
             if index is not None:
-                return self._open(files[index], self._position.here, self._position.before)
+                return self._open(files[index], files, self._position.here, self._position.before)
+            if files_of(self._log)[:-1] != files[:-1]:
+                raise Moved  # copied and truncated since it was listed: what it had is in a file that was not
             self._tell(
                 f"the file of {self._log} that was read up to byte {self._position.here.offset} is gone; what was "
                 "written to it after that is lost"
             )
             before = self._position.before
             self._position = Position(before) if before else None
-        return self._open(files[0], None, None) if files else None
+        return self._open(files[0], files, None, None) if files else None
 
-    def _open(self, file: LogFile, place: Place | None, before: Place | None) -> Opened:
+    def _open(self, file: LogFile, listed: Sequence[LogFile], place: Place | None, before: Place | None) -> Opened:
+        """Opens a file at a place. Raises Moved if it is not the place's file any more."""
         opened = Opened(file)
-        self._head = opened.head()[: place.length] if place else b""
-        self._offset = place.offset if place else 0
-        self._before, self._opened = before, opened
+        head = opened.head()[: place.length] if place else b""
+        if place and not place.is_in(head):
+            opened.close()
+            raise Moved
+        self._head, self._offset = head, place.offset if place else 0
+        self._listed, self._before, self._opened = listed, before, opened
         return opened
 
-    def _next_file(self, opened: Opened) -> LogFile | None:
+    def _next_file(self, files: Sequence[LogFile], opened: Opened) -> LogFile | None:
         """The oldest of the newer files that has something in it."""
-        files = files_of(self._log)
         places = (Place.after(self._head, self._offset), self._before)
-        index = next((index for index, file in enumerate(files) if file.identity == opened.file.identity), None)
+        index = _listed_at(files, opened)
         for place in places:
             if index is None and place and place.length:
                 index = _index(files, place)
         return next((file for file in files[0 if index is None else index + 1 :] if file.size), None)
 
-    def _go_on(self, file: LogFile) -> None:
+    def _go_on(self, file: LogFile, listed: Sequence[LogFile]) -> None:
         """Leaves a file that is done with for the next. One that begins as it does is its copy, and is read on."""
         done = self._opened
         here = Place.after(self._head, self._offset) if self._offset else None
         if here and here.is_in(head_of(file)):
-            self._open(file, here, self._before)
+            self._open(file, listed, here, self._before)
         else:
-            self._open(file, None, here or self._before)
+            self._open(file, listed, None, here or self._before)
         if done:
             done.close()
+
+
+def _listed_at(files: Sequence[LogFile], opened: Opened) -> int | None:
+    """Which of the files is open; None if it was removed, or compressed."""
+    return next((index for index, file in enumerate(files) if file.identity == opened.file.identity), None)
 
 
 def _index(files: Sequence[LogFile], place: Place) -> int | None:

@@ -126,15 +126,60 @@ def test_history_is_read_first_oldest_first(server: Server, reader: Reader) -> N
         ["access.1.log", "access.log"],
         ["access.log.1714521600", "access.log.1714608000"],
         ["access.log-20240501", "access.log.1", "access.log"],
+        ["access.12.log.gz", "access.3.log", "access.2.log", "access.1.log", "access.log"],
+        [
+            "access-202404.log",
+            "access-2024-05-01.log",
+            "access.2024-05-02.log",
+            "access-2024.05.03-12.log",
+            "access.log",
+        ],
+        ["access.1714521600.log", "access-1714608000.log", "access.log"],
     ],
 )
 def test_names_tell_the_order_whatever_the_times_of_files(tmp_path: Path, names: list[str]) -> None:
     for age, name in enumerate(names):
         (tmp_path / name).write_bytes(b"")
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
-    for name in ("error.log", "access.log.bak", "access.log.1~", "access.logs", "my-access.log", "other_access.log.1"):
+    others = ["error.log", "access.log.bak", "access.log.1~", "access.logs", "my-access.log", "other_access.log.1"]
+    # Logs of ports, sites and customers, to which servers write, too.
+    others += [
+        "access-443.log",
+        "access.443.log",
+        "access.80.log",
+        "access-1.log",
+        "access.8080.log.gz",
+        "access-104233.log",
+    ]
+    for name in others:
         (tmp_path / name).touch()
     assert [file.path.name for file in files_of(tmp_path / "access.log")] == names
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize("dated", ["access-2024050{}.log", "access.log.2024050{}", "2024/05/0{}.log"])
+@pytest.mark.parametrize("link", [os.link, os.symlink], ids=["rotatelogs -L", "cronolog -S"])
+def test_a_log_that_is_a_link_to_a_dated_file_is_read_once(
+    tmp_path: Path, link: Callable[[Path, Path], None], dated: str, is_killed: bool
+) -> None:
+    log = tmp_path / "access.log"
+    reader = Reader(log, now=4e9)
+    for day in range(1, 4):
+        current = tmp_path / dated.format(day)
+        current.parent.mkdir(parents=True, exist_ok=True)
+        current.write_bytes(b"%d first\n" % day)
+        reader.all()
+        if day > 1:
+            with (tmp_path / dated.format(day - 1)).open("ab") as earlier:
+                earlier.write(b"%d late\n" % (day - 1))
+        if is_killed and "/" not in dated:
+            reader.kill()
+        log.unlink(missing_ok=True)
+        link(current, log)
+        reader.all()
+    reader.follower.close()
+    assert reader.lines == [b"1 first", b"1 late", b"2 first", b"2 late", b"3 first"]
+    assert reader.told == []
 
 
 def test_a_file_that_is_being_compressed_is_read_once(server: Server, reader: Reader) -> None:

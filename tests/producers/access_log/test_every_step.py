@@ -1,0 +1,116 @@
+"""A server's steps between any two steps of its reader: nothing is lost, nothing is read twice."""
+
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from tests.producers.access_log.server import Reader, Server
+
+SYSTEM_CALLS: Final = {"_open", "fstat", "listdir", "read", "scandir", "seek", "stat"}
+"""Functions of Python that are one each; `_open` opens a file by a type, which no profile shows."""
+Steps = list[Callable[[Server], object]]
+
+
+@contextmanager
+def interleaved(acts: dict[int, list[Callable[[], object]]]) -> Iterator[Callable[[], int]]:
+    """Does each act, and takes it out, before the system call of that number which the reader makes.
+
+    Yields what returns the number of calls so far.
+    """
+    calls = 0
+
+    def profile(frame: FrameType, event: str, function: Any) -> None:
+        nonlocal calls
+        name = frame.f_code.co_name if event == "call" else function.__name__ if event == "c_call" else ""
+        if name in SYSTEM_CALLS:
+            calls += 1
+            for act in acts.pop(calls, ()):
+                act()
+
+    sys.setprofile(profile)
+    try:
+        yield lambda: calls
+    finally:
+        sys.setprofile(None)
+
+
+def wrote(server: Server) -> None:
+    """Writes a line that differs in length from all others."""
+    server.line(20 + 7 * len(server.written))
+    server.write()
+
+
+def copy_truncate(server: Server) -> None:
+    server.copy()
+    server.truncate()
+
+
+def rename(server: Server) -> None:
+    server.rename()
+    server.reopen()
+
+
+ROTATIONS: Final[dict[str, Steps]] = {
+    "copied": [copy_truncate, wrote],
+    "copied later": [wrote, Server.copy, Server.truncate, wrote],
+    "renamed": [wrote, Server.rename, wrote, Server.reopen, wrote],
+    "copied and renamed": [wrote, copy_truncate, wrote, rename, wrote],
+    "copied, renamed and compressed": [wrote, copy_truncate, wrote, rename, lambda one: one.compress(1), wrote],
+    "compressed": [rename, lambda one: one.compress(1), wrote],
+}
+READINGS: Final = ("first", "read on", "started again")
+BEFORE: Final[dict[str, Steps]] = {
+    "an empty log": [],
+    "a log": [wrote, wrote, wrote],
+    "a log that was rotated": [wrote, rename, wrote, wrote],
+}
+
+
+def lived(before: str, rotation: str, reading: str, places: list[int]) -> int:
+    """A life of a log and its reader, with the steps of a rotation at places; returns how many calls it made."""
+    with tempfile.TemporaryDirectory() as folder, closing(Server(Path(folder))) as server:
+        for step in BEFORE[before]:
+            step(server)
+        reader = Reader(server.log, now=4e9)
+        if reading != "first":
+            reader.all()
+            wrote(server)
+        if reading == "started again":
+            reader.kill()
+        acts: dict[int, list[Callable[[], object]]] = {}
+        for place, step in zip(places, ROTATIONS[rotation], strict=False):
+            acts.setdefault(place, []).append(partial(step, server))
+        with interleaved(acts) as calls:
+            reader.all()
+            count = calls()
+        for place in sorted(acts):
+            for act in acts[place]:
+                act()
+        reader.all()
+        reader.follower.close()
+        assert (reader.lines, reader.told) == (server.written, []), (before, rotation, reading, places)
+    return count
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("rotation", ["copied", "copied, renamed and compressed", "compressed"])
+def test_a_rotation_between_any_two_steps_of_the_reader_loses_and_doubles_nothing(rotation: str, reading: str) -> None:
+    for before in ("an empty log", "a log"):
+        for place in range(1, lived(before, rotation, reading, []) + 2):
+            lived(before, rotation, reading, [place] * len(ROTATIONS[rotation]))
+
+
+def test_steps_of_a_rotation_at_any_places_lose_and_double_nothing() -> None:
+    chance = random.Random(35)
+    for _ in range(300):
+        life = chance.choice(list(BEFORE)), chance.choice(list(ROTATIONS)), chance.choice(READINGS)
+        steps = len(ROTATIONS[life[1]])
+        lived(*life, sorted(chance.choices(range(1, 120), k=steps)))
