@@ -51,7 +51,7 @@ def remove(site: Site, person: Person) -> None:
 def is_pending(site: Site, person: Person) -> bool:
     """Whether a run that was killed has removed the panes of the person, and perhaps not the rows."""
     table = DeltaTable(PANES.uri(site.warehouse))
-    return table.transaction_version(ERASING_APP) == person.reference(str(table.metadata().id))
+    return person.is_meant_by(table.transaction_version(ERASING_APP) or 0)
 
 
 def finish(site: Site) -> None:
@@ -77,8 +77,8 @@ def _try(site: Site, person: Person) -> bool:
     table = handle.table
     if any(DeltaTable(one.table_uri).version() != one.version() for one in results.values()):
         return False  # a publication may have moved events from panes to rows while they were looked at
-    known, reference = table.transaction_version(ERASING_APP) or 0, person.reference(str(table.metadata().id))
-    if known == reference:
+    known = handle.last(ERASING_APP)
+    if person.is_meant_by(known):
         return True
     if known:
         raise SetUpError(
@@ -88,7 +88,7 @@ def _try(site: Site, person: Person) -> bool:
     events = _events(site, person, results, _committed(table, site, where))
     before = {name: table.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in events}
     done = [Transaction(f"{ERASED_EVENTS_APP}{name}", before[name] + number) for name, number in events.items()]
-    done.append(Transaction(ERASING_APP, reference))
+    done.append(Transaction(ERASING_APP, person.reference()))
     return handle.swap(PANES.schema.empty_table(), where, by=None, transactions=done, retries=_RETRIES)
 
 

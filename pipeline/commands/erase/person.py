@@ -3,8 +3,13 @@
 import hashlib
 import secrets
 from dataclasses import dataclass, field
+from typing import Final
 
 from pipeline import columns as c
+
+_HASH_BITS: Final = 32
+_SALTS: Final = 2**30
+"""A reference is the version of a transaction, which has 63 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +33,17 @@ class Person:
         """Whether the id stands in some bytes."""
         return octets is not None and self.id.encode() in octets
 
-    def reference(self, table_id: str) -> int:
-        """A number above 0 by which a run that was cut off knows the person again."""
-        told = hashlib.sha256(f"{table_id} {self.id}".encode()).digest()
-        return int.from_bytes(told[:8], "big") >> 1 | 1
+    def reference(self) -> int:
+        """Returns a new number above 0 by which a run that was cut off knows the person again: a salt and a hash."""
+        salt = 1 + secrets.randbelow(_SALTS)
+        return salt << _HASH_BITS | self._hash(salt)
+
+    def is_meant_by(self, reference: int) -> bool:
+        """Whether a reference is to this person; 0 is to no person."""
+        return reference > 0 and reference % (1 << _HASH_BITS) == self._hash(reference >> _HASH_BITS)
+
+    def _hash(self, salt: int) -> int:
+        return int.from_bytes(hashlib.sha256(f"{salt} {self.id}".encode()).digest()[: _HASH_BITS // 8], "big")
 
     def _is(self, what: str, text: str) -> str:
         told = hashlib.sha256(f"{self._salt}{text}".encode()).hexdigest()
