@@ -16,8 +16,8 @@ from pipeline.fold.grouping_sets import Groupings
 
 GROUP: Final = "packed"
 """The column of the number."""
-_CHECKS: Final = 16
-"""More than there are checks."""
+_CHECKS: Final = max(Check) + 1
+"""How many codes checks have."""
 
 
 def packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
