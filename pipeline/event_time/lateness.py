@@ -72,8 +72,23 @@ def too_late_at(reports: Iterable[Report], time: int) -> int:
     return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in reports)
 
 
+def waits_from(reports: Iterable[Report], watermark: int | None) -> int:
+    """Returns the time in milliseconds from which on an event may be too late, and its window not final yet.
+
+    Every window that an earlier event missed is final, and no event in time can meet it. For count windows nothing is
+    too late, so they have no part in it: without windows of time the result is `rules.NEVER`.
+    """
+    by_time = [report for report in reports if report.windows.by_time]
+    waits = (in_time_from(report, watermark) - (report.windows.event_ms or 0) for report in by_time)
+    return min(waits, default=rules.NEVER)
+
+
 def cutoffs(reports: Collection[Report], watermark: int | None) -> tuple[int, int]:
-    """Events before the first are too late for every window of every report, those before the second for some."""
+    """Events before the first are too late for every window of every report, those before the second for some.
+
+    Count windows take events of every time. With one among the reports the first is `rules.NO_WATERMARK`: every event
+    counts somewhere, in the totals of its user, too.
+    """
     return (
         min(in_time_from(report, watermark) for report in reports),
         max(report.windows.whole_after(closed_until(report, watermark)) for report in reports),

@@ -1,7 +1,7 @@
 """Removing rows by age, where the settings say so; how far is kept with the table, in the same commit.
 
 Of a report windows go that ended so long before the watermark, once they are closed. Dead letters go with batches that
-were committed so long ago, once no event of theirs has a window that is open: `tidemark correct` could have had them.
+were committed so long ago, once every window of time of their events is final: `tidemark correct` could have had them.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ REMOVED_APP: Final = "tidemark-removed"
 `dead_letters`: of batches no later."""
 _LAST: Final = """
 SELECT max(batch) AS last FROM ledger WHERE batch < (
-  SELECT coalesce(min(batch), {never}) FROM ledger WHERE committed_at > {younger} OR max_event_time >= {in_time}
+  SELECT coalesce(min(batch), {never}) FROM ledger WHERE committed_at > {younger} OR max_event_time >= {waits}
 )
 """
 
@@ -50,8 +50,8 @@ def remove_by_age(
             until = min(trusted - ages[report.name], handle.last(CLOSED_APP))
             _remove(handle, f"{c.WINDOW_END} <= '{utc(until)}'", until, batch)
     if DEAD_LETTERS.name in ages:
-        in_time, _ = lateness.cutoffs(policy.reports, trusted)
-        sql = _LAST.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], in_time=in_time)
+        waits = lateness.waits_from(policy.reports, trusted)
+        sql = _LAST.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], waits=waits)
         last = rows_of(sql, ledger=DeltaTable(LEDGER.uri(warehouse)))[0]["last"] or 0
         _remove(Handle(DEAD_LETTERS.uri(warehouse)), f"{c.BATCH} <= {last}", last, batch)
 

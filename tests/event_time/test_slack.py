@@ -3,12 +3,14 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pipeline.event_time import rules
 from pipeline.event_time.batch import slack
-from pipeline.event_time.lateness import cutoffs, too_late_at
+from pipeline.event_time.lateness import cutoffs, too_late_at, waits_from
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.report import Report
 from pipeline.event_time.strategies import Bounded, TimeLag
 from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.fold.grouping_sets import groupings
@@ -37,6 +39,16 @@ def test_an_event_becomes_too_late_at_the_watermark_that_puts_it_before_the_cuto
 ) -> None:
     reports = [Report("one", windows, lateness), Report("other", Grid(10, 10), 0)]
     assert (time < cutoffs(reports, watermark)[0]) == (too_late_at(reports, time) <= watermark)
+
+
+#   watermark 100:  windows end at 100 and 200, own parts of sessions at 100: those of events before 70
+#   sessions:       an event in time comes at 71 or later, and meets what ends at 71 or later, of events from 41 on
+def test_count_windows_take_no_part_in_what_waits_to_be_final() -> None:
+    counts, grid, sessions = (Report("all", windows, 0) for windows in (Counts(2), Grid(100, 100), Sessions(30)))
+    assert waits_from([counts], 100) == rules.NEVER
+    assert waits_from([counts, grid], 100) == waits_from([grid], 100) == 100
+    assert waits_from([counts, grid, sessions], 100) == 41
+    assert cutoffs([counts, grid], 100)[0] == rules.NO_WATERMARK
 
 
 #   panes of 10:  [0, 10)  [10, 20)  [20, 30)     W = 5, bound 10

@@ -8,6 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.errors import Replaced, SetUpError
+from pipeline.event_time.report import Report
 from pipeline.event_time.retention import Keep
 from pipeline.tables.layout import create_tables
 from pipeline.tables.retention import remove_by_age
@@ -18,6 +19,7 @@ from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
 
 ROWS = Keep(0, 30 * MINUTE)
 DAY = 86_400_000
+SESSIONS, PAIRS = (next(report for report in REPORTS if report.name == name) for name in ("sessions", "pairs"))
 
 
 def age(site: Site, kept: Mapping[str, Keep], now: int = 0) -> None:
@@ -73,6 +75,17 @@ def test_dead_letters_stay_as_long_as_a_correction_may_wait_for_them(tmp_path: P
     site.batch(Event(200))
     age(site, {"dead_letters": Keep(0, 10**15)})
     assert len(rows(tmp_path, "dead_letters")) == letters
+    age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
+    assert not rows(tmp_path, "dead_letters")
+    assert "dead_letters: those of batches up to" in told(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", [REPORTS[0], SESSIONS])
+def test_dead_letters_go_although_no_event_is_too_late_for_count_windows(tmp_path: Path, other: Report) -> None:
+    site = Site(tmp_path, replace(POLICY, reports=(other, PAIRS), totals=None)).open()
+    site.batch(Event(1), Event(30)).batch(Event(2, "dan"), Event(31)).batch(Event(200))
+    assert len(rows(tmp_path, "dead_letters")) == 1
     age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
     assert not rows(tmp_path, "dead_letters")
     assert "dead_letters: those of batches up to" in told(tmp_path)
