@@ -24,3 +24,14 @@ class Read(click.ParamType[Any]):
             return self._read(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+def named(form: str) -> Read:
+    """Returns the type of a text that names something, such as a user. A blank text, as of an unset variable, is refused."""
+
+    def read(text: str) -> str:
+        if not text.strip():
+            raise ValueError(f"{text!r} is blank: write {form}, and see that the variable is set if it comes from one")
+        return text
+
+    return Read(form, read)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from command_line.types import Read
+from command_line.types import Read, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.delivery import Delivery
@@ -40,7 +40,7 @@ def broker_options() -> list[click.Option]:
     option = partial(SectionOption, section="Where to")
     return [
         option(["--bootstrap-servers"], default="localhost:9092", metavar="HOST:PORT,...", help="The Kafka brokers."),
-        option(["--topic"], default="user-events", metavar="NAME", help="The topic to send to."),
+        option(["--topic"], default="user-events", type=named("NAME"), help="The topic to send to."),
     ]
 
 
@@ -71,7 +71,7 @@ def _where_to() -> list[click.Option]:
             callback=lambda _, __, value: Delivery(value),
             help="What may happen to a record when the run is killed.",
         ),
-        option(["--name"], metavar="NAME", help="A run that is started again under its name goes on where it ended."),
+        option(["--name"], type=named("NAME"), help="A run that is started again under its name goes on where it ended."),
         option(["--timeout"], type=_LENGTH, default="30s", help="For the broker to answer, and for each record."),
     ]
 

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import TypeAdapter, ValidationError
 
-from command_line.types import Read
+from command_line.types import Read, named
 from command_line.verbs import SectionOption
 from pipeline.errors import SetUpError
 from pipeline.settings.catalogue import Setting, catalogue
@@ -68,8 +68,8 @@ def choosing_events(*reasons: str, by_default: str) -> Callable[[Run], Run]:
     options = (
         click.option("--from", "since", type=TIME, help="Events from this time on, as 2024-05-01T12:00:00Z."),
         click.option("--to", "until", type=TIME, help="Events before this time."),
-        click.option("--user", "users", multiple=True, metavar="ID", help="Of this user; may be given again."),
-        click.option("--page", "pages", multiple=True, metavar="URL", help="Of this page; may be given again."),
+        click.option("--user", "users", multiple=True, type=named("ID"), help="Of this user; may be given again."),
+        click.option("--page", "pages", multiple=True, type=named("URL"), help="Of this page; may be given again."),
         click.option(
             "--reason",
             "reasons",

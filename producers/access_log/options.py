@@ -7,7 +7,7 @@ from urllib.parse import unquote_plus
 
 import click
 
-from command_line.types import Read
+from command_line.types import Read, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.access_log.formats import FIELDS
@@ -55,7 +55,7 @@ def _where_to() -> list[click.Option]:
         option(
             ["--state-topic"],
             default="access-log-state",
-            metavar="NAME",
+            type=named("NAME"),
             help="The compacted topic on which runs keep where they are; created if there is none.",
         ),
     ]

@@ -32,6 +32,8 @@ NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
         ("simulate --event-rate 10", "--event-rate needs --events or --start-time"),
         ("simulate --rate 0 --start-time 1700000000000", "set --event-rate above 0"),
         ("simulate --event-rate 0 --events 5", "set --event-rate above 0"),
+        ("simulate --name=", "--name: '' is blank: write NAME"),
+        ("simulate --topic=", "--topic: '' is blank: write NAME"),
         ("simulate --truth /nowhere/at/all.json", "cannot write the truth to /nowhere/at/all.json"),
     ],
 )

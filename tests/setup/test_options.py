@@ -61,6 +61,28 @@ def test_what_is_typed_wrongly_is_told_in_one_sentence(
     assert said.out == ""
 
 
+@pytest.mark.parametrize("text", ["", " \t"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["erase", "--yes", "--user"],
+        ["erase", "--keep-later", "--user"],
+        ["correct", "--user", "ann", "--user"],
+        ["correct", "--page"],
+        ["dead-letters", "replay", "--user"],
+        ["dead-letters", "replay", "--page"],
+        ["live", "--report"],
+        ["status", "--report"],
+    ],
+)
+def test_a_blank_user_page_or_report_is_refused(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a variable of a shell that is not set, and every dead letter has an empty text somewhere in its bytes."""
+    assert main([*words, text, "--warehouse", "/nowhere"]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"tidemark: {words[-1]}: {text!r} is blank: write ")
+    assert said.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

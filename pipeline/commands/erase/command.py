@@ -2,6 +2,7 @@
 
 import click
 
+from command_line.types import named
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.settings.model import Settings
@@ -16,7 +17,9 @@ from pipeline.settings.model import Settings
         "tidemark erase --config tidemark.toml --user ann --keep-later",
     ],
 )
-@click.option("--user", required=True, metavar="ID", help="Whom; in clear, also where the tables have pseudonyms.")
+@click.option(
+    "--user", required=True, type=named("ID"), help="Whom; in clear, also where the tables have pseudonyms."
+)
 @click.option("--yes", is_flag=True, help="Do it; without it nothing is changed.")
 @click.option("--drop-later", is_flag=True, help="Have the service drop later events of the user, too.")
 @click.option("--keep-later", is_flag=True, help="Only take that back: later events are counted again.")

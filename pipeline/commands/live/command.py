@@ -2,6 +2,7 @@
 
 import click
 
+from command_line.types import named
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
 
@@ -14,7 +15,7 @@ from pipeline.commands.options import warehouse_option
     ],
 )
 @warehouse_option
-@click.option("--report", default="page_views", show_default=True, metavar="NAME", help="Of which report.")
+@click.option("--report", default="page_views", show_default=True, type=named("NAME"), help="Of which report.")
 @click.option(
     "--engine",
     type=click.Choice(["spark", "duckdb", "delta-rs"]),

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import click
 
+from command_line.types import named
 from command_line.verbs import Verb
 from pipeline.commands.options import POSITIVE_DURATION, warehouse_option
 
@@ -17,7 +18,7 @@ from pipeline.commands.options import POSITIVE_DURATION, warehouse_option
     ],
 )
 @warehouse_option
-@click.option("--report", metavar="NAME", help="Whose latest windows to show; by default page_views, or the first.")
+@click.option("--report", type=named("NAME"), help="Whose latest windows to show; by default page_views, or the first.")
 @click.option("--watch", is_flag=True, help="Fill the terminal with it, always as of now, until Ctrl-C.")
 @click.option("--every", type=POSITIVE_DURATION, help="How often --watch reads the tables.  [default: 2s]")
 def status(warehouse: str, report: str | None, every: timedelta | None, *, watch: bool) -> None:
