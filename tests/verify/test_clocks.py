@@ -1,11 +1,17 @@
 """Whether a window follows the calendar is told by its own rule, and agrees with the windows that reports have."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from pipeline.commands.verify.clocks import follows
+from pipeline.commands.verify.clocks import ends_of, follows
+from pipeline.event_time.report import Report
 from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.grid import Grid
+from tests.verify.plant import OF_RESULTS, sentences
+from tests.verify.site import MINUTE, POLICY, Event, Site
 
 HOUR = 3_600_000
 SPRING, AUTUMN = (int(datetime(2024, month, day, tzinfo=UTC).timestamp() * 1000) for month, day in ((3, 29), (10, 25)))
@@ -24,3 +30,41 @@ def test_windows_of_a_calendar_follow_it_and_others_do_not(zone: str, size: int)
             assert not follows(calendar, start, end - HOUR // 4)
             assert not follows(calendar, start - HOUR // 4, end)
             assert not follows(calendar, start, calendar.window(end)[1])
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("size", SIZES)
+def test_the_end_of_a_window_is_where_clocks_show_the_next_one(zone: str, size: int) -> None:
+    calendar = Calendar(size, zone)
+    for begin in (SPRING, AUTUMN):
+        times = range(begin, begin + 5 * 24 * HOUR, HOUR // 4)
+        assert ends_of(calendar, times) == {time: calendar.window(time)[1] for time in times}
+
+
+def test_a_day_that_a_zone_left_out_has_no_window() -> None:
+    calendar = Calendar(48 * HOUR, "Pacific/Apia")
+    before = int(datetime(2011, 12, 29, 20, tzinfo=UTC).timestamp() * 1000)
+    assert ends_of(calendar, [before]) == {before: calendar.window(before)[1]}
+
+
+#   Berlin's day ends at 22:00 UTC in summer, 600 minutes after noon. A rule without summer time ends it at 660:
+#   |--1---------------------------600-------650--660--670------------------------------2200 minutes
+#                        right end -^     late -^  ^- wrong end: the event at 650 would have missed its window
+@pytest.mark.slow
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_a_wrong_rule_of_summer_time_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_wrong: bool) -> None:
+    if is_wrong:
+        monkeypatch.setattr(Calendar, "window", _without_summer_time)
+    patient = Report("patient", Grid(10 * MINUTE, 10 * MINUTE), 24 * HOUR, keys=())
+    days = Report("days", Calendar(24 * HOUR, "Europe/Berlin"), 0, keys=())
+    site = Site(tmp_path, replace(POLICY, reports=(patient, days), totals=None)).open()
+    site.batch(Event(1), Event(659)).batch(Event(670)).batch(Event(650)).batch(Event(2200))
+    found = sentences(tmp_path, OF_RESULTS)
+    assert ("is no window of 86400000 ms by the calendar of Europe/Berlin" in found) is is_wrong
+    assert ("days: there are 4 events" in found) is is_wrong
+    assert bool(found) is is_wrong
+
+
+def _without_summer_time(calendar: Calendar, time: int) -> tuple[int, int]:
+    start = time - (time + HOUR) % calendar.size_ms
+    return start, start + calendar.size_ms

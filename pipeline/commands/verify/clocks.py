@@ -1,5 +1,9 @@
-"""Whether a window follows the calendar of a time zone: told by what its clocks show, quarter of an hour by quarter."""
+"""Windows by the calendar of a time zone, from what its clocks show, a quarter of an hour after the other.
 
+It is written from the definition, and uses nothing of the code that makes windows: a wrong rule there must be found.
+"""
+
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -12,8 +16,12 @@ _STEP_MS: Final = 900_000
 _DAY_MS: Final = 86_400_000
 _JUMP_MS: Final = 3 * 3_600_000
 """No clock has ever jumped further, except over the date line."""
+_MOST_LEFT_OUT_MS: Final = _DAY_MS + _JUMP_MS
+"""Over the date line clocks have left out a day."""
 _MONDAY: Final = datetime(1, 1, 1)  # noqa: DTZ001 - what clocks show has no zone
 _FROM, _TO = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1901, 9997))
+_BY_CLOCKS: Final = range(*(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1900, 9998)))
+"""Times of which the clocks of the zone count; of others those of UTC."""
 
 
 def follows(calendar: Calendar, start: int, end: int) -> bool:
@@ -24,14 +32,38 @@ def follows(calendar: Calendar, start: int, end: int) -> bool:
         return True
     steps = range(start + _STEP_MS, end, _STEP_MS)
     near = [at for at in steps if at - start <= _STEP_MS or end - at <= _STEP_MS or _is_far_or_close(at, end, calendar)]
-    is_bound = _is_new_day if calendar.size_ms >= _DAY_MS else _is_new_part
     return (
         (end - start) % _STEP_MS == 0
         and end - start <= calendar.size_ms + _JUMP_MS
-        and is_bound(calendar, start)
-        and is_bound(calendar, end)
-        and not any(is_bound(calendar, at) for at in near)
+        and _is_bound(calendar, start)
+        and _is_bound(calendar, end)
+        and not any(_is_bound(calendar, at) for at in near)
     )
+
+
+def ends_of(calendar: Calendar, times: Iterable[int]) -> dict[int, int]:
+    """Returns the end of the window of each of some times, which are whole quarters of an hour in milliseconds."""
+    ends, end = dict[int, int](), 0
+    for time in sorted(times):
+        if time >= end:
+            end = _end_after(calendar, time)
+        ends[time] = end
+    return ends
+
+
+def _end_after(calendar: Calendar, time: int) -> int:
+    """Returns the first bound after a time. Far before the next multiple of the size that clocks show there is no bound."""
+    if time not in _BY_CLOCKS:
+        return time - time % calendar.size_ms + calendar.size_ms
+    left = calendar.size_ms - _local(calendar.zone, time) % calendar.size_ms
+    at = time + max(_STEP_MS, left - _MOST_LEFT_OUT_MS)
+    while not _is_bound(calendar, at):
+        at += _STEP_MS
+    return at
+
+
+def _is_bound(calendar: Calendar, at: int) -> bool:
+    return (_is_new_day if calendar.size_ms >= _DAY_MS else _is_new_part)(calendar, at)
 
 
 def _is_far_or_close(at: int, end: int, calendar: Calendar) -> bool:

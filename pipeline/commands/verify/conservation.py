@@ -5,6 +5,7 @@ from typing import Final
 from pipeline import columns as c
 from pipeline.commands.verify import counts, periodic, sessions, sql
 from pipeline.commands.verify.aligned import aligned
+from pipeline.commands.verify.clocks import ends_of
 from pipeline.commands.verify.shown import Shown, ShownTotals, shown_results
 from pipeline.commands.verify.tables import Tables
 from pipeline.commands.verify.text import moment
@@ -146,5 +147,6 @@ def _end(tables: Tables, shown: Shown, time: str, letters: str) -> str:
         return it.end(time)
     assert isinstance(windows, Calendar)  # noqa: S101 - for the type checker
     slots = tables.ask(f"SELECT DISTINCT {time} / {_QUARTER_MS} AS slot FROM dead_letters WHERE {letters}")
-    ends = " ".join(f"WHEN {slot} THEN {windows.window(slot * _QUARTER_MS)[1]}" for slot in slots.column(0).to_pylist())
-    return f"CASE {time} / {_QUARTER_MS} {ends} END" if ends else "0"
+    ends = ends_of(windows, [slot * _QUARTER_MS for slot in slots.column(0).to_pylist()])
+    cases = " ".join(f"WHEN {at // _QUARTER_MS} THEN {end}" for at, end in ends.items())
+    return f"CASE {time} / {_QUARTER_MS} {cases} END" if cases else "0"
