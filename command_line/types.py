@@ -27,7 +27,7 @@ class Read(click.ParamType[Any]):
 
 
 def named(form: str) -> Read:
-    """Returns the type of a text that names something, such as a user. A blank text, as of an unset variable, is refused."""
+    """Returns the type of a text that names something, as a user; blank text, as of an unset variable, is refused."""
 
     def read(text: str) -> str:
         if not text.strip():

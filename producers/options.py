@@ -71,7 +71,9 @@ def _where_to() -> list[click.Option]:
             callback=lambda _, __, value: Delivery(value),
             help="What may happen to a record when the run is killed.",
         ),
-        option(["--name"], type=named("NAME"), help="A run that is started again under its name goes on where it ended."),
+        option(
+            ["--name"], type=named("NAME"), help="A run that is started again under its name goes on where it ended."
+        ),
         option(["--timeout"], type=_LENGTH, default="30s", help="For the broker to answer, and for each record."),
     ]
 

@@ -1,5 +1,6 @@
 """What a service has in hand while a person is erased from its tables."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -19,13 +20,18 @@ from pipeline.tables.results.levels import Run
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
 from pipeline.tables.results.result_table import Plan, Portion
+from tests.chaos.library import NEEDS_FAULTS
+from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
+from tests.support.processes import Process
+from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
 pytestmark = pytest.mark.slow
 NOW = timedelta(0)
+PATIENCE_S = 60
 SMALL = replace(POLICY, reports=REPORTS[:1])
 WHOM = "bob-who-leaves"
 
@@ -67,6 +73,26 @@ def test_rows_that_were_made_before_an_erasure_are_not_written_after_it(tmp_path
     erase()
     assert files_with(tmp_path, WHOM) == set()
     assert_conserved(tmp_path)
+
+
+@NEEDS_FAULTS
+def test_events_that_come_while_panes_are_removed_are_counted_once_in_count_windows(tmp_path: Path) -> None:
+    """The fourth event fills a window with the third, which is gone when the fifth could fill one with the fourth."""
+    warehouse = tmp_path / "warehouse"
+    pairs = next(report for report in REPORTS if report.name == "pairs")
+    by_page = replace(pairs, name="by_page", keys=("user_id", "page_url"))
+    site = Site(warehouse, replace(POLICY, reports=(pairs, by_page), totals=None)).open()
+    site.batch(Event(1, WHOM), Event(1.5, WHOM, "/a")).batch(Event(2, WHOM)).batch(Event(3, WHOM), Event(3))
+    faults = Faults(tmp_path / "faults", warehouse)
+    faults.set([Rule("here", "link", "panes/_delta_log/*.json", Action.HOLD)])
+    command = [sys.executable, "-m", "pipeline.cli", "erase", "--warehouse", str(warehouse), "--user", WHOM, "--yes"]
+    with Process(command, tmp_path / "said", faults.environment) as process:
+        wait_for(partial(faults.struck, "here"), PATIENCE_S, "the removal of panes")
+        site.batch(Event(4, WHOM)).batch(Event(5, WHOM))
+        faults.go("here")
+        assert process.wait(PATIENCE_S) == 0
+    assert_conserved(warehouse)
+    assert {row["table"]: row["events"] for row in rows(warehouse, "erasures")}["pairs"] == 6
 
 
 def test_what_a_batch_is_still_writing_is_left_and_told(tmp_path: Path) -> None:

@@ -75,7 +75,9 @@ def test_what_is_typed_wrongly_is_told_in_one_sentence(
         ["status", "--report"],
     ],
 )
-def test_a_blank_user_page_or_report_is_refused(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_blank_user_page_or_report_is_refused(
+    words: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is a variable of a shell that is not set, and every dead letter has an empty text somewhere in its bytes."""
     assert main([*words, text, "--warehouse", "/nowhere"]) == 2
     said = capsys.readouterr()

@@ -52,7 +52,9 @@ def test_a_day_that_a_zone_left_out_has_no_window() -> None:
 #                        right end -^     late -^  ^- wrong end: the event at 650 would have missed its window
 @pytest.mark.slow
 @pytest.mark.parametrize("is_wrong", [False, True])
-def test_a_wrong_rule_of_summer_time_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_wrong: bool) -> None:
+def test_a_wrong_rule_of_summer_time_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_wrong: bool
+) -> None:
     if is_wrong:
         monkeypatch.setattr(Calendar, "window", _without_summer_time)
     patient = Report("patient", Grid(10 * MINUTE, 10 * MINUTE), 24 * HOUR, keys=())

@@ -17,9 +17,7 @@ from pipeline.settings.model import Settings
         "tidemark erase --config tidemark.toml --user ann --keep-later",
     ],
 )
-@click.option(
-    "--user", required=True, type=named("ID"), help="Whom; in clear, also where the tables have pseudonyms."
-)
+@click.option("--user", required=True, type=named("ID"), help="Whom; in clear, also where the tables have pseudonyms.")
 @click.option("--yes", is_flag=True, help="Do it; without it nothing is changed.")
 @click.option("--drop-later", is_flag=True, help="Have the service drop later events of the user, too.")
 @click.option("--keep-later", is_flag=True, help="Only take that back: later events are counted again.")

@@ -32,8 +32,8 @@ from pipeline.tables.schemas import (
 
 _RETRIES: Final = 5
 _SHOWN: Final = """
-SELECT CAST(window_start AS BIGINT) / 1000 AS window_start_ms, CAST(window_end AS BIGINT) / 1000 AS window_end_ms,
-  page_views, clicks FROM it WHERE {person}
+SELECT CAST(window_start AS BIGINT) / 1000 AS window_start_ms, CAST(window_end AS BIGINT) / 1000 AS window_end_ms, *
+FROM it WHERE {person}
 """
 _CORRECTED: Final = """
 SELECT coalesce(sum(page_views + clicks), 0) AS events FROM it

@@ -52,9 +52,10 @@ def ends_of(calendar: Calendar, times: Iterable[int]) -> dict[int, int]:
 
 
 def _end_after(calendar: Calendar, time: int) -> int:
-    """Returns the first bound after a time. Far before the next multiple of the size that clocks show there is no bound."""
+    """Returns the first bound after a time, in milliseconds."""
     if time not in _BY_CLOCKS:
         return time - time % calendar.size_ms + calendar.size_ms
+    # As much as clocks may leave out before they show the next multiple of the size.
     left = calendar.size_ms - _local(calendar.zone, time) % calendar.size_ms
     at = time + max(_STEP_MS, left - _MOST_LEFT_OUT_MS)
     while not _is_bound(calendar, at):
