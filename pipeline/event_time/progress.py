@@ -36,10 +36,10 @@ class Progress:
         """The next offset to read, per partition."""
         return self.frontier.positions
 
-    def with_partitions(self, earliest: Mapping[int, int], now: int) -> Self:
-        """With partitions that were added to the topic since, each from its beginning. Offsets per partition."""
+    def with_partitions(self, numbers: Iterable[int], now: int) -> Self:
+        """With partitions that were added to the topic since, each from offset 0."""
         known = self.frontier.partitions
-        new = {number: PartitionState(first, now) for number, first in earliest.items() if number not in known}
+        new = {number: PartitionState(0, now) for number in numbers if number not in known}
         return replace(self, frontier=replace(self.frontier, partitions={**known, **new}))
 
     def after(

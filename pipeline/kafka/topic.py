@@ -1,12 +1,14 @@
 """The topic as the broker tells of it: its partitions and how far each goes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import structlog
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AclOperation, OffsetSpec, TopicDescription
+from confluent_kafka.admin import AclOperation, ListOffsetsResultInfo, OffsetSpec, TopicDescription
 
 from kafka_access.admin import Admin
 from kafka_access.errors import Refused
@@ -19,6 +21,7 @@ from pipeline.settings.start_position import At, Committed, Earliest, Latest, Of
 
 _REQUEST_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
+Asked = dict[TopicPartition, Future[ListOffsetsResultInfo]]
 _log = structlog.get_logger()
 
 
@@ -51,12 +54,25 @@ class Topic:
         """The offset after the last record, of an open transaction too, per partition. Raises TransientError."""
         return self._offsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
+    def first_offsets(self, require: Callable[[str], None]) -> dict[int, int]:
+        """Like `earliest`, but first `require` gets the topic's id and may refuse it."""
+        described = self._described()
+        require(str(described.topic_id))
+        return self._answers(self._ask([partition.id for partition in described.partitions], OffsetSpec.earliest()))
+
+    def ends_of(self, partitions: Iterable[int], require: Callable[[str], None]) -> dict[int, int]:
+        """Like `high_watermarks`, of some partitions, but first `require` gets the topic's id and may refuse it.
+
+        Both are asked at once, so that a batch waits for one answer and not for two.
+        """
+        asked = self._ask(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+        require(str(self._described().topic_id))
+        return self._answers(asked)
+
     def identity(self) -> Identity:
         """The ids that cluster and topic were given when they were made. Raises TransientError."""
-        try:
+        with _answering("its cluster"):
             cluster = self.admin.describe_cluster(request_timeout=self.patience_s).result(self.patience_s)
-        except (KafkaException, TimeoutError) as error:
-            raise TransientError(f"the broker did not tell its cluster: {error}") from error
         return Identity(cluster.cluster_id, str(self._described().topic_id))
 
     def positions(self, begin: StartPosition) -> dict[int, int]:
@@ -81,11 +97,9 @@ class Topic:
         """Of a partition that the group never committed, the first offset: nothing is passed over."""
         earliest = self.earliest()
         asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(self.name, number) for number in earliest])]
-        try:
+        with _answering(f"the offsets of group {group}"):
             answer = self.admin.list_consumer_group_offsets(asked, request_timeout=self.patience_s)[group]
             found = {tp.partition: tp.offset for tp in answer.result(self.patience_s).topic_partitions}
-        except (KafkaException, TimeoutError) as error:
-            raise TransientError(f"the broker did not tell the offsets of group {group}: {error}") from error
         if all(offset < 0 for offset in found.values()):
             raise SetUpError(
                 f"consumer group {group} has committed no offset of topic {self.name}: correct kafka.start"
@@ -108,12 +122,18 @@ class Topic:
 
     def _offsets(self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED) -> dict[int, int]:
         numbers = sorted(partition.id for partition in self._described().partitions)
-        asked = {TopicPartition(self.name, number): spec for number in numbers}
-        try:
-            answers = self.admin.list_offsets(asked, isolation_level=isolation, request_timeout=self.patience_s)
-            return {tp.partition: answer.result(self.patience_s).offset for tp, answer in answers.items()}
-        except (KafkaException, TimeoutError) as error:
-            raise TransientError(f"the broker did not tell the offsets of topic {self.name}: {error}") from error
+        return self._answers(self._ask(numbers, spec, isolation))
+
+    def _ask(
+        self, partitions: Iterable[int], spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
+    ) -> Asked:
+        places = {TopicPartition(self.name, number): spec for number in partitions}
+        with _answering(f"the offsets of topic {self.name}"):
+            return self.admin.list_offsets(places, isolation_level=isolation, request_timeout=self.patience_s)
+
+    def _answers(self, asked: Asked) -> dict[int, int]:
+        with _answering(f"the offsets of topic {self.name}"):
+            return {place.partition: answer.result(self.patience_s).offset for place, answer in asked.items()}
 
     def _described(self) -> TopicDescription:
         # describe and not list_topics: the latter creates a missing topic where the broker allows it.
@@ -127,6 +147,15 @@ class Topic:
             if error.args[0].code() not in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION}:
                 raise TransientError(f"no broker answers: {error.args[0].str()}") from error
             raise Unreachable(f"there is no topic {self.name}. Create it, or correct kafka.topic") from error
+
+
+@contextmanager
+def _answering(what: str) -> Iterator[None]:
+    """Raises TransientError where the broker does not answer a question for `what`."""
+    try:
+        yield
+    except (KafkaException, TimeoutError) as error:
+        raise TransientError(f"the broker did not tell {what}: {error}") from error
 
 
 def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) -> Topic:

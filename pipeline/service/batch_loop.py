@@ -30,6 +30,7 @@ from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
 from pipeline.service.resources import Resources
+from pipeline.service.same_topic import SameTopic
 from pipeline.service.write_ahead import Folded, WriteAhead
 
 _log = structlog.get_logger()
@@ -45,6 +46,7 @@ class Service:
     def __init__(self, resources: Resources, opened: Opened, publisher: Publisher) -> None:
         self._resources = resources
         self._progress = opened.progress
+        self._topic = SameTopic(resources.topic, resources.warehouse, opened.topic_id)
         self.committed = 0
         self._publisher = publisher
         self._upkeep = Maintenance(resources, opened.compaction)
@@ -61,7 +63,7 @@ class Service:
 
     def positions(self) -> Mapping[int, int]:
         """The next offset to read, per partition that the topic has now: a query must be told of every one."""
-        return {**self._resources.topic.earliest(), **self._progress.positions}
+        return self._topic.with_new_partitions(self._progress.positions)
 
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
         """One batch of Kafka rows, read up to `ends`; returns when it is committed.
@@ -75,7 +77,7 @@ class Service:
             if is_open:  # what is not taken is read again by the next start
                 before = self._known(ends)
                 with self._fold(records, before, ends) as folded:
-                    log_ends = self._resources.topic.high_watermarks()
+                    log_ends = self._topic.high_watermarks(before.positions)
                     batch, after = before.after(folded.statistics, ends, log_ends, folded.now)
                     _refuse_flood(batch, after)
                     with self._resources.timed("write_ahead"):
@@ -88,7 +90,7 @@ class Service:
         """A batch without records, in which time alone moves idleness and watermark. Raises what `take` raises."""
         with self._turn() as is_open:
             if is_open:
-                log_ends = self._resources.topic.high_watermarks()
+                log_ends = self._topic.high_watermarks(self._progress.positions)
                 batch, after = self._progress.after((), {}, log_ends, self._resources.now())
                 if batch.is_empty:
                     self._progress = after
@@ -117,10 +119,10 @@ class Service:
                 raise
 
     def _known(self, ends: Mapping[int, int]) -> Progress:
-        """Where a batch begins, of which partitions may be new."""
+        """Where a batch begins, of which partitions may be new: Spark reads these from 0, or fails the query."""
         if ends.keys() <= self._progress.positions.keys():
             return self._progress
-        return self._progress.with_partitions(self._resources.topic.earliest(), self._resources.now())
+        return self._progress.with_partitions(ends, self._resources.now())
 
     @contextmanager
     def _fold(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[Folded]:

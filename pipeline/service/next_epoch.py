@@ -11,6 +11,7 @@ from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.kafka.topic import Identity
 from pipeline.service.resources import Ground
+from pipeline.service.same_topic import require_same
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.start_position import parse_start_position
 from pipeline.tables import layout
@@ -92,19 +93,15 @@ def _check_identity(ground: Ground, kafka: KafkaSettings, topic: str, before: Op
             f"the warehouse {ground.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
             f"{kafka.bootstrap_servers} is the cluster {now.cluster_id}. Name that cluster, or another warehouse"
         )
-    if before.topic_id != now.topic_id:
-        raise SetUpError(
-            f"topic {topic} was deleted and made anew since the warehouse {ground.warehouse} was written (its id "
-            f"was {before.topic_id} and is {now.topic_id}): the ledger's offsets mean nothing in it. "
-            "Use a new warehouse"
-        )
+    require_same(ground.warehouse, topic, before.topic_id, now.topic_id)
 
 
 def _stood(rows: Sequence[LedgerRow], before: Opening | None, ground: Ground, kafka: KafkaSettings) -> Frontier:
     """Positions, event times and watermark from the ledger's newest batch, or from the topic in a new warehouse."""
     now, topic = ground.now(), ground.topic
-    begin = topic.earliest() if before else topic.positions(parse_start_position(kafka.start))
-    partitions = {number: PartitionState(offset, now) for number, offset in begin.items()}
+    # A partition that was added since has all its records from 0 on: fewer are a loss.
+    start = dict.fromkeys(topic.earliest(), 0) if before else topic.positions(parse_start_position(kafka.start))
+    partitions = {number: PartitionState(offset, now) for number, offset in start.items()}
     if before is None:
         return Frontier(partitions)
     trusted = opening.measures_alike(before.policy, ground.policy)

@@ -42,6 +42,7 @@ class Opened:
     compaction: Compaction
     remembered: Remembered | None
     """The event ids that were counted; None where events are not deduplicated."""
+    topic_id: str | None
 
 
 @dataclass(slots=True)
@@ -84,7 +85,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Ope
     resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
     republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
-    return Opened(progress, publication, Compaction(warehouse, kinds), remembered)
+    return Opened(progress, publication, Compaction(warehouse, kinds), remembered, how.topic_id)
 
 
 def _try_to_open(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> NextEpoch | None:
