@@ -8,6 +8,7 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
+from pipeline.commands.correct.correct import correct
 from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.settings.model import Settings
 from tests.crash.store_faults import Refusal, refusing
@@ -78,11 +79,11 @@ def assert_corrected(settings: Settings) -> None:
 
 def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> None:
     before = shown(late, "page_views")
-    foretold = apply_corrections(late, Chosen(), dry_run=True)
+    foretold = apply_corrections(late, Chosen(), dry_run=True).rows
     assert shown(late, "page_views") == before, "a dry run changes nothing"
-    assert apply_corrections(late, Chosen()) == foretold
+    assert apply_corrections(late, Chosen()).rows == foretold
     assert_corrected(late)
-    assert apply_corrections(late, Chosen()) == []
+    assert apply_corrections(late, Chosen()).rows == []
     assert_corrected(late)
 
 
@@ -117,3 +118,24 @@ def test_the_service_goes_on_and_starts_again_without_undoing_it(late: Settings,
     assert {key: found[key] for key in CORRECTED_VIEWS} == CORRECTED_VIEWS
     assert shown(late, "clicks") == CORRECTED_CLICKS
     assert shown(late, "sessions")["ann", 12_000, 23_000] == (3, 0, 1)
+
+
+#   seconds  12  14* 16  20  24  28  32  36  40  44* 47  48  50  54  100   * comes too late: its part ends by 50
+#   ann      +---*---+---+---+---+---+---+---+---+-------+---+---+         her session goes on
+#   bob                                          *   +                     at 47 he is in time: 47 + 5 > 50
+def test_an_event_waits_while_it_may_meet_a_session_that_goes_on(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)
+    goes_on = [event("ann", second * 1_000) for second in (*range(12, 52, 4), 50)]
+    with open_service(settings, now=Clock()) as service:
+        take(service, broker, topic, [goes_on, [event("ann", 14_000), event("bob", 44_000)]])
+        correct(settings, Chosen(), dry_run=False)
+        said = capsys.readouterr().out
+        assert "2 events of sessions wait" in said
+        assert not shown(settings, "sessions")
+        take(service, broker, topic, [[event("bob", 47_000)], [event("ann", 54_000)], [event("cat", 100_000)]])
+    assert {row["report"] for row in apply_corrections(settings, Chosen()).rows} == {"page_views", "sessions"}
+    assert shown(settings, "sessions") == {("ann", 12_000, 59_000): (13, 0, 1), ("bob", 44_000, 52_000): (2, 0, 1)}
+    assert_conserved(tmp_path)

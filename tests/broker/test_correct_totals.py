@@ -81,8 +81,8 @@ def test_the_service_shows_them_when_it_publishes_next_and_each_once(late: Setti
     assert totals(late) == COUNTED, "a dry run changes nothing"
     table.update_incremental()
     before = table.version()
-    assert apply_corrections(late, Chosen())
-    assert apply_corrections(late, Chosen()) == []
+    assert apply_corrections(late, Chosen()).rows
+    assert apply_corrections(late, Chosen()).rows == []
     table.update_incremental()
     assert table.version() == before, "the service alone writes it"
     for number in (1, 2):
@@ -116,7 +116,7 @@ def test_nothing_is_too_late_for_count_windows(broker: Cluster, make_topic: Call
     settings = settings_of(broker, make_topic(1, **ANY_TIMESTAMP), tmp_path, time=TIME, reports=reports)
     play(settings, [*STEPS, [event("bob", 120_000)]])
     before = rows(tmp_path, "pairs")
-    added = apply_corrections(settings, Chosen(reasons=("too_late", "partly_late", "future")))
+    added = apply_corrections(settings, Chosen(reasons=("too_late", "partly_late", "future"))).rows
     assert {row["report"] for row in added} == set(REPORTS)
     assert rows(tmp_path, "pairs") == before
     full = {(row["user_id"], row["page_views"], row["clicks"]) for row in before}

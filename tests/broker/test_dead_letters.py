@@ -101,17 +101,17 @@ def test_one_is_opened_as_far_as_it_goes(
 
 
 def test_what_todays_rules_take_is_added_once_by_however_many_at_once(told: Settings) -> None:
-    assert apply_corrections(told, AGAIN) == [], "nothing was mended yet"
+    assert apply_corrections(told, AGAIN).rows == [], "nothing was mended yet"
     (Path(str(told.schemas.folder)) / "user_event.2.avsc").write_text(NEWER)
     settings = told.model_copy(update={"time": told.time.model_copy(update={"max_future_skew": timedelta(hours=1)})})
     only = Chosen(reasons=("malformed",), users=("cat",), is_judged_again=True)
-    assert {row["user_id"] for row in apply_corrections(settings, only, dry_run=True)} == {"cat"}
+    assert {row["user_id"] for row in apply_corrections(settings, only, dry_run=True).rows} == {"cat"}
     assert page_views(told.warehouse) == BEFORE, "a dry run changes nothing"
     with ThreadPoolExecutor() as both:
-        done = list(both.map(lambda _: apply_corrections(settings, AGAIN), range(2)))
+        done = list(both.map(lambda _: apply_corrections(settings, AGAIN).rows, range(2)))
     assert page_views(told.warehouse) == AFTER
     assert sorted(map(len, done)) == [0, 6], "one of the two, three events in page_views and in the totals"
-    assert apply_corrections(settings, AGAIN) == []
+    assert apply_corrections(settings, AGAIN).rows == []
     assert page_views(told.warehouse) == AFTER
     assert len(rows(told.warehouse, "dead_letters")) == 4, "they stay where they are"
     with open_service(settings, now=Clock()) as service:

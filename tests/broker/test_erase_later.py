@@ -67,7 +67,7 @@ def test_what_comes_later_is_dropped_without_a_restart_until_that_is_taken_back(
         topic.tell(*LATER)
         assert newest(warehouse)["watermark"] == watermark, "nothing of the person moves the watermark"
         topic.tell(event(ANN, 44_000), event(DAN, 45_000))
-        assert apply_corrections(settings, Chosen(users=(CID,))) == []
+        assert apply_corrections(settings, Chosen(users=(CID,))).rows == []
         assert is_at_work()
         erase_person(settings, CID, timedelta(0))
         assert persons_rows(settings, CID) == {}

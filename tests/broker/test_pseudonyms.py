@@ -96,10 +96,10 @@ def test_what_spark_shows_has_no_key() -> None:
 
 
 def test_late_events_are_corrected_by_their_pseudonyms(kept: Settings) -> None:
-    assert apply_corrections(kept, Chosen(users=(BOB,))) == []
+    assert apply_corrections(kept, Chosen(users=(BOB,))).rows == []
     apply_corrections(kept, Chosen(users=(ANN,)))
     assert page_views(kept.warehouse)[HIDDEN[ANN], 10_000, 20_000] == (1, 1, 1)
-    assert apply_corrections(kept, Chosen()) == []
+    assert apply_corrections(kept, Chosen()).rows == []
     assert files_with(kept.warehouse, ANN, BOB, KEY) == set()
     assert_conserved(kept.warehouse)
 

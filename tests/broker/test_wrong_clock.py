@@ -52,7 +52,7 @@ def test_a_future_letter_from_before_the_first_watermark_can_be_corrected(
             topic,
             [[event("ann", 15_000, timestamp_ms=1_000)], [event("bob", 11_000)], [event("bob", 90_000)]],
         )
-    rows_added = apply_corrections(settings, Chosen(reasons=("future",)))
+    rows_added = apply_corrections(settings, Chosen(reasons=("future",))).rows
     assert {row["report"] for row in rows_added} == {"page_views", "page_traffic", "site_traffic"}
     assert page_views(tmp_path)["ann", 10_000, 20_000] == (1, 0, 1)
 
@@ -71,9 +71,12 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
             [
                 [event("ann", start), event("ann", start + WINDOW_MS)],
                 [event("eve", start + YEAR_MS)],
-                [event("ann", start + 2 * WINDOW_MS)],
+                [event("ann", start + 2 * WINDOW_MS), event("bob", start + 1_000 * WINDOW_MS)],
             ],
         )
+    foretold = apply_corrections(settings, Chosen(), dry_run=True)
+    assert {row["user_id"] for row in foretold.rows if row["report"] == "page_views"} == {"ann"}
+    assert foretold.waiting["page_views"] == 1, "windows whose end no clock has reached are not final"
     assert latest_batch(tmp_path)[0]["watermark"] == start + YEAR_MS
     command = ["reset-watermark", "--warehouse", str(tmp_path), "--reason", "eve's clock"]
     assert main(command) == 0

@@ -5,6 +5,7 @@ It may run while the service goes on: it touches closed windows only, of which t
 
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -19,7 +20,8 @@ def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
     done = "would be added" if dry_run else "added"
     table = Table("report", "window (UTC)", "page views", "clicks", title=f"Too-late events, {done} to closed windows")
     cells: dict[tuple[Any, ...], list[int]] = {}
-    for row in apply_corrections(settings, chosen, dry_run=dry_run):
+    found = apply_corrections(settings, chosen, dry_run=dry_run)
+    for row in found.rows:
         window = row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]
         cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0])
         cell[0] += row[c.PAGE_VIEWS]
@@ -27,3 +29,5 @@ def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
     for (report, window), (views, clicks) in sorted(cells.items()):
         table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
     Console().print(table)
+    for name, events in sorted(found.waiting.items()):
+        click.echo(f"{events:,} events of {name} wait: what they belong to is not final yet. Run it again later.")

@@ -1,5 +1,6 @@
 """Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.commands.correct.finality import Finality
 from pipeline.commands.persons import known_as
 from pipeline.commands.times import now_ms
 from pipeline.event_time import lateness
@@ -26,7 +28,6 @@ from pipeline.tables.layout import check_results
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
 from pipeline.tables.results.registry import kind_of
-from pipeline.tables.results.result_table import published
 from pipeline.tables.retention import removed
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
 
@@ -47,8 +48,17 @@ class Chosen:
     """Whether only those count that the rules of now would take."""
 
 
-def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> list[Row]:
-    """Adds the chosen events to the closed windows they belong to; returns a row for each event and window.
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """What a run has decided: a row for each event and window."""
+
+    rows: list[Row]
+    waiting: Counter[str]
+    """By report how many events wait for a later run, because what they add to is not final yet."""
+
+
+def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> Corrected:
+    """Adds the chosen events to the closed windows they belong to.
 
     Totals are the service's to write: it adds what is decided here when it publishes them next. Doing it again adds
     nothing; a run that was killed is finished by the next. Raises SetUpError where the warehouse is not what the
@@ -60,39 +70,44 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     chosen = replace(chosen, users=known_as(settings, chosen.users))
     check_results(settings.warehouse, policy, all_made=True)
     corrections = Corrections(settings.warehouse)
-    rows = _new(settings, corrections, chosen)
-    while rows and not dry_run and not corrections.append_next(rows):
-        rows = _new(settings, corrections, chosen)
+    found = _new(settings, corrections, chosen)
+    while found.rows and not dry_run and not corrections.append_next(found.rows):
+        found = _new(settings, corrections, chosen)
     if not dry_run:
         for report in policy.reports:
             corrections.apply(kind_of(report))
-    return rows
+    return found
 
 
-def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> list[Row]:
-    policy, known = settings.policy(), corrections.known()
+def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> Corrected:
+    policy, known, now = settings.policy(), corrections.known(), now_ms()
     dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
     ledger = Ledger(settings.warehouse)
     openings = ledger.openings()
     hidden = any(how.pseudonyms for how in openings.values())
-    late = late_events(dead, schemas_of(settings), policy, now_ms(), hidden=hidden)
+    late = late_events(dead, schemas_of(settings), policy, now, hidden=hidden)
     events = _filtered(late, chosen).toArrow().to_pylist()
-    reached = max((row.watermark or 0 for row in ledger.latest()), default=0)
-    ends = {report.name: published(settings.warehouse, result_of(report)).closed_until for report in policy.reports}
+    finality = Finality.of(settings.warehouse, policy, ledger, now)
     gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
-    if (reset_to := ledger.reset_to()) is not None:  # no start has carried it to the tables yet
-        ends = {name: min(until, reset_to) for name, until in ends.items()}
-    ends |= {policy.totals.name: reached} if policy.totals else {}
     judges = {epoch: how.policy for epoch, how in openings.items()}
-    return [
-        row
-        for event in sorted(events, key=lambda one: (one[c.PARTITION], one[c.OFFSET]))
+    found = Corrected([], Counter())
+    for event in sorted(events, key=lambda event: (event[c.PARTITION], event[c.OFFSET])):
         # As they were when it came: what came later has nothing from before, and lateness may have changed.
-        for one in judges[event[c.BATCH] // EPOCH].consumers
-        if one.name in ends and (one.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET]) not in known
-        for row in _added(event, one, ends[one.name])
-        if row[c.WINDOW_END_MS] > gone.get(one.name, 0)
-    ]
+        for one in judges[event[c.BATCH] // EPOCH].consumers:
+            place = (one.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET])
+            if one.name in finality.until and place not in known:
+                _decide(found, event, one, finality, gone.get(one.name, 0))
+    return found
+
+
+def _decide(found: Corrected, event: Row, consumer: Consumer, finality: Finality, gone: int) -> None:
+    """Notes the rows that an event adds, or that it waits; windows that end by `gone` were removed by age."""
+    missed = _missed(event, consumer)
+    if not finality.holds(event, consumer, missed):
+        found.waiting[consumer.name] += 1
+        return
+    final = finality.until[consumer.name]
+    found.rows.extend(row for row in _added(event, consumer, missed, final) if row[c.WINDOW_END_MS] > gone)
 
 
 def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
@@ -119,11 +134,8 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
     return events
 
 
-def _added(event: Row, consumer: Consumer, final: int) -> list[Row]:
-    """The rows that an event adds: one for each window that it missed; none if one of them is still to become final."""
-    missed = _missed(event, consumer)
-    if not all(lateness.is_closed(end, final) for _, end in missed):
-        return []
+def _added(event: Row, consumer: Consumer, missed: Sequence[tuple[int, int]], final: int) -> list[Row]:
+    """The rows that an event adds: one for each window that it missed."""
     click = event[c.EVENT_TYPE] == "click"
     keys = {key: event[key] for key in {*consumer.fold_keys}}
     told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
