@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.tables.probe import require_one_winner
-from tests.object_store.forgetful import forgetful
+from tests.object_store.proxy import proxy
 from tests.support.object_store import ObjectStore, object_store
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def test_of_writers_that_begin_at_once_one_has_the_version_each_time() -> None:
 def test_a_store_that_ignores_the_condition_is_refused_in_a_sentence(
     store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with forgetful(store.endpoint) as endpoint:
+    with proxy(store.endpoint, "forgetful") as endpoint:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
         with pytest.raises(SetUpError, match=r"let \d of 8 writers have the same version .* needs conditional"):
             require_one_winner(f"s3://{BUCKET}/warehouse")

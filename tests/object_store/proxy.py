@@ -1,0 +1,150 @@
+"""Proxies before a real store, for what a store may do wrong.
+
+A proxy is a process of its own: delta-rs deletes folders without letting other threads of Python run.
+"""
+
+import http.client
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Timer
+from urllib.parse import urlsplit
+
+from demo.die_with_parent import dying_with_parent
+
+_ROOT = Path(__file__).parents[2]
+_HOP = {"connection", "content-length", "transfer-encoding"}
+_REFUSED = (HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT)
+_LATE_S = 2.0
+"""A request whose connection was closed is carried out after up to this time."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of the store."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, and how the store carries it out."""
+
+    method: str
+    path: str
+    perform: Callable[[], Answer]
+
+
+Behaviour = Callable[[Request], Answer | None]
+"""Answers a request; None closes the connection without an answer."""
+
+
+def forgetful(request: Request) -> Answer:
+    """Takes no notice of conditions: says that a write was done that the store has refused."""
+    answer = request.perform()
+    if answer.status not in _REFUSED:
+        return answer
+    return replace(answer, status=HTTPStatus.OK, headers=[*answer.headers, ("ETag", '"of-a-write"')], content=b"")
+
+
+class Unruly:
+    """Holds, delays, refuses, closes and carries out later what a random number says, of the writes to tables' logs."""
+
+    def __init__(self, seed: int, share: float = 0.15) -> None:
+        self._random = random.Random(seed)
+        self._share = share
+
+    def __call__(self, request: Request) -> Answer | None:
+        is_commit = request.method == "PUT" and "/_delta_log/" in request.path and "/_probe-" not in request.path
+        if not is_commit or self._random.random() > self._share:
+            return request.perform()
+        return self._random.choice([self._hold, self._refuse, self._lose, self._perform_later])(request)
+
+    def _hold(self, request: Request) -> Answer:
+        time.sleep(self._random.uniform(0, _LATE_S))
+        return request.perform()
+
+    def _refuse(self, _: Request) -> Answer:
+        return Answer(HTTPStatus.SERVICE_UNAVAILABLE, [], b"<Error><Code>SlowDown</Code></Error>")
+
+    def _lose(self, request: Request) -> None:
+        request.perform()
+
+    def _perform_later(self, request: Request) -> None:
+        Timer(self._random.uniform(0, _LATE_S), request.perform).start()
+
+
+@contextmanager
+def proxy(endpoint: str, how: str) -> Iterator[str]:
+    """Yields the address of a proxy before a store: `forgetful`, or `unruly-` and a seed."""
+    command = [sys.executable, "-m", "tests.object_store.proxy", urlsplit(endpoint).netloc, how]
+    with subprocess.Popen(dying_with_parent(command), cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *_: object) -> None:
+        """A client that went away is its own business."""
+
+
+def main(store: str, how: str) -> None:
+    """Serves until it is told to end; says its address first."""
+    behaviour: Behaviour = forgetful if how == "forgetful" else Unruly(int(how.removeprefix("unruly-")))
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def forward(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            method, path, headers = self.command, self.path, dict(self.headers.items())
+            answer = behaviour(Request(method, path, lambda: _perform(store, method, path, body, headers)))
+            if answer is None:
+                self.close_connection = True
+                return
+            self.send_response(answer.status)
+            for name, value in answer.headers:
+                if name.lower() not in _HOP:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = forward  # noqa: N815 - http.server's names
+
+        def log_message(self, *_: object) -> None:
+            """Nothing to say."""
+
+    with _Server(("127.0.0.1", 0), Handler) as server:
+        sys.stdout.write(f"http://127.0.0.1:{server.server_address[1]}\n")
+        sys.stdout.flush()
+        server.serve_forever()
+
+
+def _perform(store: str, method: str, path: str, body: bytes, headers: dict[str, str]) -> Answer:
+    connection = http.client.HTTPConnection(store)
+    try:
+        connection.request(method, path, body, headers)
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.getheaders(), answer.read())
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
