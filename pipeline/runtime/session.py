@@ -3,9 +3,9 @@
 import logging
 import os
 import re
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -14,6 +14,7 @@ from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
+from pipeline.runtime.scratch import own_folder
 from pipeline.settings.model import SparkSettings
 
 AVRO_LIMITS: Final = (
@@ -45,7 +46,28 @@ _ALWAYS: Final = {
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
 }
+_LOOPBACK: Final = "127.0.0.1"
+_CLOSED: Final = {
+    "spark.driver.host": _LOOPBACK,
+    "spark.driver.bindAddress": _LOOPBACK,
+    # Spark makes the secret by itself. Other users of this machine reach the loopback address, too.
+    "spark.authenticate": "true",
+}
+"""Where driver and executor are one process, no other process has a reason to speak to it."""
 _MEMORY: Final = "spark.driver.memory"
+_AT_START: Final = frozenset(
+    {
+        _MEMORY,
+        "spark.master",
+        "spark.jars",
+        "spark.driver.defaultJavaOptions",
+        "spark.driver.extraClassPath",
+        "spark.driver.extraJavaOptions",
+        "spark.driver.extraLibraryPath",
+    }
+)
+"""The properties that Java itself is started by. Its arguments can be read by all users of the machine."""
+_HADOOP: Final = "spark.hadoop."
 _PAGES: Final = (
     "Exception while sending command.",
     "There was an exception while executing the Python Proxy on the Python Side.",
@@ -53,8 +75,6 @@ _PAGES: Final = (
 _STAND_ALONE: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # A folder that Spark makes and never fills, by default where the process was started.
-    "spark.sql.warehouse.dir": Path(tempfile.gettempdir(), "spark-warehouse").as_uri(),
     # With `spark.master` of a cluster the records are decoded elsewhere.
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
     # Without native Hadoop libraries each file written to a local disk would fork chmod and readlink.
@@ -66,7 +86,7 @@ _STAND_ALONE: Final = {
 
 
 def spark_session(settings: SparkSettings, log_format: LogFormat = "console") -> SparkSession:
-    """The session of this process, made on first use; spark-submit's own where that started us.
+    """Returns the session of this process, made on first use; spark-submit's own where that started us.
 
     Raises SetUpError if there is no Java, too little memory, or a jar cannot be had.
     """
@@ -75,33 +95,66 @@ def spark_session(settings: SparkSettings, log_format: LogFormat = "console") ->
     return session
 
 
+def master_of(settings: SparkSettings) -> str:
+    """Returns the Spark master that the settings name; empty where spark-submit names it, or for this machine."""
+    return settings.conf.get("spark.master") or settings.master or ""
+
+
 def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession:
     # py4j prints pages where its Java process ends; `java_process` says it in a sentence.
     for name in ("root", "py4j.clientserver"):
         logging.getLogger(name).addFilter(lambda record: record.msg not in _PAGES)
     properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
-    # PySpark starts Java with every property in its arguments, which all users of the machine can read.
-    open_ones = [(name, value) for name, value in properties.items() if not re.search(REDACTED, name)]
-    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(open_ones))  # noqa: SLF001 - no other way
-    return SparkSession.builder.appName("tidemark").config(map={**properties}).getOrCreate()
+    properties["spark.redaction.regex"] = _redaction(properties["spark.redaction.regex"], settings.conf)
+    at_start = [(name, value) for name, value in properties.items() if name in _AT_START]
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(at_start))  # noqa: SLF001 - no other way
+    conf = SparkConf().setAll([*properties.items()])
+    if (conf.get("spark.master") or "").startswith("local"):
+        conf.setAll([(name, conf.get(name, value) or value) for name, value in _CLOSED.items()])
+    context = SparkContext.getOrCreate(conf.setIfMissing("spark.app.name", "tidemark"))
+    hadoop = {name for name in settings.conf if name.startswith(_HADOOP)}
+    _forget(context, hadoop)
+    return SparkSession.builder.config(
+        map={name: value for name, value in properties.items() if name not in hadoop}
+    ).getOrCreate()
+
+
+def _redaction(expression: str, conf: Mapping[str, str]) -> str:
+    """Returns an expression that also has the names in `conf`: which of them are secrets only their owner knows."""
+    # Spark's page lists those of Hadoop's clients by their own names.
+    names = sorted(re.escape(name.removeprefix(_HADOOP)) for name in conf if name not in _AT_START)
+    return "|".join([expression, *(f"^({re.escape(_HADOOP)})?{name}$" for name in names)])
+
+
+def _forget(context: SparkContext, names: set[str]) -> None:
+    """Takes properties of Hadoop's clients, which have them by now, from those that Spark shows."""
+    java: Any = context._jsc  # noqa: SLF001 - PySpark has no way to it
+    for name in names:
+        java.sc().conf().remove(name)
 
 
 def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
-    """Master, jars and memory; none under spark-submit, which sets them itself."""
+    """Returns master, jars, memory and scratch folder; nothing under spark-submit, which sets them itself."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return {}
     use_java()
     cores = limits.cores()
     # What is told is not asked for: it may be that there is too little of it.
     memory = {} if _MEMORY in settings.conf else {_MEMORY: limits.heap()}
+    master = master_of(settings) or f"local[{2 * cores}]"  # more slots than cores: a task waits for Kafka half its time
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)  # Spark's own page, where it is turned on, goes by it
+    scratch = own_folder()
     # Spark speaks on the same stream and in the same format as we do.
     words = f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'
     return {
         **_STAND_ALONE,
         **memory,
-        # More slots than cores: a task waits for Kafka half of its time.
-        "spark.master": settings.master or f"local[{2 * cores}]",
+        "spark.master": master,
+        "spark.local.dir": str(scratch),
+        # A folder that Spark makes and never fills, by default where the process was started.
+        "spark.sql.warehouse.dir": (scratch / "spark-warehouse").as_uri(),
         "spark.sql.shuffle.partitions": str(cores),
-        "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {words} {classes.kept()}",
+        "spark.driver.extraJavaOptions": f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {words} {classes.kept()}',
         "spark.jars": ",".join(str(jar) for jar in jars_of("spark")),
     }

@@ -18,6 +18,7 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.processes import Process
 from tests.support.secured_broker import MARK, PASSWORD, SecuredBroker, secured_broker
+from tests.support.sockets import family, listening
 from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.broker, pytest.mark.jvm]
@@ -189,7 +190,7 @@ def test_one_sentence_says_what_to_change_after(
 
 
 def test_no_secret_is_told_anywhere(secured: SecuredBroker, enter: Enter, tmp_path: Path) -> None:
-    """A service with all kinds of secrets at work, looked at from all sides."""
+    """A service with all kinds of secrets at work, looked at from all sides; and it listens on loopback alone."""
     page, metrics, warehouse = free_port(), free_port(), tmp_path / "warehouse"
     tree = by_password(secured)
     tree["tls"] |= by_certificate(secured, key_password=PASSWORD)["tls"]
@@ -199,6 +200,8 @@ def test_no_secret_is_told_anywhere(secured: SecuredBroker, enter: Enter, tmp_pa
         "spark.ui.enabled": "true",
         "spark.ui.port": str(page),
         "spark.hadoop.fs.s3a.secret.key": PASSWORD,
+        "spark.hadoop.fs.azure.account.key.x": PASSWORD,
+        "spark.made.up.by.a.plugin": PASSWORD,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={tmp_path / 'log4j2.properties'}",
     }
     told = {
@@ -218,9 +221,12 @@ def test_no_secret_is_told_anywhere(secured: SecuredBroker, enter: Enter, tmp_pa
         seen = {"log": service.said, "arguments": arguments_of_all(), "plans": plans(page)}
         seen |= {path: fetch(page, path) for path in ("/environment/", "/StreamingQuery/", "/SQL/", "/jobs/")}
         seen["environment"] = fetch(page, f"{application(page)}/environment")
+        addresses = listening(*family(service.popen.pid))
     for file in warehouse.rglob("*"):
         seen[str(file)] = file.read_bytes().decode("latin-1") if file.is_file() else ""
     key = secured.client.key.read_text().splitlines()[1]
+    assert {metrics, page} < {address.port for address in addresses}
+    assert {address.host for address in addresses} <= {"127.0.0.1", "::1"}
     assert "ConsumerConfig values" in seen["log"]
     assert {where for where, text in seen.items() if MARK in text or key in text} == set()
 

@@ -1,0 +1,51 @@
+"""The folder for temporary files of this process, which no other user can read.
+
+Its owner holds a lock on it, which the system takes back however the process ends, so a later process finds the folders
+that a kill left behind.
+"""
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+_PREFIX: Final = "tidemark-scratch-"
+
+
+@cache
+def own_folder() -> Path:
+    """Creates the folder, once, and makes it the one in which Python puts temporary files. Removes abandoned ones."""
+    base = Path(tempfile.gettempdir())
+    remove_abandoned(base)
+    folder = _locked(base)
+    tempfile.tempdir = str(folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def remove_abandoned(base: Path | None = None) -> None:
+    """Removes the folders in `base` (default: the one for temporary files) whose owner process has ended."""
+    for folder in (base or Path(tempfile.gettempdir())).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # of another user, in use, or gone meanwhile
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)  # a Java that outlived its owner removes files, too
+            finally:
+                os.close(descriptor)
+
+
+def _locked(base: Path) -> Path:
+    """Creates a folder and locks it until the process ends."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        with suppress(FileNotFoundError):  # another process found it before it was locked
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            folder.stat()
+            return folder
