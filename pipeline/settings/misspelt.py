@@ -11,7 +11,12 @@ from pipeline.settings.catalogue import PREFIX, catalogue, names_at
 from pipeline.settings.model import Settings
 from pipeline.settings.sources import Source, source_of
 
-_OTHER_VARIABLES: Final = {"TIDEMARK_CONFIG", "TIDEMARK_MAVEN_MIRROR", "TIDEMARK_JARS_CACHE"}
+_OTHER_VARIABLES: Final = {
+    "TIDEMARK_CONFIG",
+    "TIDEMARK_JARS_CACHE",
+    "TIDEMARK_MAVEN_MIRROR",
+    "TIDEMARK_SQL_PASSWORD",
+}
 
 
 def check_variables(environment: Iterable[str]) -> None:

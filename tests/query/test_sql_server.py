@@ -1,23 +1,31 @@
-"""`tidemark sql-server` as a process, asked by beeline, Hive's own client of its JDBC driver, as another."""
+"""`tidemark sql-server` as a process, asked by clients of PostgreSQL: what they may see, and all that they may not."""
 
 import signal
 import socket
-import subprocess
+import struct
 from collections.abc import Iterator
-from importlib.util import find_spec
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
+import sqlalchemy as sa
+from psycopg.pq import DiagnosticField, TransactionStatus
+from psycopg.rows import dict_row
 
+from demo.children import free_port
 from pipeline.cli import main
-from pipeline.runtime.java import find_java
 from tests.support.processes import Process, tidemark
+from tests.support.sockets import Address, family, listening
 from tests.support.waiting import wait_for
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 
-pytestmark = pytest.mark.jvm
-START_S = 120
+pytestmark = pytest.mark.slow
+START_S = 60
+PASSWORD = "sesame-of-forty-thieves"
+MARK = "hunter2bqkz"
 
 
 @pytest.fixture(scope="module")
@@ -26,65 +34,264 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 @pytest.fixture(scope="module")
-def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
-@pytest.fixture(scope="module")
-def server(site: Site, port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    log = tmp_path_factory.mktemp("server") / "log"
-    with tidemark(log, "sql-server", f"--warehouse={site.warehouse}", f"--port={port}", "--memory=1g") as process:
+def server(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Process]]:
+    log, port = tmp_path_factory.mktemp("server") / "log", free_port()
+    told = {"TIDEMARK_SQL_PASSWORD": PASSWORD, "AWS_SECRET_ACCESS_KEY": MARK}
+    arguments = (f"--warehouse={site.warehouse}", f"--port={port}", "--memory=500m")
+    with tidemark(log, "sql-server", *arguments, driver=told) as process:
         wait_for(lambda: "the SQL end point is open" in process.said or not process.alive, START_S, "its opening")
         assert process.alive, process.said
-        yield process
+        yield port, process
+        assert process.alive, process.said
         process.send(signal.SIGTERM)
         assert process.wait() == 0, process.said
 
 
-def ask(port: int, statement: str) -> subprocess.CompletedProcess[str]:
-    """What beeline says, as CSV."""
-    found = find_spec("pyspark")
-    assert found
-    assert found.origin
-    jars = Path(found.origin).parent / "jars" / "*"
-    return subprocess.run(
-        [
-            find_java() / "bin" / "java", "-cp", jars, "org.apache.hive.beeline.BeeLine",
-            "-u", f"jdbc:hive2://127.0.0.1:{port}", "--silent=true", "--outputformat=csv2", "-e", statement,
-        ],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+@pytest.fixture
+def client(server: tuple[int, Process]) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(address(server[0]), autocommit=True) as connection:
+        yield connection
 
 
-@pytest.mark.usefixtures("server")
-def test_a_client_of_hive_asks_the_tables(port: int) -> None:
-    told = ask(
-        port,
-        "SHOW TABLES; SELECT user_id, CAST(sum(page_views) AS INT) AS views FROM page_views GROUP BY 1 ORDER BY 1; "
-        "SELECT state, count(*) AS n FROM page_views_live GROUP BY 1 ORDER BY 1; "
-        "SELECT min(window_start) = TIMESTAMP '2024-05-01 12:00:00' AS is_time FROM page_views; "
-        "DESCRIBE page_views;",
-    )
-    assert told.returncode == 0, told.stderr
-    lines = told.stdout.splitlines()
-    assert {line.split(",")[1] for line in lines if line.startswith("default,")} == {
-        "dead_letters", "ledger", "page_views", "page_views_live",
-    }  # fmt: skip
-    for answer in (
-        ["user_id,views", "ann,4", "bob,3"],
-        ["state,n", "closed,4", "fired,1", "open,2"],
-        ["is_time", "true"],
-    ):
-        begin = lines.index(answer[0])
-        assert lines[begin : begin + len(answer)] == answer
-    assert "window_start,timestamp,Begin of the window." in lines
+def address(port: int, user: str = "tidemark", password: str = PASSWORD) -> str:
+    return f"postgresql://{user}:{password}@127.0.0.1:{port}/tidemark"
 
 
-@pytest.mark.usefixtures("server")
-def test_an_address_that_is_taken_is_exit_code_2(site: Site, port: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sql-server", f"--warehouse={site.warehouse}", f"--port={port}"]) == 2
-    assert f"cannot listen on 127.0.0.1:{port}: " in capsys.readouterr().err
+def test_a_client_asks_the_views(client: psycopg.Connection) -> None:
+    views = {row[0] for row in client.execute("SHOW TABLES")}
+    assert views == {"dead_letters", "ledger", "page_views", "page_views_live"}
+    asked = "SELECT user_id, sum(page_views) AS views FROM page_views GROUP BY 1 ORDER BY 1"
+    assert client.execute(asked).fetchall() == [("ann", 4), ("bob", 3)]
+    states = "SELECT state, count(*) FROM page_views_live GROUP BY 1 ORDER BY 1"
+    assert client.execute(states).fetchall() == [("closed", 4), ("fired", 1), ("open", 2)]
+    (first,) = client.execute("SELECT min(window_start) FROM page_views").fetchone() or (None,)
+    assert first == datetime(2024, 5, 1, 12, tzinfo=UTC)
+    described = {row[0]: row[1] for row in client.execute("DESCRIBE page_views")}
+    assert described["window_start"] == "TIMESTAMP WITH TIME ZONE"
+    assert client.execute("EXPLAIN SELECT * FROM page_views").fetchall()
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_values_come_as_they_are_in_both_forms_with_parameters(client: psycopg.Connection, binary: bool) -> None:
+    with client.cursor(binary=binary, row_factory=dict_row) as cursor:
+        cursor.execute(
+            "SELECT %s::int AS int, %s AS text, 2.50::decimal(9, 2) AS decimal, -12345678.9::decimal(20, 1) AS longer, "
+            "0.0003::decimal(9, 4) AS small, 1.5::double AS double, true AS yes, DATE '1999-12-31' AS day, "
+            "'\\xAA'::blob AS bytes, NULL AS nothing, TIMESTAMPTZ '2024-05-01 12:00:00.25Z' AS time, %s AS quoted",
+            (7, "bö'b", "$1 -- '"),
+        )
+        (row,) = cursor.fetchall()
+    told = {name: str(value) if name in ("decimal", "longer", "small") else value for name, value in row.items()}
+    assert told == {
+        "int": 7,
+        "text": "bö'b",
+        "decimal": "2.50",
+        "longer": "-12345678.9",
+        "small": "0.0003",
+        "double": 1.5,
+        "yes": True,
+        "day": datetime(1999, 12, 31, tzinfo=UTC).date(),
+        "bytes": b"\xaa",
+        "nothing": None,
+        "time": datetime(2024, 5, 1, 12, 0, 0, 250_000, tzinfo=UTC),
+        "quoted": "$1 -- '",
+    }
+    users = client.execute("SELECT DISTINCT user_id FROM page_views WHERE user_id = %s", ("bob",), prepare=True)
+    assert users.fetchall() == [("bob",)]
+
+
+def test_a_long_answer_comes_in_portions(client: psycopg.Connection) -> None:
+    with client.cursor() as cursor:
+        numbers = [row[0] for row in cursor.stream("SELECT range FROM range(5000)")]
+    assert numbers == [*range(5000)]
+
+
+def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -> None:
+    """As Superset does, by SQLAlchemy."""
+    engine = sa.create_engine(address(server[0]).replace("postgresql", "postgresql+psycopg"))
+    found = sa.inspect(engine)
+    assert {"page_views", "page_views_live", "ledger"} <= {*found.get_view_names()}
+    assert found.get_table_names() == []
+    columns = {column["name"]: str(column["type"]) for column in found.get_columns("page_views")}
+    assert columns["window_start"] == "TIMESTAMP"
+    assert columns["page_views"] == "BIGINT"
+    views = sa.table("page_views", sa.column("page_views"), sa.column("user_id"))
+    with engine.connect() as connection:
+        asked = sa.select(sa.func.sum(views.c.page_views)).where(views.c.user_id == "ann")
+        assert connection.execute(asked).scalar() == 4
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO ledger SELECT * FROM ledger",
+        "DELETE FROM ledger",
+        "UPDATE page_views SET page_views = 0",
+        "CREATE TABLE mine AS SELECT 1",
+        "CREATE VIEW mine AS SELECT 1",
+        "DROP VIEW page_views",
+        "COPY page_views TO 'stolen'",
+        "COPY (SELECT 1) TO PROGRAM 'id'",
+        "COPY page_views FROM STDIN",
+        "EXPORT DATABASE 'stolen'",
+        "ATTACH 'stolen' AS mine",
+        "ATTACH ':memory:' AS mine",
+        "USE stored",
+        "INSTALL httpfs",
+        "LOAD 'stolen'",
+        "CALL pragma_version()",
+        "PRAGMA enable_profiling",
+        "CHECKPOINT",
+        "PREPARE mine AS SELECT 1",
+        "EXECUTE mine",
+        "EXPLAIN ANALYZE DELETE FROM ledger",
+        "EXPLAIN COPY page_views TO 'stolen'",
+        "WITH gone AS (DELETE FROM ledger RETURNING *) SELECT * FROM gone",
+        "SELECT * FROM '/etc/passwd'",
+        'SELECT * FROM "/etc/passwd"',
+        "SELECT * FROM delta.`/x`",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/proc/self/environ')",
+        "SELECT * FROM read_blob('/etc/passwd')",
+        "SELECT * FROM glob('/*')",
+        "SELECT * FROM sniff_csv('/etc/passwd')",
+        "SELECT * FROM delta_scan('/x')",
+        "SELECT * FROM parquet_metadata('/x')",
+        "SELECT * FROM query('SELECT 1')",
+        "SELECT * FROM query_table('stored.panes')",
+        "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+        "SELECT * FROM arrow_scan(1::pointer, 2::pointer, 3::pointer)",
+        "SELECT * FROM duckdb_settings()",
+        "SELECT * FROM duckdb_secrets()",
+        "SELECT * FROM stored.panes",
+        "SELECT * FROM stored.main.panes",
+        "SELECT * FROM panes",
+        "SELECT (SELECT count(*) FROM stored.main.panes)",
+        "SELECT * FROM page_views WHERE user_id IN (FROM stored.panes SELECT user_id)",
+        "DESCRIBE stored.panes",
+        "SUMMARIZE stored.panes",
+        "SELECT getenv('AWS_SECRET_ACCESS_KEY')",
+        "SELECT reflect('java.lang.System', 'getenv', 'AWS_SECRET_ACCESS_KEY')",
+        "SELECT java_method('java.lang.System', 'getenv')",
+        "SELECT TRANSFORM(user_id) USING 'sh -c id' FROM page_views",
+        "ADD JAR 'x.jar'",
+        "SELECT 1; DELETE FROM ledger",
+        "SELECT * FROM page_views FOR UPDATE; DROP VIEW ledger",
+    ],
+)
+def test_what_does_more_than_read_the_views_is_refused(client: psycopg.Connection, statement: str) -> None:
+    for prepare in (False, True):
+        with pytest.raises(psycopg.Error) as refused:
+            client.execute(statement.encode(), prepare=prepare)
+        assert MARK not in str(refused.value)
+        assert "root:" not in str(refused.value)
+    assert not Path("stolen").exists()
+
+
+@pytest.mark.parametrize("statement", ["SET memory_limit = '90g'", "SET enable_external_access = true", "RESET ALL"])
+def test_a_setting_is_taken_and_changes_nothing(client: psycopg.Connection, statement: str) -> None:
+    asked = "SELECT current_setting('memory_limit'), current_setting('enable_external_access')"
+    before = client.execute(asked).fetchone()
+    client.execute(statement.encode())
+    assert client.execute(asked).fetchone() == before
+    assert before is not None
+    assert before[1] is False
+
+
+def test_transactions_are_told_of_and_end_by_an_error(client: psycopg.Connection) -> None:
+    states = []
+    for statement in (b"BEGIN", b"SELECT nonsense FROM page_views", b"ROLLBACK"):
+        with suppress(psycopg.ProgrammingError):
+            client.execute(statement)
+        states.append(client.info.transaction_status)
+    assert states == [TransactionStatus.INTRANS, TransactionStatus.INERROR, TransactionStatus.IDLE]
+    assert client.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_statement_can_be_cancelled(client: psycopg.Connection) -> None:
+    asked = b"SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range % 7 = b.range % 11"
+    client.pgconn.send_query(asked)
+    client.pgconn.flush()
+    while client.pgconn.is_busy():
+        client.cancel_safe()
+        client.pgconn.consume_input()
+    result = client.pgconn.get_result()
+    assert result is not None
+    assert result.error_field(DiagnosticField.SQLSTATE) == b"57014"
+    assert client.pgconn.get_result() is None
+
+
+@pytest.mark.parametrize(("user", "password"), [("tidemark", "wrong"), ("tidemark", ""), ("root", PASSWORD)])
+def test_who_does_not_know_user_and_password_is_not_let_in(
+    server: tuple[int, Process], user: str, password: str
+) -> None:
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(address(server[0], user, password))
+
+
+def test_nothing_is_answered_before_the_log_in(server: tuple[int, Process]) -> None:
+    start = struct.pack("!i", 3 << 16) + b"user\0tidemark\0\0"
+    query = b"SELECT user_id FROM page_views\0"
+    with socket.create_connection(("127.0.0.1", server[0]), 10) as stranger:
+        stranger.sendall(struct.pack("!i", len(start) + 4) + start)
+        stranger.sendall(b"Q" + struct.pack("!i", len(query) + 4) + query)
+        answer = b""
+        while piece := stranger.recv(4096):
+            answer += piece
+    assert b"FATAL" in answer
+    assert b"ann" not in answer
+
+
+@pytest.mark.parametrize(
+    "bytes_sent",
+    [
+        b"\x7f\xff\xff\xff",
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\0",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\0\0\0\x08\0\x03\0\0",
+        b"\x12\x34\x56\x78" * 16,
+    ],
+)
+def test_bytes_that_are_no_start_are_refused(server: tuple[int, Process], bytes_sent: bytes) -> None:
+    answer = b""
+    with socket.create_connection(("127.0.0.1", server[0]), 10) as stranger, suppress(ConnectionResetError):
+        stranger.sendall(bytes_sent)
+        stranger.shutdown(socket.SHUT_WR)
+        while piece := stranger.recv(4096):
+            answer += piece
+    assert not answer or b"FATAL" in answer
+
+
+def test_it_listens_where_it_was_told_alone(server: tuple[int, Process]) -> None:
+    assert listening(*family(server[1].popen.pid)) == {Address("127.0.0.1", server[0])}
+
+
+def test_rows_that_came_since_are_seen(site: Site, client: psycopg.Connection) -> None:
+    def batches() -> int:
+        (count,) = client.execute("SELECT count(DISTINCT batch) FROM ledger").fetchone() or (0,)
+        return int(count)
+
+    before = batches()
+    site.batch(*[])
+    wait_for(lambda: batches() > before, 20, "a batch that was committed meanwhile")
+
+
+def test_an_address_that_is_taken_is_exit_code_2(
+    site: Site, server: tuple[int, Process], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sql-server", f"--warehouse={site.warehouse}", f"--port={server[0]}"]) == 2
+    assert f"cannot listen on 127.0.0.1:{server[0]}: " in capsys.readouterr().err
+
+
+def test_other_machines_need_a_password(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = ["sql-server", f"--warehouse={site.warehouse}", "--host=0.0.0.0"]
+    assert main(there) == 2
+    assert "is reached from other machines" in capsys.readouterr().err
+    (tmp_path / "password").write_text("short")
+    assert main([*there, f"--password-file={tmp_path / 'password'}"]) == 2
+    assert "at least 16 characters" in capsys.readouterr().err
 
 
 def test_no_warehouse_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

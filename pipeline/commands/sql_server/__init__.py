@@ -1,1 +1,1 @@
-"""`tidemark sql-server`: the tables for BI tools, by Spark's Thrift server."""
+"""`tidemark sql-server`: the tables for BI tools, in the protocol of PostgreSQL, read-only by construction."""

@@ -1,5 +1,8 @@
 """The verb `sql-server`."""
 
+import os
+from pathlib import Path
+
 import click
 
 from command_line.verbs import Verb
@@ -10,18 +13,36 @@ from pipeline.commands.options import warehouse_option
     cls=Verb,
     examples=[
         "tidemark sql-server --warehouse /data/tidemark",
-        "tidemark sql-server --warehouse /data/tidemark --host 0.0.0.0 --port 10001 --memory 4g",
+        "tidemark sql-server --warehouse s3://tidemark/warehouse --memory 4g",
+        "tidemark sql-server --warehouse /data/tidemark --host 0.0.0.0 --password-file /run/secrets/sql",
     ],
 )
 @warehouse_option
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), default=10000, show_default=True, help="Port to listen on.")
-@click.option("--memory", default="2g", show_default=True, metavar="SIZE", help="Heap of its Java process.")
-def sql_server(warehouse: str, host: str, port: int, memory: str) -> None:
-    """Serves the views of `tidemark sql` to BI tools, in the protocol of HiveServer2, until SIGTERM or Ctrl-C.
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=5432, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option("--memory", default="2g", show_default=True, metavar="SIZE", help="Memory that all queries may use.")
+@click.option("--user", default="tidemark", show_default=True, metavar="NAME", help="The user that is let in.")
+@click.option(
+    "--password-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the user's password, or set TIDEMARK_SQL_PASSWORD. Any but a local address needs a password.",
+)
+def sql_server(warehouse: str, host: str, port: int, memory: str, user: str, password_file: Path | None) -> None:
+    """Serves the views of `tidemark sql` to BI tools, in the protocol of PostgreSQL, until SIGTERM or Ctrl-C.
 
-    It asks nobody who they are: let only those reach it who may read, and run it as a user who may only read.
+    It answers what reads the views, and nothing else: no statement can write, or reach files or other machines.
     """
-    from pipeline.commands.sql_server.server import serve_sql
+    from pydantic import SecretStr
 
-    serve_sql(warehouse, host, port, memory)
+    from kafka_access.secrets import clear_text
+    from pipeline.commands.sql_server.login import Access
+    from pipeline.commands.sql_server.server import serve_sql
+    from pipeline.settings.secrets import for_a_person
+
+    said = os.environ.pop("TIDEMARK_SQL_PASSWORD", "")
+    with for_a_person():
+        password = clear_text(SecretStr(said) if said else None, password_file, "--password")
+    serve_sql(warehouse, (host, port), memory, Access(user, None if password is None else SecretStr(password)))

@@ -1,84 +1,114 @@
-"""`tidemark sql-server`: Spark's Thrift server over a warehouse, which BI tools ask by Hive's JDBC and ODBC."""
+"""`tidemark sql-server`: a port at which clients of PostgreSQL ask the views."""
 
 import signal
 import socket
-import tempfile
-from collections.abc import Iterable
-from threading import Event
-from typing import Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import BoundedSemaphore, Event, Thread, Timer
+from typing import Final
 
+import duckdb
 import structlog
-from pyspark.sql import SparkSession
 
-from pipeline.errors import JavaEnded, SetUpError
-from pipeline.runtime.jars import jars_of
-from pipeline.runtime.java_process import ENDED, java_ended, java_watched
-from pipeline.runtime.session import spark_session
-from pipeline.settings.model import SparkSettings
-from pipeline.tables.engines import Engine
-from pipeline.tables.views import View, views
+from pipeline.commands.sql_server.client import Client
+from pipeline.commands.sql_server.database import Database
+from pipeline.commands.sql_server.login import Access, Ticket, log_in
+from pipeline.commands.sql_server.wire import Refused, Wire
+from pipeline.errors import SetUpError
 
-_EVERY_S: Final = 60.0
-"""So often it looks for tables that came since."""
+_MOST_CLIENTS: Final = 64
+_LOGIN_S: Final = 10.0
+"""How long a client may take from its connection until it is let in."""
+_WATCH_S: Final = 0.5
 _log = structlog.get_logger()
 
 
-def serve_sql(warehouse: str, host: str, port: int, memory: str) -> None:
-    """Serves until SIGTERM or SIGINT, with a Java heap of `memory`, such as `2g`.
+def serve_sql(warehouse: str, address: tuple[str, int], memory: str, access: Access) -> None:
+    """Serves until SIGTERM or SIGINT; queries together take at most `memory`, such as `2g`.
 
-    Raises SetUpError where there is no warehouse or the address cannot be had, JavaEnded when Spark's process is gone.
+    Raises SetUpError where there is no warehouse or the address cannot be had.
     """
-    found = views(warehouse, Engine.SPARK)
-    _require_address(host, port)
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with tempfile.TemporaryDirectory(prefix="tidemark-sql-") as scratch, java_watched(stop.set):
-        spark = spark_session(SparkSettings(conf=_conf(host, port, memory, scratch)))
-        _make(spark, found)
-        _listen(spark)
-        _log.info("the SQL end point is open", url=f"jdbc:hive2://{host}:{port}", views=len(found))
-        while not stop.wait(_EVERY_S):
-            _make(spark, views(warehouse, Engine.SPARK))
-        if java_ended():
-            raise JavaEnded(ENDED)
-        spark.stop()
+    access.require_for(address[0])
+    server = Server(Database(warehouse, memory), access)
+    with _listen(*address) as listener:
+        _log.info("the SQL end point is open", url="postgresql://{}:{}".format(*listener.getsockname()[:2]))
+        server.accept(listener, stop)
 
 
-def _conf(host: str, port: int, memory: str, scratch: str) -> dict[str, str]:
-    """What a Thrift server needs beside a session; what Hive writes for itself goes into a folder that goes, too."""
-    return {
-        "spark.app.name": "tidemark sql-server",
-        "spark.driver.memory": memory,
-        # Hive's threads load with Java's own class loader, which does not see `spark.jars`.
-        "spark.driver.extraClassPath": ":".join(str(jar) for jar in jars_of("spark")),
-        "spark.driver.defaultJavaOptions": f"-Dderby.stream.error.file={scratch}/derby.log -Djava.io.tmpdir={scratch}",
-        "spark.hadoop.hive.exec.scratchdir": f"{scratch}/hive",
-        "spark.hadoop.hive.server2.thrift.bind.host": host,
-        "spark.hadoop.hive.server2.thrift.port": str(port),
-        "spark.sql.warehouse.dir": f"{scratch}/spark",
-    }
+class Server:
+    """The clients that are connected."""
+
+    def __init__(self, database: Database, access: Access) -> None:
+        self._database, self._access = database, access
+        self._places = BoundedSemaphore(_MOST_CLIENTS)
+        self._cursors: dict[Ticket, duckdb.DuckDBPyConnection] = {}
+
+    def accept(self, listener: socket.socket, stop: Event) -> None:
+        """Takes connections until `stop`, each in a thread that ends with the process."""
+        listener.settimeout(_WATCH_S)
+        while not stop.is_set():
+            with suppress(TimeoutError):
+                connection, _ = listener.accept()
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                if self._places.acquire(blocking=False):
+                    Thread(target=self._serve, args=(connection,), name="sql-client", daemon=True).start()
+                else:
+                    connection.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection, suppress(OSError):
+                self._talk(Wire(connection, bytearray()))
+        finally:
+            self._places.release()
+
+    def _talk(self, wire: Wire) -> None:
+        ticket = Ticket.new()
+        try:
+            with _cut_off_after(_LOGIN_S, wire.connection):
+                given = log_in(wire, self._access, ticket)
+            if given == ticket:
+                self._answer(wire, ticket)
+            elif given in self._cursors:
+                self._cursors[given].interrupt()
+        except Refused as error:
+            wire.send_error(error.code, str(error), "FATAL")
+            wire.flush()
+
+    def _answer(self, wire: Wire, ticket: Ticket) -> None:
+        with self._database.cursor() as cursor:
+            self._cursors[ticket] = cursor
+            try:
+                Client(wire, self._database, cursor).serve()
+            finally:
+                del self._cursors[ticket]
 
 
-def _require_address(host: str, port: int) -> None:
-    """Raises SetUpError where nobody can listen; Hive would try on and on."""
+@contextmanager
+def _cut_off_after(seconds: float, connection: socket.socket) -> Iterator[None]:
+    """Ends a connection that takes longer, also where it sends a byte now and then."""
+
+    def cut_off() -> None:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = Timer(seconds, cut_off)
+    timer.start()
     try:
-        socket.create_server((host, port)).close()
+        yield
+    finally:
+        timer.cancel()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Raises SetUpError where the address cannot be had."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=_MOST_CLIENTS)
     except OSError as error:
         raise SetUpError(
             f"cannot listen on {host}:{port}: {error.strerror}. Name another with --host and --port"
         ) from error
-
-
-def _make(spark: SparkSession, found: Iterable[View]) -> None:
-    """Makes the views in the catalog that all sessions share."""
-    for view in found:
-        for statement in view.statements(Engine.SPARK):
-            spark.sql(statement)
-
-
-def _listen(spark: SparkSession) -> None:
-    """Spark's own server, in this process; it ends with the session."""
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no way to it
-    server = jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
-    server.startWithContext(spark._jsparkSession.sqlContext())  # noqa: SLF001 - PySpark has no way to it

@@ -1,0 +1,141 @@
+"""Messages of PostgreSQL's protocol, version 3. Source: PostgreSQL, chapter "Frontend/Backend Protocol"."""
+
+import socket
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+LONGEST: Final = 1 << 20
+"""The most bytes that a message of a client may have."""
+LONGEST_BEFORE_LOGIN: Final = 10_000
+"""As PostgreSQL itself has it."""
+_WRITTEN_AT_ONCE: Final = 1 << 16
+
+
+class Refused(Exception):
+    """A client's message that is not served: a code of PostgreSQL and a sentence."""
+
+    def __init__(self, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+class Message(NamedTuple):
+    """Its type, a letter, and what follows the length."""
+
+    type: bytes
+    body: "Body"
+
+
+class Column(NamedTuple):
+    """The name of a column, the number of its type, and the bytes of a value (-1: they vary)."""
+
+    name: str
+    oid: int
+    size: int
+
+
+class Body:
+    """What a message says, read from its start. Raises Refused where it ends too soon."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def take(self, size: int) -> bytes:
+        """The next bytes."""
+        if size < 0 or self._at + size > len(self._data):
+            raise Refused("08P01", "a message ends before what it announces")
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def rest(self) -> bytes:
+        """All that is left."""
+        return self.take(len(self._data) - self._at)
+
+    def number(self, form: str = "i") -> int:
+        """A number in network order: `h` of two bytes, `i` of four."""
+        (value,) = struct.unpack(f"!{form}", self.take(struct.calcsize(form)))
+        return int(value)
+
+    def numbers(self, form: str) -> list[int]:
+        """A count of two bytes, and as many numbers."""
+        return [self.number(form) for _ in range(self.number("h"))]
+
+    def text(self) -> str:
+        """A text, which ends at a zero byte."""
+        end = self._data.find(b"\0", self._at)
+        if end < 0:
+            raise Refused("08P01", "a text has no end")
+        raw = self.take(end - self._at + 1)[:-1]
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            raise Refused("22021", "a text is not UTF-8") from error
+
+
+@dataclass(slots=True)
+class Wire:
+    """The connection with a client; what is written waits until `flush`."""
+
+    connection: socket.socket
+    _waiting: bytearray
+
+    def read(self, longest: int) -> Message | None:
+        """The next message; None where the client has gone. Raises Refused for one that is too long."""
+        head = self._exactly(5)
+        if head is None:
+            return None
+        body = self._body(head[1:], longest)
+        return None if body is None else Message(head[:1], body)
+
+    def read_start(self) -> Body | None:
+        """The first message, which has no type; None where the client has gone."""
+        head = self._exactly(4)
+        return None if head is None else self._body(head, LONGEST_BEFORE_LOGIN)
+
+    def send(self, kind: bytes, *parts: bytes) -> None:
+        """Writes a message."""
+        body = b"".join(parts)
+        self._waiting += kind + struct.pack("!i", len(body) + 4) + body
+        if len(self._waiting) > _WRITTEN_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sends what waits."""
+        self.connection.sendall(self._waiting)
+        self._waiting.clear()
+
+    def send_columns(self, columns: Sequence[Column], formats: Sequence[int]) -> None:
+        """RowDescription: the columns of the rows that follow."""
+        described = (
+            column.name.encode() + b"\0" + struct.pack("!ihihih", 0, 0, column.oid, column.size, -1, form)
+            for column, form in zip(columns, formats, strict=True)
+        )
+        self.send(b"T", struct.pack("!h", len(columns)), *described)
+
+    def send_row(self, values: Iterable[bytes | None]) -> None:
+        """DataRow."""
+        parts = [struct.pack("!i", -1) if value is None else struct.pack("!i", len(value)) + value for value in values]
+        self.send(b"D", struct.pack("!h", len(parts)), *parts)
+
+    def send_error(self, code: str, sentence: str, severity: str = "ERROR") -> None:
+        """ErrorResponse."""
+        fields = {b"S": severity, b"V": severity, b"C": code, b"M": sentence}
+        self.send(b"E", *(name + text.replace("\0", "").encode() + b"\0" for name, text in fields.items()), b"\0")
+
+    def _body(self, length: bytes, longest: int) -> Body | None:
+        size = int.from_bytes(length, "big", signed=True) - 4
+        if not 0 <= size <= longest:
+            raise Refused("08P01", f"a message has {size} bytes; at most {longest} are taken")
+        data = self._exactly(size)
+        return None if data is None else Body(data)
+
+    def _exactly(self, size: int) -> bytes | None:
+        data = bytearray()
+        while len(data) < size:
+            piece = self.connection.recv(min(size - len(data), _WRITTEN_AT_ONCE))
+            if not piece:
+                return None
+            data += piece
+        return bytes(data)

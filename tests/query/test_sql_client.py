@@ -1,0 +1,104 @@
+"""Ten thousand hostile messages to the SQL end point, before and after the log-in: each is refused, and it goes on."""
+
+import random
+import socket
+import struct
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
+from pydantic import SecretStr
+
+from pipeline.commands.sql_server.client import Client
+from pipeline.commands.sql_server.database import Database
+from pipeline.commands.sql_server.login import Access, Ticket, log_in
+from pipeline.commands.sql_server.wire import Refused, Wire
+from tests.verify.conftest import play
+from tests.verify.site import PAGE_VIEWS_ALONE, Site
+
+pytestmark = pytest.mark.slow
+HOSTILE = 10_000
+TYPES = b"QPBDECHSFdfcpX?\0"
+PIECES = [
+    *(b"SELECT ", b"$1", b"'", b'"', b"--", b"/*", b";", b"(", b")", b"\0", b"\xff", b"stored.panes", b"page_views"),
+    *(
+        b"pg_catalog.",
+        b" FROM ",
+        b"::regclass",
+        b"1e999",
+        b"TIMESTAMPTZ '290000-01-01'",
+        b"EXPLAIN ",
+        b"SET ",
+        b"BEGIN",
+    ),
+]
+
+
+def hostile(chance: random.Random) -> bytes:
+    """A message of a random type and body, often almost right."""
+    body = b"".join(chance.choice([*PIECES, chance.randbytes(3)]) for _ in range(chance.randrange(8)))
+    if chance.random() < 0.5:
+        body += b"\0" + struct.pack("!h", chance.randrange(-2, 4)) + chance.randbytes(chance.randrange(6))
+    return bytes([chance.choice(TYPES)]) + struct.pack("!i", len(body) + 4) + body
+
+
+def talk(serve: Callable[[Wire], object], sent: bytes) -> bytes:
+    """What a server answers to these bytes, over a connection; raises what it raised, but for refusals."""
+    here, there = socket.socketpair()
+    with ThreadPoolExecutor(2) as pool, here:
+        answering = pool.submit(_answer, serve, there)
+        pool.submit(_send, here, sent)
+        heard = b"".join(iter(lambda: _receive(here), b""))
+        answering.result()
+    return heard
+
+
+def _answer(serve: Callable[[Wire], object], connection: socket.socket) -> None:
+    with connection, suppress(Refused, OSError):
+        serve(Wire(connection, bytearray()))
+
+
+def _send(connection: socket.socket, sent: bytes) -> None:
+    with suppress(OSError):  # the other side has hung up
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+
+
+def _receive(connection: socket.socket) -> bytes:
+    try:
+        return connection.recv(1 << 16)
+    except ConnectionResetError:  # it hung up before it had read all
+        return b""
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    folder = tmp_path_factory.mktemp("warehouse")
+    play(Site(folder, PAGE_VIEWS_ALONE).open())
+    return Database(str(folder), "200m")
+
+
+def test_hostile_messages_end_in_refusals_and_the_next_one_is_answered(database: Database) -> None:
+    chance = random.Random(32)
+    messages = b"".join(message for message in (hostile(chance) for _ in range(HOSTILE)) if message[:1] != b"X")
+    good = b"SELECT count(*) AS good FROM page_views\0"
+    sync = b"S" + struct.pack("!i", 4)
+    asked = messages + sync + b"Q" + struct.pack("!i", len(good) + 4) + good
+    with database.cursor() as cursor:
+        heard = talk(lambda wire: Client(wire, database, cursor).serve(), asked)
+    assert heard.count(b"SERROR\0") > HOSTILE / 100
+    assert heard[:-1].endswith(b"SELECT 1\0Z\0\0\0\x05")
+    assert b"good" in heard
+
+
+def test_hostile_starts_let_nobody_in() -> None:
+    chance, access = random.Random(32), Access("tidemark", SecretStr("sesame-of-forty-thieves"))
+    for _ in range(HOSTILE // 10):
+        start = chance.choice(
+            [struct.pack("!i", 3 << 16) + b"user\0tidemark\0\0", chance.randbytes(chance.randrange(30))]
+        )
+        answers = b"".join(hostile(chance) for _ in range(3))
+        sent = struct.pack("!i", len(start) + 4) + start + answers
+        heard = talk(lambda wire: log_in(wire, access, Ticket.new()), sent)
+        assert b"R\0\0\0\x08\0\0\0\0" not in heard
