@@ -6,7 +6,7 @@ from typing import Final
 
 from benchmarks.ours import drain
 from benchmarks.task import serve, told
-from demo.standalone import HOST, standalone_cluster
+from demo.standalone import CLOSED, HOST, standalone_cluster
 
 _MEMORY: Final = "2g"
 
@@ -16,6 +16,7 @@ def main() -> None:
     task = told()
     with standalone_cluster(Path(task.work, "cluster"), task.workers, _MEMORY) as cluster:
         conf = {
+            **CLOSED,
             "spark.master": cluster.url,
             "spark.driver.host": HOST,
             "spark.executor.memory": _MEMORY,

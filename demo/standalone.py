@@ -17,6 +17,13 @@ from pipeline.runtime.java import find_java
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
 HOST: Final = "127.0.0.1"
+SECRET: Final = "of-this-machine-alone-and-of-no-other"  # noqa: S105 - nothing but demos and tests has it
+CLOSED: Final = {
+    "spark.authenticate": "true",
+    "spark.authenticate.secret": SECRET,
+    "spark.network.crypto.enabled": "true",
+}
+"""By which master, workers, drivers and executors know each other."""
 _UP_S: Final = 90.0
 _PAUSE_S: Final = 0.1
 
@@ -50,6 +57,9 @@ def standalone_cluster(
         "SPARK_NO_DAEMONIZE": "1",
         **(environment or {}),
     }
+    told["SPARK_DAEMON_JAVA_OPTS"] = " ".join(
+        [told.get("SPARK_DAEMON_JAVA_OPTS", ""), *(f"-D{name}={value}" for name, value in CLOSED.items())]
+    )
     port, page = free_port(), free_port()
     url = f"spark://{HOST}:{port}"
     homes = tuple(folder / f"worker-{number}" for number in range(workers))

@@ -13,6 +13,7 @@ from command_line.completion import completion_of
 from command_line.main import SET_UP, run
 from command_line.verbs import Verbs
 from pipeline.errors import SetUpError, TidemarkError
+from pipeline.runtime.scratch import remove_abandoned
 
 _FAILED: Final = 1
 _HELD: Final = ("publisher", "status-reader")
@@ -58,6 +59,7 @@ click.version_option(version("tidemark-lake"), message="%(prog)s %(version)s")(t
 
 def program() -> NoReturn:
     """The command as a process, which ends with the exit code of `main`."""
+    remove_abandoned()  # what killed ones left may have users in clear
     end(main())
 
 

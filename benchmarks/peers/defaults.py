@@ -9,6 +9,7 @@ from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve, told
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
+from pipeline.runtime.session import CLOSED
 from schemas import WRITER_ID, load_schemas
 
 
@@ -28,10 +29,11 @@ def drain(task: Task, folder: Path) -> Drain:
 
 
 def _session() -> SparkSession:
-    """A session with the properties that Delta's own guide names, and the jars."""
+    """A session with the properties that Delta's own guide names, and the jars, that no other machine reaches."""
     use_java()
     return (
         SparkSession.builder.appName("textbook")
+        .config(map={**CLOSED})
         .master("local[*]")
         .config("spark.jars", ",".join(map(str, jars_of("spark"))))
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")

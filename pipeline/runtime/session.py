@@ -47,7 +47,7 @@ _ALWAYS: Final = {
     "spark.ui.retainedStages": "200",
 }
 _LOOPBACK: Final = "127.0.0.1"
-_CLOSED: Final = {
+CLOSED: Final = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
     # Spark makes the secret by itself. Other users of this machine reach the loopback address, too.
@@ -68,6 +68,8 @@ _AT_START: Final = frozenset(
 )
 """The properties that Java itself is started by. Its arguments can be read by all users of the machine."""
 _HADOOP: Final = "spark.hadoop."
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""A variable that spark-submit sets."""
 _PAGES: Final = (
     "Exception while sending command.",
     "There was an exception while executing the Python Proxy on the Python Side.",
@@ -95,9 +97,17 @@ def spark_session(settings: SparkSettings, log_format: LogFormat = "console") ->
     return session
 
 
-def master_of(settings: SparkSettings) -> str:
-    """Returns the Spark master that the settings name; empty where spark-submit names it, or for this machine."""
-    return settings.conf.get("spark.master") or settings.master or ""
+def given_properties(settings: SparkSettings) -> dict[str, str]:
+    """Returns the properties of the settings, those of spark-submit where that started us, and always the master."""
+    if _SUBMITTED in os.environ:
+        SparkContext._ensure_initialized()  # noqa: SLF001 - no other way to what spark-submit was told
+        return {**dict(SparkConf().getAll()), **settings.conf}
+    return {"spark.master": _master_of(settings), **settings.conf}
+
+
+def _master_of(settings: SparkSettings) -> str:
+    """Returns the master of the settings, or this machine with more slots than cores: a task half waits for Kafka."""
+    return settings.conf.get("spark.master") or settings.master or f"local[{2 * limits.cores()}]"
 
 
 def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession:
@@ -110,7 +120,7 @@ def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(at_start))  # noqa: SLF001 - no other way
     conf = SparkConf().setAll([*properties.items()])
     if (conf.get("spark.master") or "").startswith("local"):
-        conf.setAll([(name, conf.get(name, value) or value) for name, value in _CLOSED.items()])
+        conf.setAll([(name, conf.get(name, value) or value) for name, value in CLOSED.items()])
     context = SparkContext.getOrCreate(conf.setIfMissing("spark.app.name", "tidemark"))
     hadoop = {name for name in settings.conf if name.startswith(_HADOOP)}
     _forget(context, hadoop)
@@ -135,13 +145,12 @@ def _forget(context: SparkContext, names: set[str]) -> None:
 
 def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
     """Returns master, jars, memory and scratch folder; nothing under spark-submit, which sets them itself."""
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
+    if _SUBMITTED in os.environ:
         return {}
     use_java()
-    cores = limits.cores()
     # What is told is not asked for: it may be that there is too little of it.
     memory = {} if _MEMORY in settings.conf else {_MEMORY: limits.heap()}
-    master = master_of(settings) or f"local[{2 * cores}]"  # more slots than cores: a task waits for Kafka half its time
+    master = _master_of(settings)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)  # Spark's own page, where it is turned on, goes by it
     scratch = own_folder()
@@ -154,7 +163,7 @@ def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str
         "spark.local.dir": str(scratch),
         # A folder that Spark makes and never fills, by default where the process was started.
         "spark.sql.warehouse.dir": (scratch / "spark-warehouse").as_uri(),
-        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.shuffle.partitions": str(limits.cores()),
         "spark.driver.extraJavaOptions": f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {words} {classes.kept()}',
         "spark.jars": ",".join(str(jar) for jar in jars_of("spark")),
     }

@@ -373,3 +373,27 @@ def test_a_master_that_does_not_listen_is_told() -> None:
     (seen,) = machine.master(Settings(spark=master))
     assert seen.level is Level.FAIL
     assert "start it, or correct spark.master" in seen.said
+
+
+CLOSED = {"spark.authenticate": "true"}
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "level", "said"),
+    [
+        (None, {}, Level.PASS, "its ports are open to this machine alone"),
+        (None, {"spark.driver.bindAddress": "192.0.2.1"}, Level.WARN, "opens its ports to strangers"),
+        ("local[2]", {"spark.authenticate": "false"}, Level.WARN, "opens its ports to strangers"),
+        ("spark://far:7077", {}, Level.WARN, "Set spark.authenticate and spark.network.crypto.enabled"),
+        ("spark://far:7077", CLOSED, Level.FAIL, "set spark.authenticate.secret.file"),
+        ("spark://far:7077", {**CLOSED, "spark.authenticate.secret": "x"}, Level.WARN, "can be read"),
+        ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "speak encrypted"),
+    ],
+)
+def test_who_may_speak_to_spark_is_told(
+    master: str | None, conf: dict[str, str], level: Level, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    (seen,) = machine.traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
+    assert (seen.level, seen.about) == (level, "spark")
+    assert said in seen.said

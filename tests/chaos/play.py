@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from demo.broker import Broker
-from demo.standalone import HOST
+from demo.standalone import CLOSED, HOST
 from tests.chaos.faults import Fault, Need
 from tests.chaos.growth import can_grow, scatter
 from tests.chaos.lives import Command, Lives, last_words
@@ -34,6 +34,7 @@ RULES = (
     *("--batch.interval", "200ms", "--metrics.port", "0"),
 )
 ON_A_CLUSTER = {
+    **CLOSED,
     "spark.cores.max": "1",  # the other worker's is for `correct`
     "spark.driver.host": HOST,
     "spark.executor.memory": "600m",

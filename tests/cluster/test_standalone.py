@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.standalone import HOST
+from demo.standalone import CLOSED, HOST
 from producers.cli import main as produce
 from producers.truth import Truth
 from tests.cluster.standalone import cluster_without_python
@@ -54,5 +54,6 @@ def submitted(log: Path, master: str, *where: str) -> Process:
     """The job, by the script that users are given."""
     environment = {"MASTER": master, "PYTHON": sys.executable, "CORES": "2", "SPARK_LOCAL_IP": HOST}
     spark = ("--driver-memory", "1g", "--executor-memory", "600m", "--conf", f"spark.driver.host={HOST}")
+    closed = [word for name, value in CLOSED.items() for word in ("--conf", f"{name}={value}")]
     brief = [f"--conf=spark.{each}.defaultJavaOptions={BRIEF_JVM}" for each in ("driver", "executor")]
-    return Process([str(SUBMIT), *spark, *brief, "--", "run", *where, *RULES], log, environment)
+    return Process([str(SUBMIT), *spark, *closed, *brief, "--", "run", *where, *RULES], log, environment)

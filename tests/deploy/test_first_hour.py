@@ -6,7 +6,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from tests.deploy.containers import HOST, Here
@@ -53,9 +55,17 @@ def test_the_page_tells_ports_and_alerts_that_exist() -> None:
         assert f"127.0.0.1:{port}" in page
         assert f"127.0.0.1:{port}:{port}" in published
     assert services()["dashboard"]["environment"]["TIDEMARK_DASHBOARD__TOKEN"] in page
+    assert f":{services()['sql']['environment']['TIDEMARK_SQL_PASSWORD']}@127.0.0.1:{SQL}" in page
     rules = (RULES / "alerts.yml").read_text()
     assert "`TidemarkFailing`" in page
     assert "alert: TidemarkFailing\n        expr: increase(tidemark_failures_total[5m]) > 0\n        for: 5m" in rules
+
+
+def asked(here: Here, address: str, option: str, statement: str) -> list[tuple[Any, ...]]:
+    """What psql would show, by another client: images and machines of tests need not have it."""
+    assert option == "-c"
+    with psycopg.connect(address.replace(f":{SQL}", f":{here.port(str(SQL))}")) as client:
+        return client.execute(statement.encode()).fetchall()
 
 
 @pytest.mark.jvm
@@ -75,11 +85,12 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
                 await_(end, lambda: "the SQL end point is open" in end.said, "the end point")
                 *looks, last = [words for _, (verb, *words) in told() if verb == "exec"]
                 said = [said_by(here, *words) for words in looks]
+                answers = [asked(here, *words[1:]) for words in shell_commands(PAGE) if words[0] == "psql"]
                 stop(end)
             assert said[0].startswith("Well: the service is at work")
-            assert "page_views_live" in said[3]
-            assert "page_url" in said[4]
-            assert "Begin of the window." in said[5]
+            assert ("page_views_live",) in answers[0]
+            assert answers[1][0][1] > 0
+            assert "window_start" in {row[0] for row in answers[2]}
             assert "tidemark_watermark" in page(here, "/metrics")
             stop(kafka, 143)
             failing = "Well: the service failed and starts again"

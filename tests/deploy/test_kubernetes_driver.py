@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from demo.children import free_port
-from demo.standalone import HOST, SPARK_HOME, standalone_cluster
+from demo.standalone import CLOSED, HOST, SECRET, SPARK_HOME, standalone_cluster
 from pipeline.runtime.session import JVM_OPTIONS
 from producers.cli import main as produce
 from producers.truth import Truth
@@ -64,7 +64,7 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
             monkeypatch.setenv(name, value)
         store.make_bucket(warehouse.removeprefix("s3://").split("/")[0])
         told = {**of(broker, topic), **store.environment, "TIDEMARK_SPARK__MASTER": cluster.url}
-        here = {"spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
+        here = {**CLOSED, "spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
         service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
         # Kubernetes is asked for executors by a driver that is there.
         wait_for(lambda: "epoch opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
@@ -113,10 +113,12 @@ def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[
 
 def of_executor(number: int, port: int) -> dict[str, str]:
     """What Spark's `BasicExecutorFeatureStep` puts into the environment of a pod."""
-    options = [BRIEF_JVM, *of_modules(), *shlex.split(JVM_OPTIONS)]
+    closed = [f"-D{name}={value}" for name, value in CLOSED.items() if value != SECRET]
+    options = [BRIEF_JVM, *of_modules(), *shlex.split(JVM_OPTIONS), *closed]
     return {
         "SPARK_DRIVER_URL": f"spark://CoarseGrainedScheduler@{HOST}:{port}",
         "SPARK_EXECUTOR_ID": str(number),
+        "_SPARK_AUTH_SECRET": SECRET,
         "SPARK_EXECUTOR_CORES": "1",
         "SPARK_EXECUTOR_MEMORY": "600m",
         "SPARK_APPLICATION_ID": "spark-application-1",

@@ -28,6 +28,7 @@ def findings(settings: Settings, now: Callable[[], int]) -> Iterator[Finding]:
     yield from tried("jars", machine.jars)
     yield from machine.scratch()
     yield from machine.master(settings)
+    yield from machine.traffic(settings)
     yield from tried("metrics", lambda: machine.metrics(settings))
     yield from tried("schemas", lambda: _schemas(settings))
     yield from tried("conditions", lambda: _conditions(settings))

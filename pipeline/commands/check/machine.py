@@ -16,12 +16,14 @@ from pipeline.commands.page import open_page
 from pipeline.errors import SetUpError
 from pipeline.runtime.jars import cache, locked, mirror, missing
 from pipeline.runtime.java import ask, find_java
+from pipeline.runtime.session import CLOSED, given_properties
 from pipeline.settings.model import MetricsSettings, Settings
 
 _LITTLE_BYTES: Final = 1 << 30
 _TOO_LITTLE_BYTES: Final = 100 << 20
 _ANSWER_S: Final = 5.0
 _PACKAGES: Final = ("tidemark-lake", "pyspark", "delta-spark", "deltalake", "confluent-kafka")
+_SECRET_FILE: Final = "spark.authenticate.secret.file"  # noqa: S105 - the name of a property
 _SOURCE: Final = ":spark-sql-kafka-0-10_"
 
 
@@ -71,6 +73,35 @@ def master(settings: Settings) -> Iterator[Finding]:
         yield well("spark", f"a master listens at {address}")
     except OSError as error:
         yield wrong("spark", f"no master listens at {address} ({error}): start it, or correct spark.master")
+
+
+def traffic(settings: Settings) -> Iterator[Finding]:
+    """Whether driver and executors ask each other who they are: otherwise any machine that reaches them may take part.
+
+    A stranger could stop batches, read events and the key of pseudonyms, and run programs as the user of the service.
+    """
+    conf = given_properties(settings.spark)
+    master = conf.get("spark.master", "")
+    if master.startswith("local"):
+        is_closed = all(conf.get(name, value) == value for name, value in CLOSED.items())
+        if is_closed:
+            yield well("spark", "its ports are open to this machine alone, and ask for a secret of this run")
+        else:
+            yield doubtful("spark", f"spark.conf opens its ports to strangers: leave out {', '.join(CLOSED)}")
+    elif conf.get("spark.authenticate") != "true":
+        yield doubtful(
+            "spark",
+            "driver and executors do not ask each other who they are: whoever reaches their ports can stop batches and "
+            "read events and keys. Set spark.authenticate and spark.network.crypto.enabled in spark.conf",
+        )
+    elif master.startswith("spark:") and not {"spark.authenticate.secret", _SECRET_FILE} & conf.keys():
+        yield wrong("spark", f"spark.authenticate needs a secret that the cluster knows: set {_SECRET_FILE}")
+    elif "true" not in (conf.get("spark.network.crypto.enabled"), conf.get("spark.ssl.rpc.enabled")):
+        yield doubtful(
+            "spark", "what driver and executors send each other can be read: set spark.network.crypto.enabled"
+        )
+    else:
+        yield well("spark", "driver and executors ask each other for a secret, and speak encrypted")
 
 
 def metrics(settings: Settings) -> Iterator[Finding]:

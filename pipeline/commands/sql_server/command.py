@@ -20,7 +20,7 @@ from pipeline.commands.options import warehouse_option
 @warehouse_option
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=5432, show_default=True, help="Port; 0 takes a free one."
+    "--port", type=click.IntRange(1, 65535), default=10000, show_default=True, help="Port; 0 takes a free one."
 )
 @click.option("--memory", default="2g", show_default=True, metavar="SIZE", help="Memory that all queries may use.")
 @click.option("--user", default="tidemark", show_default=True, metavar="NAME", help="The user that is let in.")
