@@ -20,10 +20,16 @@ _PREFIX: Final = "tidemark-scratch-"
 @cache
 def own_folder() -> Path:
     """Creates the folder, once, and makes it the one in which Python puts temporary files. Removes abandoned ones."""
-    base = Path(tempfile.gettempdir())
+    folder = own_folder_in(Path(tempfile.gettempdir()))
+    tempfile.tempdir = str(folder)
+    return folder
+
+
+@cache
+def own_folder_in(base: Path) -> Path:
+    """Creates a folder in another one, once. Removes abandoned ones."""
     remove_abandoned(base)
     folder = _locked(base)
-    tempfile.tempdir = str(folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

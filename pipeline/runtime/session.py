@@ -14,7 +14,7 @@ from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
-from pipeline.runtime.scratch import own_folder
+from pipeline.runtime.scratch import own_folder, own_folder_in
 from pipeline.settings.model import SparkSettings
 
 AVRO_LIMITS: Final = (
@@ -68,6 +68,7 @@ _AT_START: Final = frozenset(
 )
 """The properties that Java itself is started by. Its arguments can be read by all users of the machine."""
 _HADOOP: Final = "spark.hadoop."
+_LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """A variable that spark-submit sets."""
 _PAGES: Final = (
@@ -115,6 +116,8 @@ def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession
     for name in ("root", "py4j.clientserver"):
         logging.getLogger(name).addFilter(lambda record: record.msg not in _PAGES)
     properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
+    if "spark.local.dir" in settings.conf:
+        properties["spark.local.dir"] = _private(settings.conf["spark.local.dir"])
     properties["spark.redaction.regex"] = _redaction(properties["spark.redaction.regex"], settings.conf)
     at_start = [(name, value) for name, value in properties.items() if name in _AT_START]
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(at_start))  # noqa: SLF001 - no other way
@@ -127,6 +130,11 @@ def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession
     return SparkSession.builder.config(
         map={name: value for name, value in properties.items() if name not in hadoop}
     ).getOrCreate()
+
+
+def _private(folders: str) -> str:
+    """Returns a folder of this process in each of some folders, as Spark writes them."""
+    return ",".join(str(own_folder_in(Path(folder))) for folder in folders.split(","))
 
 
 def _redaction(expression: str, conf: Mapping[str, str]) -> str:
@@ -154,6 +162,8 @@ def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)  # Spark's own page, where it is turned on, goes by it
     scratch = own_folder()
+    if named := os.environ.get(_LOCAL_DIRS):  # it wins over `spark.local.dir`
+        os.environ[_LOCAL_DIRS] = _private(named)
     # Spark speaks on the same stream and in the same format as we do.
     words = f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'
     return {

@@ -31,15 +31,17 @@ class Spark:
 
     def __init__(self, popen: "subprocess.Popen[str]", temporary: Path) -> None:
         assert popen.stdout is not None
-        self.popen, self.temporary = popen, temporary
+        self.popen, self.temporary, self.local = popen, temporary, temporary.with_name("local")
         self.seen: dict[str, Any] = json.loads(popen.stdout.readline())
 
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
     folder = tmp_path_factory.mktemp("spark")
-    (folder / "conf.json").write_text(json.dumps({**BRIEF_DRIVER, **SECRETS}))
-    (folder / "tmp").mkdir()
+    local = {"spark.local.dir": str(folder / "local")}
+    (folder / "conf.json").write_text(json.dumps({**BRIEF_DRIVER, **SECRETS, **local}))
+    for name in ("tmp", "local"):
+        (folder / name).mkdir()
     with subprocess.Popen(
         [sys.executable, "-m", "tests.security.spark_process", str(folder / "conf.json")],
         stdin=subprocess.PIPE,
@@ -75,15 +77,16 @@ def test_no_secret_is_in_what_set_shows(spark: Spark) -> None:
 
 
 def test_no_other_user_can_read_its_scratch_files_which_go_with_the_next_start(spark: Spark) -> None:
-    (own,) = spark.temporary.glob("tidemark-*")
-    assert own.stat().st_mode & 0o777 == 0o700
-    for place in (spark.seen["blocks"], *spark.seen["temporary"]):
-        assert Path(place).is_relative_to(own)
-    scratch.remove_abandoned(spark.temporary)
-    assert own.exists(), "its process is alive"
+    (own,), (blocks,) = spark.temporary.iterdir(), spark.local.iterdir()
+    assert {folder.stat().st_mode & 0o777 for folder in (own, blocks)} == {0o700}
+    assert Path(spark.seen["blocks"]).is_relative_to(blocks)
+    assert all(Path(folder).is_relative_to(own) for folder in spark.seen["temporary"])
+    scratch.remove_abandoned(spark.local)
+    assert blocks.exists(), "its process is alive"
     for pid in family(spark.popen.pid):
         os.kill(pid, signal.SIGKILL)
     spark.popen.wait()
-    assert [*own.glob("blockmgr-*")], "a kill leaves them behind"
-    scratch.remove_abandoned(spark.temporary)
-    assert not own.exists()
+    assert [*blocks.glob("blockmgr-*")], "a kill leaves them behind"
+    for folder in (spark.temporary, spark.local):
+        scratch.remove_abandoned(folder)
+        assert [*folder.iterdir()] == []
