@@ -256,7 +256,7 @@ def test_nothing_is_answered_before_the_log_in(server: tuple[int, Process]) -> N
 )
 def test_bytes_that_are_no_start_are_refused(server: tuple[int, Process], bytes_sent: bytes) -> None:
     answer = b""
-    with socket.create_connection(("127.0.0.1", server[0]), 10) as stranger, suppress(ConnectionResetError):
+    with socket.create_connection(("127.0.0.1", server[0]), 10) as stranger, suppress(OSError):
         stranger.sendall(bytes_sent)
         stranger.shutdown(socket.SHUT_WR)
         while piece := stranger.recv(4096):
