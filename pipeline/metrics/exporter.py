@@ -1,19 +1,22 @@
 """The HTTP endpoint: `/metrics`, which TLS, a name and a password may guard, `/healthz` and `/readyz`."""
 
+import asyncio
 import base64
 import hmac
-import socket
-import socketserver
 import ssl
-import sys
 from http import HTTPStatus
-from threading import Thread
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Final
 
-import structlog
-from prometheus_client import MetricsHandler
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
+from http_server.background import Background
+from http_server.exposition import Exposition
+from http_server.limits import Limits
+from http_server.listening import listen
+from http_server.server import Server
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
 from pipeline.metrics.health import Answer
@@ -21,92 +24,61 @@ from pipeline.metrics.observer import Observer
 from pipeline.settings.model import MetricsSettings
 from pipeline.settings.secrets import for_a_person
 
-_log = structlog.get_logger()
+LIMITS: Final = Limits(connections=64, request_s=30)
+"""Few clients read metrics, and the process needs its file descriptors for the tables."""
+_STOP_S: Final = 1
 
 
 class Exporter:
-    """Serves an observer's answers from threads of its own until it is closed."""
+    """Serves an observer's answers from a thread of its own until it is closed."""
 
     def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
         """Listens. Raises SetUpError if the address cannot be had, or a secret or certificate cannot be used."""
         self.observer = observer
+        server = Server(_application(observer, _admitted(settings)), LIMITS, tls=_tls(settings), stop_s=_STOP_S)
         try:
-            self._server = _Server(observer, settings)
+            listening = listen(settings.host, settings.port)
         except OSError as error:
+            why = str(error.strerror).partition(" (while")[0]  # Python names the address again
             raise SetUpError(
-                f"cannot serve metrics on {settings.host} port {settings.port} ({error.strerror}): "
+                f"cannot serve metrics on {settings.host} port {settings.port} ({why}): "
                 "stop what listens there, or set metrics.port (0 takes a free one) or metrics.host"
             ) from error
-        self.port: int = self._server.server_address[1]
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name="exporter")
-        self._thread.daemon = True
-        self._thread.start()
+        self.port: int = listening.getsockname()[1]
+        self._background = Background(server, listening, "exporter")
 
     def close(self) -> None:
         """Stops listening."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._background.close()
 
 
-# Not http.server.HTTPServer, which looks its own name up in the DNS before it listens.
-class _Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-    daemon_threads = True
+def _application(observer: Observer, admitted: bytes | None) -> Starlette:
+    """The paths; `/metrics` only for requests with the header `admitted`, if there is one."""
+    exposition = Exposition(observer.registry)
 
-    def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
-        self.observer = observer
-        self._admitted, self._tls = _admitted(settings), _tls(settings)
-        address = settings.host, settings.port
-        self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]  # IPv4 or IPv6
-        super().__init__(address, _Handler.factory(observer.registry))
+    async def metrics(request: Request) -> Response:
+        told = request.headers.get("authorization", "").encode("latin-1")
+        if admitted is None or hmac.compare_digest(told, admitted):  # as long for any wrong one
+            return await exposition.answer(request)
+        headers = {"WWW-Authenticate": 'Basic realm="tidemark", charset="UTF-8"'}
+        return PlainTextResponse("Wrong name or password.\n", HTTPStatus.UNAUTHORIZED, headers)
 
-    def admits(self, authorization: str | None) -> bool:
-        """Whether a request with this header may read metrics; the answer takes as long for any wrong one."""
-        return self._admitted is None or hmac.compare_digest((authorization or "").encode(), self._admitted)
+    async def healthz(_: Request) -> Response:
+        return _said(observer.healthy())
 
-    def get_request(self) -> tuple[socket.socket, Any]:
-        """The handshake is left to the request's own thread: a client that says nothing must hold up nobody else."""
-        request, address = super().get_request()
-        if self._tls:
-            request = self._tls.wrap_socket(request, server_side=True, do_handshake_on_connect=False)
-        return request, address
+    async def readyz(_: Request) -> Response:
+        return _said(await asyncio.to_thread(observer.ready))  # which may ask a broker
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - socketserver's signature
-        """A client that went away, or speaks no TLS, is its own business."""
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError | ssl.SSLError):
-            _log.exception("request failed", client=client_address)
+    async def nothing(_: Request, __: Exception) -> Response:
+        return PlainTextResponse("There is /metrics, /healthz and /readyz.\n", HTTPStatus.NOT_FOUND)
+
+    routes = [Route("/metrics", metrics), Route("/healthz", healthz), Route("/readyz", readyz)]
+    return Starlette(routes=routes, exception_handlers={HTTPStatus.NOT_FOUND: nothing})
 
 
-class _Handler(MetricsHandler):
-    server: _Server
-    timeout = 10  # seconds a client may take to say what it wants
-
-    def do_GET(self) -> None:  # noqa: N802 - http.server's name for it
-        match urlsplit(self.path).path:
-            case "/metrics" if self.server.admits(self.headers["Authorization"]):
-                super().do_GET()
-            case "/metrics":
-                self._say(HTTPStatus.UNAUTHORIZED, "Wrong name or password.")
-            case "/healthz":
-                self._answer(self.server.observer.healthy())
-            case "/readyz":
-                self._answer(self.server.observer.ready())
-            case _:
-                self._say(HTTPStatus.NOT_FOUND, "There is /metrics, /healthz and /readyz.")
-
-    def _answer(self, answer: Answer) -> None:
-        self._say(HTTPStatus.OK if answer.ok else HTTPStatus.SERVICE_UNAVAILABLE, answer.sentence)
-
-    def _say(self, status: HTTPStatus, sentence: str) -> None:
-        body = f"{sentence}\n".encode()
-        self.send_response(status)
-        if status is HTTPStatus.UNAUTHORIZED:
-            self.send_header("WWW-Authenticate", 'Basic realm="tidemark", charset="UTF-8"')
-        self.send_header("Content-Type", "text/plain; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+def _said(answer: Answer) -> Response:
+    status = HTTPStatus.OK if answer.ok else HTTPStatus.SERVICE_UNAVAILABLE
+    return PlainTextResponse(f"{answer.sentence}\n", status)
 
 
 def _admitted(settings: MetricsSettings) -> bytes | None:

@@ -1,9 +1,8 @@
 """Warehouses for the page, made without Spark, and the page itself, served as it is served."""
 
-import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from email.message import Message
 from functools import partial
@@ -12,11 +11,13 @@ from typing import Any
 from urllib.error import HTTPError
 
 import pyarrow as pa
-import uvicorn
 from pydantic import SecretStr
 
 from demo.children import free_port
+from http_server.background import Background
+from http_server.listening import listen
 from pipeline.commands.dashboard.access import Guard
+from pipeline.commands.dashboard.server import served
 from pipeline.commands.dashboard.site import site
 from pipeline.commands.page import said_by_service
 from pipeline.commands.pages.tables import Reader
@@ -103,6 +104,12 @@ class Served:
 
     address: str
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it listens."""
+        host, port = self.address.removeprefix("http://").split(":")
+        return host, int(port)
+
     def get(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
         """Asks for a path, and follows no redirect."""
         told = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -124,17 +131,15 @@ _OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
 
 
 @contextmanager
-def serving(warehouse: Path | str, token: str | None = None, port: int = 0) -> Iterator[Served]:
+def serving(
+    warehouse: Path | str, token: str | None = None, port: int = 0, reader: Reader | None = None
+) -> Iterator[Served]:
     """The application of `tidemark dashboard` behind its own server, in a thread; no service is beside it."""
     beside = partial(said_by_service, MetricsSettings(port=free_port()))
-    app = site(Reader(str(warehouse)), Guard(SecretStr(token) if token else None), load_schemas, beside)
-    chosen = port or free_port()
-    server = uvicorn.Server(uvicorn.Config(app, port=chosen, log_config=None, access_log=False, lifespan="off"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
+    guard = Guard(SecretStr(token) if token else None)
+    server = served(site(reader or Reader(str(warehouse)), guard, load_schemas, beside))
+    listening = listen("127.0.0.1", port)
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    with closing(Background(server, listening, "page")):
         wait_for(lambda: server.started, 30, "the page")
-        yield Served(f"http://127.0.0.1:{chosen}")
-    finally:
-        server.should_exit = True
-        thread.join()
+        yield Served(address)

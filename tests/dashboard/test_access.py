@@ -1,14 +1,19 @@
 """Who may look: this machine by its own names, or who has the token; and nobody is told the token."""
 
 import re
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from pipeline.cli import main
 from pipeline.commands.dashboard.access import Guard
+from pipeline.commands.pages.tables import Reader
 from pipeline.settings.model import DashboardSettings
 from tests.dashboard.scene import Served, serving
+from tests.support.flood import hostile
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
@@ -74,6 +79,13 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(Site(folder, PAGE_VIEWS_ALONE).open().batch(Event(1)).warehouse)
 
 
+@pytest.fixture(scope="module")
+def guarded(locked: Path) -> Iterator[Served]:
+    """Its page, which asks for the token."""
+    with serving(locked, TOKEN) as page:
+        yield page
+
+
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "tidemark_dashboard=wrong"}])
 def test_who_has_not_the_token_sees_nothing_but_the_question(locked: Path, headers: dict[str, str]) -> None:
     with serving(locked, TOKEN) as page:
@@ -84,6 +96,81 @@ def test_who_has_not_the_token_sees_nothing_but_the_question(locked: Path, heade
             assert "ann" not in answer.text.replace("cannot", "")
         assert page.get("/healthz").text == "ok\n"
         assert page.get("/static/style.css").status == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["a/login?", "a/healthz?", "a/healthz#", "localhost/static/style.css?", "/login", "[", "@/login"]
+)
+def test_no_header_opens_a_page(guarded: Served, host: str) -> None:
+    for path in ("/", "/users?id=ann", "/reports/page_views", "/dead-letters", "/nothing"):
+        said = raw(
+            guarded, f"GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Forwarded-Host: localhost/login\r\n\r\n".encode()
+        )
+        assert said.split()[1] in (b"401", b"400"), host
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/healthz/",
+        "/healthzx",
+        "/login/",
+        "/loginx",
+        "/static/",
+        "/static/nothing",
+        "/static/../users",
+        "/static/%2e%2e/",
+    ],
+)
+def test_only_exact_paths_are_open(guarded: Served, path: str) -> None:
+    assert raw(guarded, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).split()[1] == b"401"
+
+
+def test_a_token_of_any_size_is_read_to_its_bound_and_for_so_long(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.commands.dashboard.site._LOGIN_S", 0.2)
+    begin = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\ntoken="
+    with serving(locked, TOKEN) as page:
+        assert raw(page, begin + b"x" * 5_000).split()[1] == b"413"
+        assert raw(page, begin).split()[1] == b"408"
+
+
+def test_whether_it_is_well_is_answered_while_every_thread_waits_for_a_page(locked: Path) -> None:
+    reader = Reader(str(locked))
+    with ExitStack() as stack, serving(locked, reader=reader) as page:
+        with reader._lock:  # a page that takes long
+            lines = [stack.enter_context(socket.create_connection(page.place, timeout=60)) for _ in range(60)]
+            for line in lines:
+                line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert healthy(page)
+        assert {line.recv(12) for line in lines} == {b"HTTP/1.1 200"}
+
+
+def test_hostile_requests_are_answered_or_ended_and_open_nothing(
+    locked: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(locked, TOKEN) as page:
+        for said in hostile(3_400):
+            answer = raw(page, said, ends=True)
+            assert answer[9:12] in (b"", b"200", b"400", b"401", b"404", b"405", b"408", b"413"), said
+            assert b"Watermark" not in answer
+            assert b"Traceback" not in answer
+        assert healthy(page)
+    assert len(caplog.records) < 30
+
+
+def raw(page: Served, said: bytes, *, ends: bool = False) -> bytes:
+    """The begin of the answer to what is said as it is; `ends`: nothing more is said, and all of it is read."""
+    with socket.create_connection(page.place, timeout=60) as line:
+        line.sendall(said)
+        if ends:
+            line.shutdown(socket.SHUT_WR)
+        answer = b""
+        with suppress(ConnectionError):
+            while (more := line.recv(65_536)) and (ends or not answer):
+                answer += more
+        return answer
 
 
 def test_who_has_it_says_it_once_and_the_browser_keeps_something_else(locked: Path) -> None:

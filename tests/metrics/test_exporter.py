@@ -1,6 +1,7 @@
 """The HTTP endpoint, asked as Prometheus and Kubernetes ask it."""
 
 import base64
+import gzip
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -13,15 +14,19 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
-from pipeline.metrics.exporter import Exporter
+from pipeline.metrics.exporter import LIMITS, Exporter
 from pipeline.metrics.observer import Observer
 from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import World, frontier
 from tests.support.certificates import Authority
+from tests.support.flood import dripping, hostile, is_ended, open_files
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
 PATIENCE_S = 5  # less than the ten seconds that the exporter gives a client
+SPARE = 8
+"""File descriptors that are the server's own: its loop's, and those of its threads."""
 SETTINGS = MetricsSettings(port=0, stuck_after=timedelta(minutes=1))
 
 
@@ -106,6 +111,35 @@ def test_a_closed_exporter_gives_its_port_back(observer: Observer) -> None:
 def test_a_client_that_says_nothing_holds_up_nobody_else(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)):
         assert get(port, "/readyz")[0] == 503
+
+
+def test_thousands_of_clients_that_never_finish_hold_up_nobody_and_take_few_files(port: int) -> None:
+    assert get(port, "/readyz")[0] == 503
+    before = open_files()
+    with dripping(port, 2_000) as clients:
+        assert get(port, "/metrics")[0] == 200
+        assert get(port, "/healthz")[0] == 200
+        assert open_files() - before - len(clients) <= LIMITS.connections
+
+
+def test_hostile_requests_are_answered_or_ended(port: int) -> None:
+    before = open_files()
+    for said in hostile(3_400):
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+            client.sendall(said)
+            client.shutdown(socket.SHUT_WR)
+            assert is_ended(client), said
+    assert get(port, "/healthz")[0] == 200
+    wait_for(lambda: open_files() <= before + SPARE, 30, "the end of all connections")
+
+
+def test_metrics_are_compressed_and_chosen_as_they_are_asked_for(port: int) -> None:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+        connection.request("GET", "/metrics?name[]=tidemark_batches_total", headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        assert answer.headers["Content-Encoding"] == "gzip"
+        body = gzip.decompress(answer.read()).decode()
+    assert [line for line in body.splitlines() if not line.startswith("#")] == ["tidemark_batches_total 0.0"]
 
 
 SECRET = {"username": "prometheus", "password": "hunter2bqkz"}

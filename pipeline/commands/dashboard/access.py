@@ -21,8 +21,6 @@ from pipeline.settings.secrets import for_a_person
 COOKIE: Final = "tidemark_dashboard"
 _SHORTEST: Final = 16
 _LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "::1")
-_OPEN: Final = ("/healthz", "/login", "/static/")
-"""What nobody is asked a token for."""
 _HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -85,9 +83,10 @@ class Guard:
 class Guarded:
     """The site behind its guard, with headers by which a browser does no more than the pages need."""
 
-    def __init__(self, site: ASGIApp, guard: Guard, ask: Callable[[], Response]) -> None:
-        """`ask` makes the page that asks for the token."""
+    def __init__(self, site: ASGIApp, guard: Guard, ask: Callable[[], Response], open_paths: frozenset[str]) -> None:
+        """`ask` makes the page that asks for the token, which no request for one of `open_paths` needs."""
         self._site = site
+        self._open_paths = open_paths
         self._guard = guard
         self._ask = ask
 
@@ -105,7 +104,8 @@ class Guarded:
         await self._answer(Request(scope))(scope, receive, sent)
 
     def _answer(self, request: Request) -> ASGIApp:
-        if self._guard.admits(request) or (self._guard.asks and request.url.path.startswith(_OPEN)):
+        # The path by which the site chooses its page. That of `request.url` is read from the header Host as well.
+        if self._guard.admits(request) or (self._guard.asks and request.scope["path"] in self._open_paths):
             return self._site
         if self._guard.asks:
             return self._ask()

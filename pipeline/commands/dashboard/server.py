@@ -7,8 +7,11 @@ from functools import partial
 from typing import Final
 
 import structlog
-import uvicorn
+from starlette.types import ASGIApp
 
+from http_server.limits import Limits
+from http_server.listening import listen
+from http_server.server import Server
 from pipeline.commands.dashboard.access import Guard
 from pipeline.commands.dashboard.shared import Shared
 from pipeline.commands.dashboard.site import site
@@ -22,6 +25,8 @@ from pipeline.settings.model import DashboardSettings, Settings
 from pipeline.tables.event_schemas import kept_schemas, schemas_of
 
 _STOP_S: Final = 3
+_LIMITS: Final = Limits(connections=128, request_s=300)
+"""A page may take long where the store is slow."""
 _KEPT_S: Final = 5.0
 """So long the service's word counts."""
 _log = structlog.get_logger()
@@ -43,11 +48,12 @@ def serve(settings: Settings) -> None:
             signal.signal(number, lambda *_: None)
         host, port = listener.getsockname()[:2]
         _log.info("the dashboard is open", url=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
-        # No line for each request: addresses name users.
-        config = uvicorn.Config(
-            app, access_log=False, log_config=None, server_header=False, timeout_graceful_shutdown=_STOP_S
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        served(app).run(sockets=[listener])
+
+
+def served(app: ASGIApp) -> Server:
+    """The server of the pages. It writes no line for a request: addresses name users."""
+    return Server(app, _LIMITS, stop_s=_STOP_S)
 
 
 def _schemas(settings: Settings) -> Callable[[], Schemas]:
@@ -61,9 +67,7 @@ def _schemas(settings: Settings) -> Callable[[], Schemas]:
 def _listening(settings: DashboardSettings) -> socket.socket:
     host, port = settings.host, settings.port
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family)
+        return listen(host, port)
     except OSError as error:
-        raise SetUpError(
-            f"cannot listen on {host}:{port}: {error.strerror}. Correct dashboard.host or dashboard.port"
-        ) from error
+        why = str(error.strerror).partition(" (while")[0]  # Python names the address again
+        raise SetUpError(f"cannot listen on {host}:{port}: {why}. Correct dashboard.host or dashboard.port") from error

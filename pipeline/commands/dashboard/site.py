@@ -15,9 +15,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from http_server.body import TooLarge, TooSlow, read_body
 from pipeline import columns as c
 from pipeline.commands.books import Books
 from pipeline.commands.dashboard.access import COOKIE, Guard, Guarded
+from pipeline.commands.dashboard.health import Health
 from pipeline.commands.dashboard.history import history_of
 from pipeline.commands.dashboard.overview import Overview, overview_of
 from pipeline.commands.dashboard.shared import Shared
@@ -32,10 +34,12 @@ from pipeline.event_time import rules
 from pipeline.tables.faults import OF_THE_STORE, one_line
 
 T = TypeVar("T")
-_STATIC: Final = Path(__file__).parent / "static"
+_FILES: Final = Path(__file__).parent / "static"
+_HEALTH, _LOGIN, _STATIC = "/healthz", "/login", "/static"
 _LARGEST: Final = rules.LATEST_EVENT_MS
 """Of numbers in addresses: ends of windows, batches and offsets."""
 _LOGIN_BYTES: Final = 4096
+_LOGIN_S: Final = 10.0
 _QUIET_MS: Final = 10_000
 """A service that reads commits more often than that."""
 _KEPT_S: Final = 0.5
@@ -76,7 +80,7 @@ class Pages:
         """The history of a user or of a page of the site: of the value of a key, that is `asked` for by a name."""
         value = request.query_params.get(asked, "")
         if not value:
-            raise Nothing(f"Say which one by {request.url.path}?{asked}=…, or choose one on the first page.")
+            raise Nothing(f"Say which one by {request.scope['path']}?{asked}=…, or choose one on the first page.")
         books, history = self._read(lambda tables, books: history_of(tables, books, key, value))
         return self._page("history.html", books, history=history, key=key, value_of_key=value)
 
@@ -97,17 +101,15 @@ class Pages:
             raise Nothing("There is no such dead letter: it may have gone by age.")
         return self._page("dead_letter.html", books, letter=letter)
 
-    def health(self, _: Request) -> Response:
-        """Whether the tables can be read; it tells nothing of them."""
-        try:
-            self._reader.read(lambda *_: None)
-        except (TidemarkError, *OF_THE_STORE):
-            return PlainTextResponse("the store of the tables does not answer\n", HTTPStatus.SERVICE_UNAVAILABLE)
-        return PlainTextResponse("ok\n")
-
     async def login(self, request: Request) -> Response:
         """Takes the token of a form, and gives the browser a cookie for it."""
-        said = parse_qs((await request.body())[:_LOGIN_BYTES].decode(errors="replace")).get("token", [""])[0]
+        try:
+            body = await read_body(request, _LOGIN_BYTES, _LOGIN_S)
+        except TooLarge as error:
+            return PlainTextResponse(f"{error}\n", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        except TooSlow as error:
+            return PlainTextResponse(f"{error}\n", HTTPStatus.REQUEST_TIMEOUT)
+        said = parse_qs(body.decode(errors="replace")).get("token", [""])[0]
         if not self._guard.knows(said):
             return self.ask("That is not the token.")
         answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
@@ -157,6 +159,8 @@ class Pages:
 def site(reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: Callable[[], str]) -> ASGIApp:
     """The application."""
     pages = Pages(reader, guard, schemas, service)
+    static = StaticFiles(directory=_FILES, packages=[("pipeline.commands.pages", "static")])
+    files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [
         Route("/", pages.overview),
         Route("/reports/{name}", pages.report),
@@ -164,16 +168,17 @@ def site(reader: Reader, guard: Guard, schemas: Callable[[], Schemas], service: 
         Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
         Route("/dead-letters", pages.dead_letters),
         Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
-        Route("/healthz", pages.health),
-        Route("/login", pages.login, methods=["POST"]),
-        Mount("/static", StaticFiles(directory=_STATIC, packages=[("pipeline.commands.pages", "static")])),
+        Route(_HEALTH, Health(reader.warehouse).answer),
+        Route(_LOGIN, pages.login, methods=["POST"]),
+        Mount(_STATIC, static),
     ]
     handlers: dict[Any, Any] = {
         HTTPStatus.NOT_FOUND: pages.missing,
         Nothing: pages.missing,
         **dict.fromkeys((TidemarkError, *OF_THE_STORE), pages.failed),
     }
-    return Guarded(Starlette(routes=routes, exception_handlers=handlers), guard, pages.ask)
+    application = Starlette(routes=routes, exception_handlers=handlers)
+    return Guarded(application, guard, pages.ask, frozenset((_HEALTH, _LOGIN, *files)))
 
 
 def _report_page(

@@ -1,0 +1,1 @@
+"""An HTTP server for strangers: bounded connections, headers, bodies, time and log lines."""

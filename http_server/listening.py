@@ -1,0 +1,13 @@
+"""Where a server listens."""
+
+import socket
+from typing import Final
+
+_BACKLOG: Final = 2048
+"""Connections that the system keeps until they are accepted; what comes beyond it is tried again after a second."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Returns a socket that listens, on any free port for 0. Raises OSError if the address cannot be had."""
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]  # IPv4 or IPv6
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG)

@@ -1,0 +1,33 @@
+"""A log that clients cannot fill, whatever makes a server write a line."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+LINES: Final = 10
+PERIOD_S: Final = 60.0
+
+
+class Seldom(logging.Filter):
+    """Passes `lines` records of a logger and level in each period, the first of which says how many were dropped."""
+
+    def __init__(
+        self, lines: int = LINES, period_s: float = PERIOD_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__()
+        self._lines, self._period_s, self._clock = lines, period_s, clock
+        self._counts: dict[tuple[str, int], tuple[float, int]] = {}
+        """When a period began, and the records since."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is written."""
+        key, now = (record.name, record.levelno), self._clock()
+        began, count = self._counts.get(key, (now, 0))
+        if now - began >= self._period_s:
+            if count > self._lines:
+                record.msg = f"{record.getMessage()} ({count - self._lines} more lines were dropped)"
+                record.args = ()
+            began, count = now, 0
+        self._counts[key] = (began, count + 1)
+        return count < self._lines

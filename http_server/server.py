@@ -1,0 +1,119 @@
+"""uvicorn with a door of its own: no client, and not all of them together, can hold more than the limits."""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final, Literal
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from http_server.connection import Connection
+from http_server.limits import Limits, expendable
+from http_server.seldom import Seldom
+
+_FULL_S: Final = 0.1
+"""How long nothing is accepted after the system had no file descriptor left."""
+_log = logging.getLogger("http_server")
+_SELDOM: Final = Seldom()
+
+
+class Server(uvicorn.Server):
+    """Serves an application on sockets that listen already, which it closes at its end."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        *,
+        tls: ssl.SSLContext | None = None,
+        proxies: Sequence[str] = (),
+        lifespan: Literal["on", "off"] = "off",
+        stop_s: int = 3,
+    ) -> None:
+        """`proxies` are those whose X-Forwarded-For is believed; requests have `stop_s` seconds at the end."""
+        super().__init__(
+            uvicorn.Config(
+                app,
+                lifespan=lifespan,
+                ws="none",
+                log_config=None,
+                log_level="error",
+                access_log=False,  # addresses name users, and are nobody's to keep
+                server_header=False,
+                proxy_headers=bool(proxies),
+                forwarded_allow_ips=list(proxies),
+                timeout_graceful_shutdown=stop_s,
+            )
+        )
+        self._limits, self._tls = limits, tls
+        self._open: dict[Connection, None] = {}  # in the order of their begin
+        self._doors: list[asyncio.Task[None]] = []
+        for name in ("asyncio", "uvicorn.error", _log.name):
+            logging.getLogger(name).addFilter(_SELDOM)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts the application, and opens the door."""
+        await super().startup(sockets=[])
+        self._doors = [asyncio.create_task(self._accept(listening)) for listening in sockets or []]
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Closes the door, answers what was asked, and ends the application."""
+        for door in self._doors:
+            door.cancel()
+        for connection in list(self._open):
+            if connection.transport is None:
+                connection.abort()
+        await super().shutdown(sockets)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        listening.settimeout(0)
+        while True:
+            try:
+                accepted, address = await loop.sock_accept(listening)
+            except OSError as error:  # of the client, which has gone, or of the system, which has no descriptor left
+                _log.error("no connection can be accepted: %s", error.strerror)
+                await asyncio.sleep(_FULL_S)
+                continue
+            self._admit(accepted, address[0])
+            await asyncio.sleep(0)  # connections that are open get their turn, however many come
+
+    def _admit(self, accepted: socket.socket, address: str) -> None:
+        if len(self._open) >= self._limits.connections:
+            ended = expendable(list(self._open))
+            if ended is None:
+                accepted.close()
+                return
+            self._forget(ended)
+            ended.abort()
+        connection = Connection(
+            self._limits,
+            address,
+            self._forget,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        self._open[connection] = None
+        connection.handshake = asyncio.create_task(self._begin(connection, accepted))
+        connection.handshake.add_done_callback(partial(self._begun, connection, accepted))
+
+    async def _begin(self, connection: Connection, accepted: socket.socket) -> None:
+        patience = self._limits.header_s if self._tls else None
+        begin = asyncio.get_running_loop().connect_accepted_socket
+        with suppress(OSError):  # a client that went away, or speaks no TLS, is its own business
+            await begin(lambda: connection, accepted, ssl=self._tls, ssl_handshake_timeout=patience)
+
+    def _begun(self, connection: Connection, accepted: socket.socket, _: asyncio.Task[None]) -> None:
+        """Clears up after a connection that never came to be."""
+        if connection.transport is None:
+            accepted.close()
+            self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        self._open.pop(connection, None)
