@@ -4,14 +4,22 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.applications import Starlette
+from starlette.routing import Route
 
+from http_server.background import Background
+from http_server.exposition import Exposition
+from http_server.limits import Limits
+from http_server.listening import listen
+from http_server.server import Server
 from producers.access_log.outcome import Outcome
 from producers.errors import SetupError
 
 LINES: Final = "tidemark_access_log_lines"
+_LIMITS: Final = Limits(connections=64, request_s=30)
 
 
 class Counts(Collector):
@@ -34,6 +42,9 @@ def serve(counts: Counts, host: str, port: int) -> None:
     registry = CollectorRegistry()
     registry.register(counts)
     try:
-        start_http_server(port, host, registry)
+        listening = listen(host, port)
     except OSError as error:
-        raise SetupError(f"no metrics can be served at {host}:{port}: {error.strerror}; take another port") from error
+        why = str(error.strerror).partition(" (while")[0]  # Python names the address again
+        raise SetupError(f"no metrics can be served at {host}:{port}: {why}; take another port") from error
+    page = Starlette(routes=[Route("/metrics", Exposition(registry).answer)])
+    Background(Server(page, _LIMITS), listening, "metrics")

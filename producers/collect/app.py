@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.endpoints import HTTPEndpoint
 from starlette.middleware import Middleware
@@ -15,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from http_server.exposition import Exposition
 from producers.collect.intake import Intake
 from producers.collect.snippet import SNIPPET
 
@@ -42,9 +42,6 @@ def application(intake: Intake) -> Starlette:
     async def readyz(_: Request) -> Response:
         return _state(await intake.sink.answers(), "Ready.", "Kafka does not answer.")
 
-    async def metrics(_: Request) -> Response:
-        return Response(generate_latest(intake.metrics.registry), media_type=CONTENT_TYPE_LATEST)
-
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         listening = asyncio.create_task(intake.sink.listen())
@@ -66,7 +63,7 @@ def application(intake: Intake) -> Starlette:
         Route("/tidemark.js", snippet),
         Route("/healthz", healthz),
         Route("/readyz", readyz),
-        Route("/metrics", metrics),
+        Route("/metrics", Exposition(intake.metrics.registry).answer),
     ]
     return Starlette(routes=routes, lifespan=lifespan)
 

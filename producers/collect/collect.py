@@ -12,6 +12,7 @@ from producers.collect.metrics import Metrics
 from producers.collect.rates import Rates
 from producers.collect.server import listener, serve, server
 from producers.collect.sink import Sink
+from producers.collect.variety import Variety
 from producers.errors import DeliveryError, SetupError
 
 
@@ -24,7 +25,15 @@ def execute(options: Namespace) -> None:
         )
     with listener(options.host, options.port) as listening:
         sink = Sink(target, options.pending)
-        intake = Intake(sink, Rates(options.rate), options.allow_origin, Metrics(lambda: len(sink)))
+        intake = Intake(
+            sink,
+            Rates(options.rate),
+            options.allow_origin,
+            Metrics(lambda: len(sink)),
+            Variety(options.new_users),
+            Variety(options.new_pages),
+            options.max_age,
+        )
         serving = server(application(intake), options.trust_proxy, options.timeout)
         sink.on_end = lambda: setattr(serving, "should_exit", True)
         address, port = listening.getsockname()[:2]

@@ -1,20 +1,22 @@
 """What becomes of a request with events: the checks in their order, Kafka, and the answer."""
 
-import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from producers.collect.contract import BODY_BYTES
+from http_server.body import TooLarge, TooSlow, read_body
+from producers.collect.contract import BODY_BYTES, Event
 from producers.collect.metrics import Metrics, Outcome
 from producers.collect.rates import Rates
-from producers.collect.reading import Malformed, Record, Rejected, read
+from producers.collect.reading import MAX_AGE_MS, Malformed, Objection, Record, Rejected, read
 from producers.collect.sink import Sink, Unavailable
+from producers.collect.variety import Variety
 
 ANY_ORIGIN: Final = "*"
 BODY_S: Final = 10.0
@@ -43,8 +45,12 @@ class Intake:
 
     sink: Sink
     rates: Rates
+    """Of events."""
     origins: Sequence[str]
     metrics: Metrics
+    users: Variety = field(default_factory=lambda: Variety(0))
+    pages: Variety = field(default_factory=lambda: Variety(0))
+    max_age_ms: int = MAX_AGE_MS
 
     async def take(self, request: Request) -> Response:
         """The answer, which is a good one only if every event that was not rejected is in Kafka."""
@@ -61,8 +67,10 @@ class Intake:
         if _opted_out(request):
             return Outcome.OPTED_OUT, Response(status_code=HTTPStatus.NO_CONTENT)
         self._check_origin(request)
-        self._check_rate(request)
-        records, rejected = self._read(await _body(request), request.headers.get("user-agent"))
+        self._charge(request, 1)
+        records, rejected = self._read(await _body(request), request)
+        # A debt that another request of the address left meanwhile is waited for; one event is paid for already.
+        self._charge(request, len(records) + len(rejected) - 1, least=0)
         if not records:
             raise _Refused(Outcome.MALFORMED, f"event {rejected[0].event}: {rejected[0].detail}")
         await self._send(records)
@@ -74,20 +82,28 @@ class Intake:
         if origin is not None and ANY_ORIGIN not in self.origins and origin not in self.origins:
             raise _Refused(Outcome.FOREIGN, f"pages of {origin} are not collected here")
 
-    def _check_rate(self, request: Request) -> None:
-        address = request.client.host if request.client else ""
-        if not self.rates.admits(address, time.monotonic()):
-            raise _Refused(Outcome.TOO_OFTEN, "too many requests")
+    def _charge(self, request: Request, events: int, least: float = 1) -> None:
+        if not self.rates.take(_address(request), events, time.monotonic(), least):
+            raise _Refused(Outcome.TOO_OFTEN, "too many events")
 
-    def _read(self, body: bytes, user_agent: str | None) -> tuple[list[Record], list[Rejected]]:
+    def _read(self, body: bytes, request: Request) -> tuple[list[Record], list[Rejected]]:
+        received_ms, agent = time.time_ns() // 1_000_000, request.headers.get("user-agent")
         try:
-            records, rejected = read(body, time.time_ns() // 1_000_000, user_agent)
+            records, rejected = read(body, received_ms, agent, self.max_age_ms, partial(self._judge, _address(request)))
         except Malformed as error:
             self.metrics.rejected.labels(error.reason).inc()
             raise _Refused(Outcome.MALFORMED, str(error)) from error
-        for one in rejected:
-            self.metrics.rejected.labels(one.reason).inc()
+        for event in rejected:
+            self.metrics.rejected.labels(event.reason).inc()
         return records, rejected
+
+    def _judge(self, address: str, event: Event) -> Objection | None:
+        now_s = time.monotonic()
+        if not self.users.admits(address, event.user_id, now_s):
+            return "too_many_users", "user_id: this address has brought too many within an hour"
+        if not self.pages.admits(address, event.page_url, now_s):
+            return "too_many_pages", "page_url: this address has brought too many within an hour"
+        return None
 
     async def _send(self, records: Sequence[Record]) -> None:
         try:
@@ -105,18 +121,17 @@ def _opted_out(request: Request) -> bool:
     return "1" in (request.headers.get("dnt"), request.headers.get("sec-gpc"))
 
 
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
 async def _body(request: Request) -> bytes:
-    """All of it, or as soon as it is too large none."""
-    body = bytearray()
     try:
-        async with asyncio.timeout(BODY_S):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > BODY_BYTES:
-                    raise _Refused(Outcome.TOO_LARGE, f"a body of more than {BODY_BYTES} bytes")
-    except (TimeoutError, ClientDisconnect) as error:
-        raise _Refused(Outcome.TOO_SLOW, f"the body did not end within {BODY_S:g} s") from error
-    return bytes(body)
+        return await read_body(request, BODY_BYTES, BODY_S)
+    except TooLarge as error:
+        raise _Refused(Outcome.TOO_LARGE, str(error)) from error
+    except TooSlow as error:
+        raise _Refused(Outcome.TOO_SLOW, str(error)) from error
 
 
 def _answer(accepted: int, rejected: Sequence[Rejected]) -> Response:

@@ -59,7 +59,25 @@ def _limits() -> list[click.Option]:
             ["--rate"],
             type=Read("PER_SECOND", rate),
             default="50",
-            help="Requests per second of one address; 0: any number.",
+            help="Events per second of one address; 0: any number.",
+        ),
+        option(
+            ["--new-users"],
+            type=click.IntRange(min=0),
+            default=1_000,
+            help="Different users of one address in an hour; 0: any number.",
+        ),
+        option(
+            ["--new-pages"],
+            type=click.IntRange(min=0),
+            default=5_000,
+            help="Different pages of one address in an hour; 0: any number.",
+        ),
+        option(
+            ["--max-age"],
+            type=Read("DURATION", length_ms),
+            default="10m",
+            help="Events that a browser held back for longer are rejected.",
         ),
         option(
             ["--pending"],

@@ -1,36 +1,41 @@
-"""How often an address may ask: a bucket of tokens for each, and no more buckets than memory is meant for."""
+"""How much an address may send: a bucket of tokens for each, and no more buckets than memory is meant for."""
 
 from collections import OrderedDict
 from ipaddress import IPv6Address
 from typing import Final
 
 BURST_S: Final = 10
-"""An address that was silent may ask so many seconds' worth at once: a page that opens tells more than one thing."""
+"""An address that was silent may send this many seconds' worth at once: a page that opens sends more than one event."""
 ADDRESSES: Final = 100_000
 _SUBNET_BITS: Final = 64
 
 
 class Rates:
-    """Admits `per_second` requests of an address, 0 for any number.
+    """Admits `per_second` tokens of an address, 0 for any number.
 
-    Of more than `addresses` those are forgotten that asked longest ago. Written here: what is kept for this keeps every
-    address until it expires (`limits`), or knows nothing of addresses (`aiolimiter`).
+    A taking may leave a debt, which later ones wait for: so a request with more events than the bucket holds is not
+    refused for ever. Of more than `addresses` those are forgotten that came longest ago. Written here: what is kept for
+    this keeps every address until it expires (`limits`), or knows nothing of addresses (`aiolimiter`).
+
+    >>> rates = Rates(per_second=1)
+    >>> rates.take("192.0.2.1", 12, now_s=0), rates.take("192.0.2.1", 1, now_s=1), rates.take("192.0.2.1", 1, now_s=3)
+    (True, False, True)
     """
 
-    def __init__(self, per_second: float, addresses: int = ADDRESSES) -> None:
+    def __init__(self, per_second: float, addresses: int = ADDRESSES, burst_s: float = BURST_S) -> None:
         self._per_second, self._addresses = per_second, addresses
-        self._most = max(1.0, per_second * BURST_S)
+        self._most = max(1.0, per_second * burst_s)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def admits(self, address: str, now_s: float) -> bool:
-        """Whether a request of now is one of those that the address may make; takes its token if so."""
+    def take(self, address: str, count: int, now_s: float, least: float = 1) -> bool:
+        """Takes `count` tokens if the address has at least `least`; returns whether it had. Else it pays nothing."""
         if not self._per_second:
             return True
         who = asker(address)
         tokens, at_s = self._buckets.pop(who, (self._most, now_s))
         tokens = min(self._most, tokens + (now_s - at_s) * self._per_second)
-        admitted = tokens >= 1
-        self._buckets[who] = (tokens - admitted, now_s)
+        admitted = tokens >= least
+        self._buckets[who] = (tokens - count * admitted, now_s)
         if len(self._buckets) > self._addresses:
             self._buckets.popitem(last=False)
         return admitted

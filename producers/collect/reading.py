@@ -1,5 +1,6 @@
 """The body of a request to records for Kafka: pure, `received_ms` is an argument."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,8 +9,8 @@ from pydantic import ValidationError
 from producers.collect.contract import AGENT_LENGTH, Event, Told
 from producers.encode import encode_one
 
-MAX_AGE_MS: Final = 24 * 3_600_000
-"""An event that was held back for longer tells more of a clock that was put right than of a user."""
+MAX_AGE_MS: Final = 10 * 60_000
+"""How old an event may be, unless told otherwise: old events of one client hold back the results of a quiet site."""
 TOO_OLD: Final = "too_old"
 
 
@@ -19,6 +20,10 @@ class Malformed(Exception):
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
         self.reason = reason
+
+
+Objection = tuple[str, str]
+"""Why an event is rejected: one of few words, and a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +44,25 @@ class Record:
     value: bytes
 
 
-def read(body: bytes, received_ms: int, user_agent: str | None) -> tuple[list[Record], list[Rejected]]:
-    """The records of a body, and what it has that makes none. Raises Malformed where it is not of the contract."""
+def read(
+    body: bytes,
+    received_ms: int,
+    user_agent: str | None,
+    max_age_ms: int = MAX_AGE_MS,
+    judge: Callable[[Event], Objection | None] = lambda _: None,
+) -> tuple[list[Record], list[Rejected]]:
+    """Returns the records of a body, and its events that make none: of another contract, too old, or by `judge`.
+
+    Raises Malformed where the body is not of the contract.
+    """
     try:
         told = Told.model_validate_json(body)
     except ValidationError as error:
         raise Malformed(*_why(error)) from error
     agent = user_agent[:AGENT_LENGTH] if user_agent else None
     records, rejected = list[Record](), list[Rejected]()
-    for place, one in enumerate(told.events):
-        match _read_event(one, told.sent_at):
+    for place, item in enumerate(told.events):
+        match _read_event(item, told.sent_at, max_age_ms, judge):
             case Event() as event:
                 acted_ms = acted_at(event.event_time, told.sent_at, received_ms)
                 records.append(_record(event, acted_ms, agent))
@@ -65,14 +79,16 @@ def acted_at(event_time: int, sent_at: int, received_ms: int) -> int:
     return received_ms - max(0, sent_at - event_time)
 
 
-def _read_event(told: Any, sent_at: int) -> Event | tuple[str, str]:
+def _read_event(
+    told: Any, sent_at: int, max_age_ms: int, judge: Callable[[Event], Objection | None]
+) -> Event | Objection:
     try:
         event = Event.model_validate(told)
     except ValidationError as error:
         return _why(error)
-    if sent_at - event.event_time > MAX_AGE_MS:
-        return TOO_OLD, f"event_time: more than {MAX_AGE_MS} ms before sent_at"
-    return event
+    if sent_at - event.event_time > max_age_ms:
+        return TOO_OLD, f"event_time: more than {max_age_ms} ms before sent_at"
+    return judge(event) or event
 
 
 def _record(event: Event, acted_ms: int, agent: str | None) -> Record:

@@ -3,43 +3,36 @@
 import math
 import socket
 from collections.abc import Sequence
+from typing import Final
 
-import uvicorn
 from starlette.applications import Starlette
 
+from http_server.limits import Limits
+from http_server.listening import listen
+from http_server.server import Server
 from producers.errors import SetupError
 from producers.signals import stop_on_signals
+
+LIMITS: Final = Limits(connections=512)
 
 
 def listener(host: str, port: int) -> socket.socket:
     """A socket that listens, on any free port for 0. Raises SetupError if the address cannot be had."""
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
+        return listen(host, port)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]  # Python tells the address again
+        why = str(error.strerror).partition(" (while")[0]  # Python names the address again
         raise SetupError(
             f"cannot listen on {host} port {port} ({why}): stop what listens there, or correct --port or --host"
         ) from error
 
 
-def server(app: Starlette, proxies: Sequence[str], patience_ms: int) -> uvicorn.Server:
+def server(app: Starlette, proxies: Sequence[str], patience_ms: int) -> Server:
     """Believes X-Forwarded-For of `proxies` only; told to stop, it answers what has been asked first."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            lifespan="on",
-            log_level="error",
-            access_log=False,  # addresses are nobody's to keep
-            server_header=False,
-            proxy_headers=bool(proxies),
-            forwarded_allow_ips=list(proxies),
-            timeout_graceful_shutdown=math.ceil(patience_ms / 1000) + 1,
-        )
-    )
+    return Server(app, LIMITS, proxies=proxies, lifespan="on", stop_s=math.ceil(patience_ms / 1000) + 1)
 
 
-def serve(listening: socket.socket, serving: uvicorn.Server) -> None:
+def serve(listening: socket.socket, serving: Server) -> None:
     """Serves until a signal, after which this process goes on."""
     # uvicorn raises the signal again when it has ended.
     with stop_on_signals():

@@ -16,21 +16,26 @@ from producers.collect.contract import BODY_BYTES
 from producers.collect.intake import Intake
 from producers.collect.metrics import Metrics, Outcome
 from producers.collect.rates import Rates
+from producers.collect.server import LIMITS
 from producers.collect.sink import Sink
 from producers.collect.snippet import SNIPPET
+from producers.collect.variety import Variety
 from tests.producers.collect.told import Asker, event, served, told
+from tests.support.flood import dripping, hostile, is_ended, open_files
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "collecting.md"
 SITE, OTHER = "https://shop.example", "https://shop.example.evil.example"
 TIMEOUT_MS = 300
 BOUND_S = 3.0
+SPARE = 8
+"""File descriptors that are the server's own: its loop's, and those of its threads and its Kafka client."""
 
 
-def collector(pending: int = 100, rate: float = 0, origins: tuple[str, ...] = (SITE,)) -> Intake:
+def collector(pending: int = 100, rate: float = 0, origins: tuple[str, ...] = (SITE,), variety: int = 0) -> Intake:
     """A collector whose Kafka is away."""
     sink = Sink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
-    return Intake(sink, Rates(rate), origins, Metrics(lambda: len(sink)))
+    return Intake(sink, Rates(rate), origins, Metrics(lambda: len(sink)), Variety(variety), Variety(variety))
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +88,49 @@ def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
         answers = [ask.post(b"") for _ in range(3)]
     assert [one.status for one in answers] == [400, 429, 429]
     assert answers[-1].headers["retry-after"] == "10"
+
+
+def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> None:
+    with served(application(collector(rate=1))) as ask:
+        assert ask.post(told(*[event(event_type="buy")] * 100)).status == 400
+        assert ask.post(b"").json == {"error": "too many events"}
+
+
+def test_an_address_brings_only_so_many_users_and_pages() -> None:
+    with served(application(collector(variety=1))) as ask:
+        ask.post(told(event(user_id="ann", page_url="/")))
+        assert (
+            ask.post(told(event(user_id="bob"))).json["error"].startswith("event 0: user_id: this address has brought")
+        )
+        assert (
+            ask.post(told(event(user_id="ann", page_url="/b"))).json["error"].startswith("event 0: page_url: this ad")
+        )
+        assert ask.post(told(event(user_id="ann", page_url="/"))).status == 503
+        for reason in ("too_many_users", "too_many_pages"):
+            assert ask.metric(f'tidemark_collect_rejected_total{{reason="{reason}"}}') == 1
+
+
+def test_thousands_of_clients_that_never_finish_hold_up_nobody_and_write_no_line(
+    ask: Asker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ask("GET", "/healthz").status == 200
+    before = open_files()
+    with dripping(int(ask.address.rpartition(":")[2]), 2_000) as clients:
+        assert ask.post(b"").status == 400
+        assert ask("GET", "/healthz").status == 200
+        assert open_files() - before - len(clients) <= LIMITS.connections + SPARE
+    assert capfd.readouterr().err == ""
+
+
+def test_hostile_requests_are_answered_or_ended(ask: Asker, capfd: pytest.CaptureFixture[str]) -> None:
+    host, port = ask.address.removeprefix("http://").split(":")
+    for said in hostile(3_400):
+        with socket.create_connection((host, int(port)), timeout=30) as line:
+            line.sendall(said)
+            line.shutdown(socket.SHUT_WR)
+            assert is_ended(line), said
+    assert ask("GET", "/healthz").status == 200
+    assert capfd.readouterr().err.count("\n") < 30
 
 
 @pytest.mark.parametrize(("proxies", "statuses"), [((), [400, 429]), (("127.0.0.0/8",), [400, 400])])

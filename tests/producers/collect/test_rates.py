@@ -3,12 +3,13 @@
 import pytest
 
 from producers.collect.rates import BURST_S, Rates, asker
+from producers.collect.variety import Variety
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
 
 
 def admitted(rates: Rates, address: str, asks: int, now_s: float) -> int:
-    return sum(rates.admits(address, now_s) for _ in range(asks))
+    return sum(rates.take(address, 1, now_s) for _ in range(asks))
 
 
 def test_an_address_has_its_burst_and_then_its_rate() -> None:
@@ -21,7 +22,7 @@ def test_an_address_has_its_burst_and_then_its_rate() -> None:
 def test_who_is_refused_pays_nothing_for_it() -> None:
     rates = Rates(1)
     assert admitted(rates, ANN, BURST_S, now_s=0) == BURST_S
-    assert [rates.admits(ANN, now_s) for now_s in (0.5, 0.9, 1.0)] == [False, False, True]
+    assert [rates.take(ANN, 1, now_s) for now_s in (0.5, 0.9, 1.0)] == [False, False, True]
 
 
 def test_nobody_pays_for_another() -> None:
@@ -32,7 +33,30 @@ def test_nobody_pays_for_another() -> None:
 
 def test_a_rate_below_one_a_second_still_admits_one() -> None:
     rates = Rates(0.01)
-    assert [rates.admits(ANN, now_s) for now_s in (0, 99, 100)] == [True, False, True]
+    assert [rates.take(ANN, 1, now_s) for now_s in (0, 99, 100)] == [True, False, True]
+
+
+def test_a_rate_counts_events_and_what_a_request_has_beyond_it_is_a_debt() -> None:
+    rates = Rates(2)
+    assert rates.take(ANN, 100, now_s=0)
+    assert not rates.take(ANN, 1, now_s=40)
+    assert rates.take(ANN, 1, now_s=40.5)
+    assert rates.take(BOB, 2 * BURST_S, now_s=0)
+    assert not rates.take(BOB, 0, now_s=0)
+    assert rates.take(BOB, 0, now_s=0, least=0)
+
+
+def test_an_address_brings_only_so_many_values_in_an_hour_and_those_as_often_as_it_likes() -> None:
+    users = Variety(2)
+    assert [users.admits(ANN, user, 0) for user in "abcab"] == [True, True, False, True, True]
+    assert users.admits(BOB, "c", 0)
+    assert [users.admits(ANN, user, 1_800) for user in "cd"] == [True, False]
+    assert all(Variety(0).admits(ANN, str(number), 0) for number in range(10_000))
+
+
+def test_only_so_many_values_are_remembered() -> None:
+    users = Variety(2, remembered=1)
+    assert [users.admits(ANN, user, 0) for user in "aabba"] == [True, True, True, True, False]
 
 
 def test_a_rate_of_0_is_none() -> None:
@@ -41,8 +65,8 @@ def test_a_rate_of_0_is_none() -> None:
 
 def test_only_so_many_addresses_are_remembered_those_that_asked_last() -> None:
     rates = Rates(0.01, addresses=2)
-    assert [rates.admits(address, 0) for address in (ANN, BOB, ANN, "192.0.2.3")] == [True, True, False, True]
-    assert [rates.admits(address, 0) for address in (ANN, BOB)] == [False, True]
+    assert [rates.take(address, 1, 0) for address in (ANN, BOB, ANN, "192.0.2.3")] == [True, True, False, True]
+    assert [rates.take(address, 1, 0) for address in (ANN, BOB)] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_the_tellers_clock_cancels_out_and_nothing_is_in_the_future(acted: int, 
         (event(event_time="now"), "int_type", "event_time: "),
         (event(event_time=1.5), "int_type", "event_time: "),
         (event(event_time=0), "greater_than", "event_time: "),
-        (event(event_time=NOW_MS - MAX_AGE_MS - 1), TOO_OLD, "event_time: more than 86400000 ms before sent_at"),
+        (event(event_time=NOW_MS - MAX_AGE_MS - 1), TOO_OLD, "event_time: more than 600000 ms before sent_at"),
         (event(usr_id="ann"), "extra_forbidden", "usr_id: "),
         ("visit", "model_type", "Input should be a valid dictionary"),
     ],
@@ -82,9 +82,17 @@ def test_a_bad_event_is_told_what_is_wrong_and_costs_no_other(bad: Any, reason: 
     assert rejected[0].detail.startswith(detail)
 
 
-def test_an_event_that_was_held_back_for_a_day_is_not_too_old() -> None:
+def test_an_event_that_was_held_back_as_long_as_it_may_be_is_not_too_old() -> None:
     records, rejected = read(told(event(event_time=NOW_MS - MAX_AGE_MS)), RECEIVED_MS, None)
     assert (len(records), rejected) == (1, list[Rejected]())
+
+
+def test_how_old_an_event_may_be_is_a_setting_and_does_not_depend_on_the_tellers_clock() -> None:
+    for clock in (0, NOW_MS, 2 * NOW_MS):
+        old, young = (event(event_time=clock + 1_000_000 - age) for age in (5_001, 5_000))
+        records, rejected = read(told(old, young, sent_at=clock + 1_000_000), RECEIVED_MS, None, max_age_ms=5_000)
+        assert [one.reason for one in rejected] == [TOO_OLD]
+        assert [(decode(one.value) or {})["event_time"] for one in records] == [RECEIVED_MS - 5_000]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+"""How many different users and pages an address may bring: each makes rows in every table."""
+
+from collections import OrderedDict
+from typing import Final
+
+from producers.collect.rates import Rates, asker
+
+PERIOD_S: Final = 3_600
+REMEMBERED: Final = 500_000
+"""Values of all addresses together: about 60 MB."""
+
+
+class Variety:
+    """Admits values of an address as long as no more than `per_hour` are new, 0 for any number.
+
+    A value counts once while it is remembered; those that were seen longest ago are forgotten first.
+    """
+
+    def __init__(self, per_hour: int, remembered: int = REMEMBERED) -> None:
+        self._is_limited = per_hour > 0
+        self._new = Rates(per_hour / PERIOD_S, burst_s=PERIOD_S)
+        self._remembered = remembered
+        self._seen: OrderedDict[int, None] = OrderedDict()
+
+    def admits(self, address: str, value: str, now_s: float) -> bool:
+        """Whether the address has brought the value lately, or may bring one more; then it is remembered."""
+        if not self._is_limited:
+            return True
+        known = hash((asker(address), value))
+        if known not in self._seen and not self._new.take(address, 1, now_s):
+            return False
+        self._seen[known] = None
+        self._seen.move_to_end(known)
+        if len(self._seen) > self._remembered:
+            self._seen.popitem(last=False)
+        return True
