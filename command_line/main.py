@@ -6,6 +6,8 @@ from typing import Final
 
 import click
 
+from command_line.printable import printable
+
 SET_UP: Final = 2
 """The exit code where a person must put something right first."""
 _INTERRUPTED: Final = 130
@@ -23,7 +25,7 @@ def run(program: click.Group, arguments: Sequence[str] | None = None) -> int:
         error.show()
         return SET_UP
     except click.UsageError as error:
-        click.echo(f"{program.name}: {_sentence(error)}", err=True)
+        click.echo(f"{program.name}: {printable(_sentence(error))}", err=True)
         return SET_UP
     except click.Abort:
         return _INTERRUPTED

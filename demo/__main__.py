@@ -7,9 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console, RenderableType
-from rich.live import Live
-
+from command_line.terminal import Console, Live, RenderableType
 from demo.broker import Broker
 from demo.check import as_table, check
 from demo.children import Child, child, free_port
@@ -80,10 +78,12 @@ def _demo(folder: Path, seconds: float) -> int:
 
 def _tell(servers: str, warehouse: Path, port: int) -> None:
     _console.print(
-        f"Kafka       {servers}, topic {TOPIC}, {PARTITIONS} partitions\n"
-        f"Warehouse   {warehouse} (Delta tables page_views, dead_letters, ledger)\n"
-        f"Prometheus  http://127.0.0.1:{port}/metrics, /healthz, /readyz\n"
-        "Spark takes some seconds to start; Ctrl-C ends the demo with its final check.\n"
+        f"Kafka       {servers}, topic {TOPIC}, {PARTITIONS} partitions",
+        f"Warehouse   {warehouse} (Delta tables page_views, dead_letters, ledger)",
+        f"Prometheus  http://127.0.0.1:{port}/metrics, /healthz, /readyz",
+        "Spark takes some seconds to start; Ctrl-C ends the demo with its final check.",
+        "",
+        sep="\n",
     )
 
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
-from rich.table import Table
 
+from command_line.terminal import Table
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, PANES
 from producers.truth import Truth
 

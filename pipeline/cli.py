@@ -11,6 +11,7 @@ import click
 
 from command_line.completion import completion_of
 from command_line.main import SET_UP, run
+from command_line.printable import say
 from command_line.verbs import Verbs
 from pipeline.errors import SetUpError, TidemarkError
 from pipeline.runtime.scratch import remove_abandoned
@@ -90,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(what: object, code: int) -> int:
-    click.echo(f"tidemark: {what}", err=True)
+    say(f"tidemark: {what}", err=True)
     return code
 
 

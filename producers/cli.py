@@ -9,6 +9,7 @@ import click
 
 from command_line.completion import completion_of
 from command_line.main import run
+from command_line.printable import say
 from command_line.verbs import Verb
 from producers import command_simulate
 from producers.access_log.command import access_log
@@ -52,5 +53,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run(producers, argv)
     except ProducerError as error:
-        click.echo(f"producers: {error}", err=True)
+        say(f"producers: {error}", err=True)
         return error.exit_code

@@ -4,6 +4,7 @@ from urllib.error import HTTPError
 
 import click
 
+from command_line.printable import say
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.commands.page import address_of, open_page
@@ -20,7 +21,7 @@ def health(settings: Settings) -> None:
     """
     try:
         with open_page(settings.metrics, "/healthz") as page:
-            click.echo(page.read().decode().strip())
+            say(page.read().decode().strip())
     except HTTPError as error:
         raise TransientError(error.read().decode().strip()) from error
     except OSError as error:

@@ -8,8 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, Protocol
 
-import click
-
+from command_line.printable import say
 from producers.access import access_of
 from producers.access_log.files import files_of
 from producers.access_log.follow import Chunk, Follower
@@ -97,7 +96,7 @@ def _source(options: Namespace, position: Position | None) -> Source:
         position,
         settle_s=options.settle / 1000,
         clock=time.time,
-        tell=lambda sentence: click.echo(f"producers: {sentence}", err=True),
+        tell=lambda sentence: say(f"producers: {sentence}", err=True),
     )
 
 

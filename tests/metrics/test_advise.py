@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from rich.console import Console
 
+from command_line.terminal import Console
 from pipeline.cli import main
 from pipeline.commands.advise.advise import outcomes_of, render
 from pipeline.event_time.batch import EPOCH

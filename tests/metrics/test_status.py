@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from rich.console import Console, RenderableType
 
+from command_line.terminal import Console, RenderableType
 from pipeline.commands.books import Books
 from pipeline.commands.status.status import print_status, read_status
 from pipeline.commands.status.view import Status, WindowStatus, render

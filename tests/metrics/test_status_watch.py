@@ -8,8 +8,8 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from rich.console import Console
 
+from command_line.terminal import Console
 from pipeline.cli import main
 from pipeline.commands.status.view import Status
 from pipeline.commands.status.watch import Latest

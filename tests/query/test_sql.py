@@ -13,6 +13,8 @@ from deltalake import DeltaTable
 
 from pipeline.cli import main
 from pipeline.tables.schemas import LEDGER
+from tests.support.terminal import Terminal
+from tests.support.waiting import wait_for
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -115,3 +117,42 @@ def test_without_its_packages_it_says_which(
     assert main(["sql", f"--warehouse={site.warehouse}", "SELECT 1"]) == 2
     assert "pip install 'tidemark-lake[sql]'" in capsys.readouterr().err
     assert DeltaTable(LEDGER.uri(str(site.warehouse))).version() > 0
+
+
+HOSTILE = "'a' || chr(27) || '[2J' || chr(155) || chr(8238)"
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [("table", "a\\x1b[2J\\x9b\\u202e"), ("csv", "a\\x1b[2J\\x9b\\u202e"), ("json", "a\\u001b[2J\\u009b\\u202e")],
+)
+def test_what_events_hold_does_nothing_to_a_terminal(site: Site, form: str, said: str) -> None:
+    statement = f"SELECT {HOSTILE} AS user_id, '=1+1' AS page_url"
+    for shown in (ask(site, statement, f"--format={form}"), ask(site, f"--format={form}", typed=f"{statement};\n")):
+        assert said in shown.stdout
+        assert all(char.isprintable() or char == "\n" for char in shown.stdout)
+        assert ("'=1+1" in shown.stdout) == (form == "csv")
+    mistake = ask(site, f"SELECT ({HOSTILE})::INT", f"--format={form}")
+    assert mistake.returncode == 1
+    assert "a\\x1b[2J\\x9b\\u202e" in mistake.stderr
+
+
+def test_in_a_terminal_answers_are_text_too(site: Site) -> None:
+    with Terminal("pipeline.cli", "sql", f"--warehouse={site.warehouse}") as shell:
+        answered = [0]
+
+        def reached(words: str) -> bool:
+            """Whether the words were said; answers what the shell asks its terminal meanwhile."""
+            for question, answer in (("\x1b[c", b"\x1b[?1;2c"), ("\x1b[6n", b"\x1b[1;1R")):
+                place = shell.said.find(question, answered[0])
+                if place >= 0:
+                    answered[0] = place + 1
+                    shell.press(answer)
+            return words in shell.said
+
+        wait_for(lambda: reached("D "), 60, "the prompt")
+        shell.press(f"SELECT {HOSTILE} AS user_id;\r".encode())
+        wait_for(lambda: reached("a\\x1b[2J\\x9b\\u202e"), 60, "the answer")
+        assert "\x1b[2J" not in shell.said
+        shell.press(b".exit\r")
+        assert shell.popen.wait(60) == 0

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-
+from command_line.terminal import Group, RenderableType, Table
 from pipeline.commands.advise.history import read_history
 from pipeline.commands.advise.tradeoff import Outcome, outcome
 from pipeline.settings.durations import write_milliseconds
@@ -14,9 +12,10 @@ _PARTS: Final = (0, 0.25, 0.5, 1, 2, 3, 6)
 """The multiples of the bound of now that are shown where no bounds are asked for."""
 _WHERE_IT_IS_ZERO: Final = (0, 1_000, 5_000, 10_000, 30_000, 60_000)
 """The bounds, in milliseconds, that are shown instead where the bound of now is zero."""
-_NOTE: Final = (
-    "Too late: for every report. Later: by the clock, against the bound of now, over the newest window that each batch "
-    "fired.\nLeft aside: idle partitions, and that the watermark waits where a larger bound was set."
+_NOTES: Final = (
+    "Too late: for every report.",
+    "Later: by the clock, against the bound of now, over the newest window that each batch fired.",
+    "Left aside: idle partitions, and that the watermark waits where a larger bound was set.",
 )
 
 
@@ -39,7 +38,7 @@ def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:
         bound = write_milliseconds(one.bound_ms) + (" (now)" if is_now else "")
         too_late = f"{one.too_late:,}", f"{one.too_late / one.events:.3%}"
         table.add_row(bound, *too_late, *_later(one), style="bold" if is_now else None)
-    return Group(table, _NOTE)
+    return Group(table, *_NOTES)
 
 
 def _later(one: Outcome) -> tuple[str, str]:

@@ -30,8 +30,7 @@ def _bounds(text: str) -> list[int]:
 )
 def advise(warehouse: str, bounds: Sequence[int]) -> None:
     """Tells what other values of time.bound would have made of a warehouse's events; needs no Spark."""
-    from rich.console import Console
-
+    from command_line.terminal import Console
     from pipeline.commands.advise.advise import outcomes_of, render
 
     Console().print(render(*outcomes_of(warehouse, bounds)))

@@ -4,6 +4,7 @@ from typing import Final
 
 import click
 
+from command_line.printable import printable
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.commands.times import now_ms
@@ -32,7 +33,9 @@ def check(settings: Settings) -> int:
     levels = []
     for finding in findings(settings, now_ms):
         levels.append(finding.level)
-        click.echo(f"{click.style(finding.level, fg=_COLOURS[finding.level])}  {finding.about:<10}  {finding.said}")
+        click.echo(
+            f"{click.style(finding.level, fg=_COLOURS[finding.level])}  {finding.about:<10}  {printable(finding.said)}"
+        )
     failed, warned = levels.count(Level.FAIL), levels.count(Level.WARN)
     click.echo(f"{failed} failed, {warned} to look at, {levels.count(Level.PASS)} passed")
     return 1 if failed else 0

@@ -6,9 +6,8 @@ It may run while the service goes on: it touches closed windows only, of which t
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from command_line.terminal import Console, Table
 from pipeline import columns as c
 from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.commands.times import time_of

@@ -2,9 +2,7 @@
 
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
+from command_line.terminal import Console, Table
 from pipeline.commands.decoded import decoded
 from pipeline.commands.times import time_of
 from pipeline.errors import SetUpError
@@ -73,8 +71,9 @@ def print_opened(settings: Settings, partition: int, offset: int) -> None:
     for name, what in told.items():
         if what is not None:
             table.add_row(name, str(what))
-    if not value.fields and value.bytes:
-        table.add_row("begins with", value.bytes)
+    if not value.fields:
+        for number, line in enumerate(value.bytes.splitlines()):
+            table.add_row("" if number else "begins with", line)
     Console().print(table)
 
 

@@ -7,7 +7,9 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from command_line.printable import printable_lines
 from pipeline.commands.pages.windows import Window
 from pipeline.commands.times import span_of, time_of
 from pipeline.event_time.report import Report
@@ -31,6 +33,7 @@ def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Envir
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("pipeline.commands.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=as_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -47,6 +50,11 @@ def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Envir
     }
     made.globals |= {"address": address, "measures": measures, "linked": linked}
     return made
+
+
+def as_text(found: Any) -> Any:
+    """A value on a page: in text that came from outside no character turns the direction of others, or is invisible."""
+    return printable_lines(found) if isinstance(found, str) and not isinstance(found, Markup) else found
 
 
 def clock(milliseconds: int, zone: tzinfo = UTC) -> str:

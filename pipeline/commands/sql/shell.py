@@ -1,13 +1,18 @@
 """`tidemark sql`: DuckDB's own shell, with the tables of a warehouse as views."""
 
+import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
+from pipeline.commands.sql import shown
 from pipeline.errors import SetUpError
 from pipeline.tables.durable import local
 from pipeline.tables.engines import Engine
@@ -26,13 +31,40 @@ def ask(warehouse: str, statement: str | None, form: str) -> int:
     """
     words = [_shell(), "-init", "/dev/null", "-cmd", _begin(warehouse), FORMATS[form]]
     if statement is not None:
-        return subprocess.run([*words, "-bail", "-c", statement], check=False).returncode
+        return _run([*words, "-bail", "-c", statement], form)
     # Ctrl-C is for the shell, which ends a query by it.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        return subprocess.run(words, check=False).returncode
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            return _run([*words, "-cmd", ".pager on"], form, is_in_terminal=True)
+        return _run(words, form)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _run(words: Sequence[str], form: str, *, is_in_terminal: bool = False) -> int:
+    """Runs the shell, shows its answers as text, and returns its exit code.
+
+    In a terminal the shell edits lines by itself, so its answers go through a pager that is ours.
+    """
+    pager = shlex.join([sys.executable, "-m", shown.__name__, form])
+    answers = None if is_in_terminal else subprocess.PIPE
+    with subprocess.Popen(
+        words,
+        stdout=answers,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "DUCKDB_PAGER": pager},
+        encoding="utf-8",
+        errors="backslashreplace",
+    ) as shell:
+        assert shell.stderr  # noqa: S101 - for the type checker
+        mistakes = Thread(target=shown.pass_on, args=(shell.stderr, "table", sys.stderr))
+        mistakes.start()
+        if shell.stdout:
+            shown.pass_on(shell.stdout, form, sys.stdout)
+            shell.stdout.close()
+        mistakes.join()
+    return shell.returncode
 
 
 def statements(warehouse: str, engine: Engine) -> str:

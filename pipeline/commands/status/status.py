@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from rich.console import Console
-
+from command_line.terminal import Console
 from pipeline import columns as c
 from pipeline.commands.books import read_books
 from pipeline.commands.status.view import Status, WindowStatus, render

@@ -3,11 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.columns import Columns
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from command_line.terminal import Columns, Group, RenderableType, Table, styled
 from pipeline.commands.books import Account, Books, PartitionNow
 from pipeline.commands.times import span_of, time_of
 from pipeline.event_time.policy import Verdict
@@ -39,7 +35,7 @@ class Status:
 def render(status: Status, now_ms: int) -> RenderableType:
     """The whole status, to be printed once or again and again."""
     if status.books is None:
-        return Text(f"{status.warehouse}: no service has opened this warehouse yet")
+        return f"{status.warehouse}: no service has opened this warehouse yet"
     beside = Columns([_partitions(status.books.partitions), _verdicts(status.books.account)], padding=(0, 3))
     return Group(_head(status.warehouse, status.books, now_ms), "", beside, "", _windows(status))
 
@@ -57,7 +53,7 @@ def _head(warehouse: str, books: Books, now_ms: int) -> Table:
         "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
     }
     for name, value in lines.items():
-        head.add_row(Text(name, "bold"), Text(value))  # no markup: a path may have brackets
+        head.add_row(styled(name, "bold"), value)
     return head
 
 

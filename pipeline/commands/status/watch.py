@@ -10,10 +10,7 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import Final
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.text import Text
-
+from command_line.terminal import Console, Group, Live, RenderableType, styled
 from pipeline.commands.status.status import read_status
 from pipeline.commands.status.view import Status, render
 from pipeline.commands.times import now_ms, span_of, time_of
@@ -72,9 +69,9 @@ class Latest:
 
     def screen(self, now: int) -> RenderableType:
         """All that is shown at a time in milliseconds."""
-        head = Text(f"every {span_of(round(self._every.total_seconds() * 1000))}, Ctrl-C ends", "dim")
+        head = styled(f"every {span_of(round(self._every.total_seconds() * 1000))}, Ctrl-C ends", "dim")
         notice = self._notice(now)
-        return Group(head, *([Text(notice, "bold red")] if notice else []), "", render(self._status, now))
+        return Group(head, *([styled(notice, "bold red")] if notice else []), "", render(self._status, now))
 
     def _notice(self, now: int) -> str:
         below = f"What is below was read at {time_of(self._read_at)} UTC."

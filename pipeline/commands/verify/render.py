@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from rich.console import Console
-from rich.table import Table
-
+from command_line.terminal import Console, Table, styled
 from pipeline.commands.verify.verification import Verification
 
 
@@ -13,11 +11,11 @@ def show(verification: Verification, console: Console | None = None) -> None:
     console = console or Console()
     table = Table("law", "looked at", "", title=f"The laws of {verification.warehouse}")
     for law in verification.laws:
-        verdict = f"[red]{law.broken:,} BREACHES[/]" if law.broken else "[green]holds[/]"
+        verdict = styled(f"{law.broken:,} BREACHES", "red") if law.broken else styled("holds", "green")
         table.add_row(law.name, law.looked_at, verdict)
     console.print(table)
     for sentence in _sentences(verification):
-        console.print(sentence, soft_wrap=True, markup=False, highlight=False)
+        console.print(sentence, soft_wrap=True)
 
 
 def _sentences(verification: Verification) -> Iterator[str]:

@@ -1,0 +1,62 @@
+"""Answers of DuckDB's shell as text that does nothing to a terminal or in a spreadsheet; also a pager for it."""
+
+import csv
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import IO, Final
+
+from command_line.printable import printable
+
+_FORMULA: Final = re.compile(r"[=+\-@]")
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+class _Echo:
+    """A file from which each written text is returned, as `csv.writer` returns it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def shown(lines: Iterable[str], form: str) -> Iterator[str]:
+    """Yields the lines of an answer in a format of `tidemark sql`, with characters that are not printed as escapes.
+
+    JSON keeps its values. A cell of CSV that a spreadsheet would take for a formula begins with an apostrophe.
+    """
+    match form:
+        case "csv":
+            csv.field_size_limit(sys.maxsize)
+            write = csv.writer(_Echo(), lineterminator="\n").writerow
+            yield from (str(write(map(_cell, row))) for row in csv.reader(lines))
+        case "json":
+            yield from (_json(line.rstrip("\n")) + "\n" for line in lines)
+        case _:
+            yield from (printable(line.rstrip("\n")) + "\n" for line in lines)
+
+
+def pass_on(lines: IO[str], form: str, out: IO[str]) -> None:
+    """Writes what is shown of lines, each as soon as it comes; stops where no reader is left."""
+    try:
+        for line in shown(lines, form):
+            out.write(line)
+            out.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # so that Python's last flush has somewhere to go
+
+
+def _cell(text: str) -> str:
+    said = printable(text)
+    return f"'{said}" if _FORMULA.match(said) and not _NUMBER.fullmatch(said) else said
+
+
+def _json(line: str) -> str:
+    """Escapes are the same values in JSON."""
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
+
+
+if __name__ == "__main__":
+    sys.stdin.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
+    pass_on(sys.stdin, sys.argv[1], sys.stdout)
