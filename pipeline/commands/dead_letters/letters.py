@@ -40,7 +40,7 @@ def print_hours(warehouse: str, since: int | None, until: int | None) -> None:
     rows = _letters(_HOURS, warehouse, since, until)
     reasons = sorted({row["reason"] for row in rows})
     table = Table("hour (UTC)", *reasons)
-    for hour in sorted({row["hour"] for row in rows}):
+    for hour in dict.fromkeys(row["hour"] for row in rows):
         counts = {row["reason"]: row["number"] for row in rows if row["hour"] == hour}
         table.add_row(_shown(hour), *(f"{counts.get(reason, 0):,}" for reason in reasons))
     Console().print(table)

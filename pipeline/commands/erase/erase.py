@@ -11,9 +11,8 @@ from datetime import timedelta
 from typing import Final
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from command_line.terminal import Console, Table
 from pipeline.commands.erase import panes
 from pipeline.commands.erase.audit import write_down
 from pipeline.commands.erase.files import GRACE, remove_files
