@@ -1,0 +1,65 @@
+"""Searches interleavings of all writers of a warehouse: `python -m tests.simulation --help`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from tests.simulation.driver import in_parallel, shown
+from tests.simulation.mutations import MUTATIONS, found
+from tests.simulation.page import write_page
+from tests.simulation.play import Plan, play
+from tests.simulation.search import KINDS, scenes_like
+from tests.simulation.story import story
+
+
+def main() -> int:
+    """Plays what is asked for; returns the exit code."""
+    asked = _arguments()
+    if plans := [name for name in asked.names if ":" in name]:
+        return _replay([Plan.parse(name) for name in plans], shows=asked.story)
+    if asked.mutations:
+        sentences = [found(name) for name in MUTATIONS]
+        _say(*sentences)
+        return int(any("NOT FOUND" in sentence for sentence in sentences))
+    kinds = asked.kinds.split(",") if asked.kinds else [*KINDS]
+    kinds = ["seed"] if asked.seeds else kinds
+    tallies = []
+    for tally in in_parallel(scenes_like(asked.names), kinds, asked.workers, asked.seeds):
+        tallies.append(tally)
+        _say(*shown(tally, asked.story))
+    if asked.page:
+        write_page(tallies)
+    return int(any(tally.failures for tally in tallies))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="scenes, as `start-*`, or ids of plans; all scenes by default")
+    parser.add_argument("--kinds", help=f"kinds of plans: {','.join(KINDS)}")
+    parser.add_argument("--seeds", type=int, default=0, help="random plans with more switches, for each scene")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--story", type=int, default=1, help="failing plans of each kind and scene whose story is told")
+    parser.add_argument("--mutations", action="store_true", help="take each protection back: the search must find it")
+    parser.add_argument("--page", action="store_true", help="write docs/simulation.md of what was played")
+    return parser.parse_args()
+
+
+def _replay(plans: Sequence[Plan], *, shows: int) -> int:
+    failed = 0
+    for plan in plans:
+        run = play(plan)
+        failed += bool(run.findings)
+        _say(*(story(run) if run.findings or shows else ()), f"{plan}: {'WRONG' if run.findings else 'right'}")
+    return int(failed > 0)
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # writers that were left in the midst of a run do not end by themselves

@@ -1,0 +1,34 @@
+"""Plays scenes in several processes, each of which makes the bases that it needs."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+from tests.simulation.play import Plan, play
+from tests.simulation.search import Tally, search
+from tests.simulation.story import story
+
+
+def in_parallel(scenes: Sequence[str], kinds: Sequence[str], workers: int, seeds: int) -> Iterator[Tally]:
+    """Yields what came of each kind of plans in each scene."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        tasks = [pool.submit(search, scene, kind, seeds=seeds) for scene in scenes for kind in kinds]
+        for task in as_completed(tasks):
+            yield task.result()
+
+
+def shown(tally: Tally, stories: int) -> Iterator[str]:
+    """A line for a tally, and the stories of its first failures of each sort."""
+    if not tally.plans:
+        return
+    pace = f"{tally.runs / max(tally.seconds, 0.001) * 60:.0f} a minute"
+    bad = f"{len(tally.failures)} WRONG" if tally.failures else "all right"
+    yield f"{tally.scene} {tally.kind}: {tally.points} points, {tally.plans} plans, {tally.runs} runs ({pace}), {bad}"
+    sorts = defaultdict[tuple[str, ...], list[str]](list)
+    for plan, findings in tally.failures:
+        sorts[tuple(sorted({finding.split(":")[0] for finding in findings}))].append(plan)
+    for sort, plans in sorts.items():
+        yield f"  {len(plans)} of {', '.join(sort)}: {' '.join(plans[:6])}"
+        for plan in plans[:stories]:
+            yield from (f"    {line}" for line in story(play(Plan.parse(plan))))

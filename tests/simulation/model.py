@@ -1,0 +1,221 @@
+"""The reference model: what the tables must contain, from the ledger's offsets and the list of events alone."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+from tests.simulation.events import Event, Topic
+from tests.simulation.rules import Rules, Shape
+
+_NEVER: Final = -(2**62)
+Row = Mapping[str, Any]
+Key = tuple[Any, ...]
+Content = dict[str, Counter[Key]]
+"""How often a table has a row, by table and by what the row contains."""
+Place = tuple[int, int]
+"""Partition and offset of a record."""
+Window = tuple[int, int]
+"""Start and end in milliseconds."""
+_Missed = tuple[Shape, Event, tuple[Window, ...]]
+
+
+@dataclass(slots=True)
+class Expected:
+    """The content of all tables."""
+
+    rows: Content
+    letters: dict[Place, str]
+    """The reason of each dead letter."""
+    ids: dict[int, int]
+    """The time of each event id that was counted."""
+    ids_since: int
+    """Ids of events from this time on must still be there."""
+
+
+@dataclass(slots=True)
+class _Session:
+    start: int
+    end: int
+    events: int
+
+
+@dataclass(slots=True)
+class Model:
+    """Replays a ledger. `rules_of` maps an epoch to the settings of its service."""
+
+    topic: Topic
+    rules_of: Mapping[int, Rules]
+    corrects: bool = False
+    """Whether events that missed windows were added to them afterwards."""
+    replays: bool = False
+    """Whether rejected records, which are in order, were added likewise."""
+    but: frozenset[str] = frozenset()
+    """Users that were erased."""
+    drops_open: bool = True
+    """Whether a report that is taken out loses its open windows even if its epoch had no batch."""
+    _grid: dict[str, Counter[Key]] = field(default_factory=dict)
+    _late: dict[str, Counter[Key]] = field(default_factory=dict)
+    _sessions: dict[str, dict[str, list[_Session]]] = field(default_factory=dict)
+    _open: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    _full: dict[str, Counter[Key]] = field(default_factory=dict)
+    _totals: Counter[Key] = field(default_factory=Counter)
+    _closed: dict[str, int] = field(default_factory=dict)
+    _missed: list[_Missed] = field(default_factory=list)
+    _dead: list[Event] = field(default_factory=list)
+    """Events that missed every window."""
+
+    def replay(self, ledger: Sequence[Row]) -> Expected:
+        """Returns what the tables must contain after these rows of the ledger, in order of their batches."""
+        expected = Expected({}, {}, {}, _NEVER)
+        worked = {row["epoch"] for row in ledger if row["batch"] % 10**9}
+        rules, watermark = Rules(()), _NEVER
+        for _, grouped in groupby(ledger, key=itemgetter("batch")):
+            rows = list(grouped)
+            before, watermark = _number(rows[0]["watermark_before"]), _number(rows[0]["watermark"])
+            if rows[0]["opening"]:
+                was, rules = rules, self.rules_of[rows[0]["epoch"]]
+                self._open_epoch(was, rules, before, json.loads(rows[0]["opening"]), rows[0]["epoch"] in worked)
+                if not (was.deduplicates and rules.deduplicates):
+                    expected.ids = {}
+            for row in sorted(rows, key=itemgetter("partition")):
+                for offset in range(row["from_offset"], row["to_offset"]):
+                    self._take((row["partition"], offset), rules, before, expected)
+        expected.ids_since = min((self._closed_until(shape, watermark) for shape in rules.shapes), default=_NEVER)
+        if self.corrects or self.replays:
+            self._correct(watermark, rules)
+        expected.rows = self._content(watermark, rules)
+        return expected
+
+    def _open_epoch(self, was: Rules, now: Rules, reached: int, opening: Any, has_batches: bool) -> None:
+        """How far each report is closed when an epoch begins; a report that goes keeps what has ended."""
+        closed = {shape.name: self._closed_until(shape, reached) for shape in was.shapes}
+        floor = min(closed.values(), default=_NEVER)
+        for name in was.names - now.names:
+            closed[name] = max(closed[name], reached)
+            if has_batches or self.drops_open:
+                self._drop_open(name, reached)
+        new = dict.fromkeys(now.names - self._closed.keys() - closed.keys(), floor)
+        self._closed |= closed | new
+        if opening["reset"]:
+            put_back = opening["reset"]["watermark"]
+            self._closed = {name: min(time, put_back) for name, time in self._closed.items()}
+
+    def _drop_open(self, name: str, reached: int) -> None:
+        for counts in (self._grid, self._late):
+            kept = {key: n for key, n in counts.get(name, Counter[Key]()).items() if key[2] <= reached}
+            counts[name] = Counter(kept)
+        users = self._sessions.get(name, {})
+        self._sessions[name] = {user: [one for one in own if one.end <= reached] for user, own in users.items()}
+        self._open = {key: times for key, times in self._open.items() if key[0] != name}
+
+    def _closed_until(self, shape: Shape, watermark: int) -> int:
+        return max(watermark - shape.lateness_ms, self._closed.get(shape.name, _NEVER))
+
+    def _take(self, place: Place, rules: Rules, watermark: int, expected: Expected) -> None:
+        event = self.topic[place[0]][place[1]]
+        in_time = [shape for shape in rules.shapes if self._is_in_time(shape, event, watermark)]
+        missed = [*self._closed_windows(rules, event, watermark if event.is_event else -_NEVER)]
+        if event.is_event and in_time and rules.deduplicates and event.event_id in expected.ids:
+            return
+        if reason := _reason(event, is_late=not in_time, is_partly_late=bool(missed)):
+            expected.letters[place] = reason
+        if self.corrects if event.is_event else self.replays:
+            self._missed += missed
+            self._dead += [] if event.is_event and in_time else [event]
+        if event.is_event and in_time:
+            expected.ids |= {event.event_id: event.time} if rules.deduplicates else {}
+            self._totals[event.user,] += rules.has_totals
+            for shape in in_time:
+                self._count(shape, event, watermark)
+
+    def _closed_windows(self, rules: Rules, event: Event, watermark: int) -> Iterator[_Missed]:
+        """The windows of an event that have closed at a watermark, by report."""
+        for shape in rules.shapes:
+            closed = self._closed_until(shape, watermark)
+            if windows := tuple(window for window in _windows(shape, event.time) if window[1] <= closed):
+                yield shape, event, windows
+
+    def _is_in_time(self, shape: Shape, event: Event, watermark: int) -> bool:
+        closed = self._closed_until(shape, watermark)
+        return shape.kind == "counts" or any(end > closed for _, end in _windows(shape, event.time))
+
+    def _count(self, shape: Shape, event: Event, watermark: int) -> None:
+        if shape.kind == "counts":
+            self._fill(shape, event)
+        elif shape.kind == "sessions":
+            self._join(shape, event, self._closed_until(shape, watermark))
+        else:
+            for start, end in _windows(shape, event.time):
+                if end > self._closed_until(shape, watermark):
+                    self._add(shape, event, start, end, is_late=end <= watermark)
+
+    def _add(self, shape: Shape, event: Event, start: int, end: int, *, is_late: bool) -> None:
+        self._grid.setdefault(shape.name, Counter())[event.user, start, end] += 1
+        self._late.setdefault(shape.name, Counter())[event.user, start, end] += is_late
+
+    def _fill(self, shape: Shape, event: Event) -> None:
+        times = self._open.setdefault((shape.name, event.user), [])
+        times.append(event.time)
+        if len(times) == shape.size:
+            self._full.setdefault(shape.name, Counter())[event.user, min(times), max(times) + 1] += 1
+            times.clear()
+
+    def _join(self, shape: Shape, event: Event, closed: int) -> None:
+        """Joins an event to all sessions of its user that it meets and that had not closed."""
+        own = self._sessions.setdefault(shape.name, {}).setdefault(event.user, [])
+        new = _Session(event.time, event.time + shape.size, 1)
+        for other in [one for one in own if one.end > closed and one.start <= new.end and new.start <= one.end]:
+            own.remove(other)
+            new = _Session(min(new.start, other.start), max(new.end, other.end), new.events + other.events)
+        own.append(new)
+
+    def _correct(self, watermark: int, rules: Rules) -> None:
+        """Adds what missed windows that are all final; totals missed only what missed every window."""
+        for shape, event, windows in self._missed:
+            if any(end > self._closed_until(shape, watermark) for _, end in windows):
+                continue
+            for start, end in windows:
+                if shape.kind == "sessions":
+                    self._join(shape, event, _NEVER)
+                else:
+                    self._add(shape, event, start, end, is_late=True)
+        for event in self._dead:
+            self._totals[event.user,] += rules.has_totals and event.time <= watermark
+
+    def _content(self, watermark: int, rules: Rules) -> Content:
+        rows: Content = {}
+        for name, counts in self._grid.items():
+            late = self._late[name]
+            rows[name] = Counter({(*key, n, late[key]): 1 for key, n in counts.items() if key[2] <= watermark})
+        for name, users in self._sessions.items():
+            ended = [(user, one) for user, own in users.items() for one in own if one.end <= watermark]
+            rows[name] = Counter((user, one.start, one.end, one.events) for user, one in ended)
+        rows |= {name: Counter(full) for name, full in self._full.items()}
+        if rules.has_totals:
+            rows["user_totals"] = Counter({(*key, n): 1 for key, n in self._totals.items()})
+        return {name: Counter({key: n for key, n in rows[name].items() if key[0] not in self.but}) for name in rows}
+
+
+def _windows(shape: Shape, time: int) -> Iterator[Window]:
+    """The windows of an event; of a session the part that the event alone is."""
+    if shape.kind == "sessions":
+        yield time, time + shape.size
+    elif shape.kind == "grid":
+        last = time - time % shape.slide_ms
+        for start in range(last, time - shape.size, -shape.slide_ms):
+            yield start, start + shape.size
+
+
+def _reason(event: Event, *, is_late: bool, is_partly_late: bool) -> str | None:
+    """Why there is a dead letter of an event; None where there is none."""
+    if not event.is_event:
+        return "malformed" if event.is_malformed else "future"
+    return "too_late" if is_late else "partly_late" if is_partly_late else None
+
+
+def _number(watermark: int | None) -> int:
+    return _NEVER if watermark is None else watermark

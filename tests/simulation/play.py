@@ -1,0 +1,234 @@
+"""Plays one plan: the writers in the order of the plan, the services afterwards, and the judgement."""
+
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tests.simulation import judge, verbs
+from tests.simulation.model import Model
+from tests.simulation.scenes import SCENES, Cast, Scene
+from tests.simulation.world import Process, prepare
+from tests.simulation.writers import Fault, Point, Stage, Step, Writer
+
+_ROOM: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - runs are made in memory
+_DAY_MS: Final = 86_400_000
+_OURS: Final = ("Replaced", "SetUpError", "Unreachable", "TransientError", "PersonErased")
+_STORE: Final = frozenset(
+    ["OSError", "DeltaError", "CommitFailedError", "TableNotFoundError", "FileNotFoundError", "ArrowInvalid"]
+)
+"""Errors of the store, after which a service starts again."""
+_NEVER: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The first writer is stopped at its point `at`, where a fault strikes; the others run.
+
+    `more` is for a late commit the number of calls on its table that come before it, for two switches the number of
+    points after which the first writer goes on, and for a random plan its seed.
+    """
+
+    scene: str
+    fault: str
+    at: int | str
+    """The index of the point, or its name and which one of that name it is: `write.ledger.1`."""
+    more: int = 0
+
+    def __str__(self) -> str:
+        more = [self.more] if self.fault in (Fault.LATE, "two") else []
+        return ":".join(map(str, (self.scene, self.fault, self.at, *more)))
+
+    @classmethod
+    def parse(cls, text: str) -> "Plan":
+        """The plan of an id."""
+        scene, fault, at, *more = text.split(":")
+        return cls(scene, fault, int(at) if at.isdigit() else at, *map(int, more))
+
+
+@dataclass(slots=True)
+class Run:
+    """A plan that was played."""
+
+    plan: Plan
+    findings: list[str] = field(default_factory=list)
+    trace: list[Step] = field(default_factory=list)
+    first: list[Point] = field(default_factory=list)
+    """The points of the first writer."""
+    second: int = 0
+    """How many points the second writer passed."""
+    landed: bool = False
+    """Whether a late commit landed before a later call on its table."""
+    first_name: str = ""
+    """The name of the first writer."""
+    is_new: bool = True
+    """Whether no earlier run ended in the same state."""
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Base:
+    scene: Scene
+    warehouse: str
+    process: Process
+    judged: dict[str, list[str]] = field(default_factory=dict)
+    """Findings by the state of the tables."""
+
+
+@cache
+def base_of(scene: str) -> _Base:
+    """The base of a scene, made once in a process."""
+    prepare()
+    verbs.without_spark()
+    folder = tempfile.mkdtemp(prefix="simulation-", dir=_ROOM)
+    return _Base(SCENES[scene], folder, SCENES[scene].base(folder))
+
+
+def forget_base(scene: str) -> None:
+    """Removes the base of a scene, and those of all others."""
+    shutil.rmtree(base_of(scene).warehouse)
+    base_of.cache_clear()
+
+
+def play(plan: Plan) -> Run:
+    """Plays a plan on a copy of its scene's base."""
+    base, run = base_of(plan.scene), Run(plan)
+    warehouse = tempfile.mkdtemp(prefix="simulation-", dir=_ROOM)
+    try:
+        shutil.copytree(base.warehouse, warehouse, dirs_exist_ok=True)
+        stage = Stage(base.process.stage.now, plan.more if plan.fault == Fault.LATE else 0)
+        cast = Cast(base.scene, stage, warehouse, base.process)
+        writers = cast.writers()
+        for writer in writers:
+            writer.start()
+        _order(plan, stage, writers)
+        stage.has_landed = bool(stage.held and stage.held.landed)
+        stage.close()
+        run.trace, run.first = stage.trace, writers[0].passed
+        run.second = len(writers[1].passed) if len(writers) > 1 else 0
+        run.first_name, run.landed = writers[0].name, stage.has_landed
+        run.findings += _of_writers(cast, writers)
+        run.errors = [f"{writer.name}: {writer.error}" for writer in writers if writer.error]
+        run.errors += [str(error)[:200] for process in cast.processes for error in process.errors]
+        state = judge.state_of(warehouse)
+        run.is_new = state not in base.judged
+        if run.is_new:
+            base.judged[state] = list(_judged(cast, stage))
+        run.findings += base.judged[state]
+    finally:
+        shutil.rmtree(warehouse)
+    return run
+
+
+def _order(plan: Plan, stage: Stage, writers: list[Writer]) -> None:
+    """Lets the writers run in the order of a plan."""
+    first, *others = writers
+    if plan.fault == "seed":
+        _at_random(random.Random(plan.at), stage, writers)
+        return
+    _go_to(first, plan.at)
+    if plan.fault == Fault.CLOCK:
+        stage.now += _DAY_MS
+    elif plan.fault == "two":
+        for _ in range(plan.more + 1):
+            others[0].step()
+        first.finish()
+    elif plan.fault != Fault.NONE:
+        first.faults = {len(first.passed) - 1: Fault(plan.fault)}
+        first.step()  # the fault strikes; an answer that is lost is on its way until the others have finished
+    for other in others:
+        other.finish()
+    first.finish()
+
+
+def _go_to(writer: Writer, at: int | str) -> None:
+    """Lets a writer run to a point, or to its end."""
+    if isinstance(at, int):
+        while writer.step() and len(writer.passed) <= at:
+            pass
+        return
+    name, times = at.replace(".", " ", 1).rsplit(".", 1)
+    seen = 0
+    while writer.step() and seen < int(times):
+        seen += str(writer.passed[-1]) == name
+        if seen == int(times):
+            return
+
+
+def _at_random(chance: random.Random, stage: Stage, writers: list[Writer]) -> None:
+    """Switches at points by chance, with a fault now and then."""
+    stage.wait = chance.randrange(4)
+    for writer in writers:
+        if chance.random() < 0.5:
+            writer.faults = {chance.randrange(80): Fault(chance.choice([*Fault]))}
+    while alive := [writer for writer in writers if not writer.has_ended]:
+        writer = chance.choice(alive)
+        for _ in range(chance.choice((1, 2, 5, 20, 80))):
+            writer.step()
+
+
+def _of_writers(cast: Cast, writers: list[Writer]) -> Iterator[str]:
+    """Errors that no plan explains, and services that gave up although none had replaced them."""
+    for writer in writers:
+        if writer.error and type(writer.error).__name__ not in (*_OURS, *_STORE):
+            yield f"{writer.name}: {type(writer.error).__name__}: {str(writer.error)[:160]}"
+    for process in cast.processes:
+        for error in process.errors:
+            if type(error).__name__ not in (*_OURS, *_STORE):
+                yield f"a service: {type(error).__name__}: {str(error)[:160]}"
+    ends = [process.errors[-1] for process in cast.processes if process.errors and not process.failed]
+    all_ended = len(ends) == len(cast.processes) > 0 and {type(end).__name__ for end in ends} == {"Replaced"}
+    if all_ended and not any(writer.was_killed for writer in writers) and "reset" not in cast.scene.has:
+        yield f"every service has ended: {str(ends[0])[:120]}"
+
+
+def _judged(cast: Cast, stage: Stage) -> Iterator[str]:
+    """Lets services read to the end, operators repeat their verbs, and compares."""
+    scene, warehouse = cast.scene, cast.warehouse
+    before = list(judge.ledger_findings(warehouse))
+    yield from before
+    try:
+        for verb in (None, *_repeated(cast)):
+            if verb:
+                verb()
+            process = Process(stage, warehouse, scene.topic, scene.rules, has_upkeep=False).open()
+            while not process.is_done:
+                process.take(30)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
+        return
+    said = [*([] if before else judge.ledger_findings(warehouse)), *judge.void_findings(warehouse)]
+    said += _of_tables(cast)
+    said += judge.person_findings(warehouse, scene.erased)
+    yield from said
+    spoke = verbs.breaches(warehouse)
+    if said and not spoke:
+        yield "verify: silent, although the tables are wrong"
+    yield from ([] if said else spoke)
+
+
+def _of_tables(cast: Cast) -> list[str]:
+    scene, warehouse = cast.scene, cast.warehouse
+    known = verbs.rules_by_epoch(warehouse, scene.known)
+    variants = []
+    for drops in (True, False):
+        model = Model(scene.topic, known, "correct" in scene.has, "replay" in scene.has, scene.erased, drops)
+        expected = model.replay(judge.ledger_of(warehouse))
+        removed = verbs.removed(warehouse, scene.rules)
+        variants.append([*judge.table_findings(warehouse, expected, scene.rules, removed)])
+    return min(variants, key=len)
+
+
+def _repeated(cast: Cast) -> Iterator[verbs.Verb]:
+    """The verbs of a scene, which operators repeat until they report success, and at least a second start."""
+    scene, warehouse = cast.scene, cast.warehouse
+    yield lambda: None
+    if "reset" in scene.has and not verbs.was_reset(warehouse):
+        yield verbs.patiently(cast._reset(), may_refuse=True)
+    for name in ("correct", "replay", "erase"):
+        if name in scene.has:
+            yield verbs.patiently(getattr(cast, f"_{name}")())

@@ -1,0 +1,52 @@
+"""The settings of a service in plain words, which both the adapter and the reference model understand."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tests.simulation.events import MINUTE
+
+TEN: Final = 10 * MINUTE
+GAP: Final = 4 * MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A report: windows of `size_ms` every `slide_ms`, sessions after a gap of `size_ms`, or `size` events each."""
+
+    name: str
+    kind: str
+    """`grid`, `sessions` or `counts`."""
+    size: int
+    slide_ms: int = 0
+    lateness_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The settings of a service, as far as they decide what its tables contain."""
+
+    shapes: tuple[Shape, ...]
+    has_totals: bool = False
+    deduplicates: bool = False
+    keeps_rows_ms: int | None = None
+    """How long results are kept after their window's end; None for ever."""
+
+    @property
+    def names(self) -> set[str]:
+        """The names of its reports."""
+        return {shape.name for shape in self.shapes}
+
+
+VIEWS: Final = Shape("page_views", "grid", TEN, TEN)
+SLIDING: Final = Shape("page_views", "grid", TEN, TEN // 2)
+VISITS: Final = Shape("visits", "sessions", GAP)
+PAIRS: Final = Shape("pairs", "counts", 2)
+LENIENT: Final = replace(VIEWS, lateness_ms=5 * MINUTE)
+
+GRID: Final = Rules((VIEWS,))
+SLIDES: Final = Rules((SLIDING,))
+SESSIONS: Final = Rules((VISITS,))
+COUNTS: Final = Rules((PAIRS,))
+TOTALS: Final = Rules((VIEWS,), has_totals=True)
+UNIQUE: Final = Rules((LENIENT,), deduplicates=True)
+AGED: Final = Rules((VIEWS,), keeps_rows_ms=TEN)

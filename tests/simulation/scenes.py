@@ -1,0 +1,228 @@
+"""The scenes: which writers run against each other, over which events, by which settings."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tests.simulation import events, rules, verbs
+from tests.simulation.events import MINUTE, NOON, Topic
+from tests.simulation.rules import Rules
+from tests.simulation.world import Process
+from tests.simulation.writers import Stage, Writer
+
+Work = Callable[[], object]
+_WRONG: Final[Topic] = (
+    events.events("1ann 2bob 11bob 12ann 13bob 500wrong 22ann 26bob 31ann 33cid 41bob 52bob 61cid 63ann 90cid"),
+)
+"""A wrong clock takes the watermark to minute 500, while events of minute 22 and later come."""
+_PUT_BACK: Final = NOON + 25 * MINUTE
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Writers that run on copies of one base; the first one meets the faults."""
+
+    name: str
+    writers: tuple[str, ...]
+    topic: Topic
+    rules: Rules
+    other: Rules | None = None
+    """The settings of a start with other settings."""
+    batches: int = 1
+    """Batches of the base that are published; -1 where there is no warehouse yet."""
+    waiting: int = 1
+    """Batches of the base that are committed and not published."""
+    threads: bool = False
+    """Whether the writers are threads of one process, between which two switches are tried."""
+
+    @property
+    def has(self) -> frozenset[str]:
+        """The kinds of its writers."""
+        return frozenset(self.writers)
+
+    @property
+    def erased(self) -> frozenset[str]:
+        """The users that are erased."""
+        return frozenset({"zed"}) if "erase" in self.has else frozenset()
+
+    @property
+    def known(self) -> dict[frozenset[str], Rules]:
+        """Its settings by the names of their reports."""
+        return {frozenset(one.names): one for one in (self.other or self.rules, self.rules)}
+
+    def base(self, warehouse: str) -> Process:
+        """Makes the warehouse on which it begins, and the service that runs there."""
+        process = Process(Stage(NOON), warehouse, self.topic, self.rules, has_upkeep=True)
+        if self.batches < 0:
+            return process
+        process.open()
+        for place in range(self.batches + self.waiting):
+            process.take(publishes=place < self.batches)
+        return process
+
+
+@dataclass
+class Cast:
+    """Makes the writers of a run."""
+
+    scene: Scene
+    stage: Stage
+    warehouse: str
+    base: Process
+    processes: list[Process] = field(default_factory=list)
+    thread: Process | None = None
+    """The service of which several writers are threads."""
+
+    def writers(self) -> list[Writer]:
+        """The writers in order; a name that comes twice is numbered."""
+        found = list[Writer]()
+        for name in self.scene.writers:
+            before = sum(one.name.split(" ")[0] == name for one in found)
+            found.append(Writer(self.stage, f"{name} {before + 1}" if before else name, getattr(self, f"_{name}")()))
+        return found
+
+    def _running(self) -> Process:
+        self.processes.append(self.base.on(self.stage, self.warehouse))
+        return self.processes[-1]
+
+    def _new(self, settings: Rules) -> Process:
+        self.processes.append(Process(self.stage, self.warehouse, self.scene.topic, settings, has_upkeep=True))
+        return self.processes[-1]
+
+    def _service(self) -> Work:
+        """A service that runs: a tick, and batches with publication and upkeep."""
+        process = self._running()
+
+        def batches() -> None:
+            for _ in range(2):
+                process.tick()
+                if not process.is_done:
+                    process.take()
+            process.flush()
+
+        return lambda: process.attempt(batches)
+
+    def _start(self) -> Work:
+        """A service starts and takes a batch."""
+        process = self._new(self.scene.rules)
+        return lambda: process.run(1)
+
+    def _other_start(self) -> Work:
+        """A service with other settings starts and takes a batch."""
+        process = self._new(self.scene.other or self.scene.rules)
+        return lambda: process.run(1)
+
+    def _restart(self) -> Work:
+        """A process whose attempt has failed starts again, as its supervisor has it."""
+        process = self._running()
+        return lambda: process.run(1)
+
+    def _loop(self) -> Work:
+        """The thread of the batch loop: it leaves publication and upkeep to the other thread."""
+        process = self.thread = self.thread or self._running()
+
+        def work() -> None:
+            for place in range(3):
+                if not process.is_done:
+                    batch = process.take(publishes=False)
+                    if place == 0:
+                        process.pending = process.steps(batch), batch.number
+
+        return lambda: process.attempt(work, again=False)
+
+    def _publisher(self) -> Work:
+        """The publisher's thread: what is due, and a step of upkeep in between."""
+        process = self.thread = self.thread or self._running()
+        return lambda: process.attempt(process.publish_and_tend, again=False)
+
+    def _correct(self) -> Work:
+        return lambda: verbs.correct(self.warehouse, self.scene.rules)
+
+    def _replay(self) -> Work:
+        return lambda: verbs.replay(self.warehouse, self.scene.rules)
+
+    def _erase(self) -> Work:
+        return lambda: verbs.erase(self.warehouse, "zed")
+
+    def _reset(self) -> Work:
+        return lambda: verbs.reset(self.warehouse, _PUT_BACK, _PUT_BACK)
+
+    def _age(self) -> Work:
+        process = self._running()
+        return lambda: verbs.age(process)
+
+    def _verify(self) -> Work:
+        return lambda: verbs.look(self.warehouse)
+
+
+_KINDS: Final[Mapping[str, tuple[Topic, Rules]]] = {
+    "grid": (events.ORDERED, rules.GRID),
+    "slides": (events.LATE, rules.SLIDES),
+    "sessions": (events.LATE, rules.SESSIONS),
+    "counts": (events.ORDERED, rules.COUNTS),
+    "totals": (events.ORDERED, rules.TOTALS),
+    "unique": (events.PARTS, rules.UNIQUE),
+    "mixed": (events.MIXED, rules.GRID),
+    "visits": (events.MIXED, rules.SESSIONS),
+    "people": (events.MIXED, rules.TOTALS),
+    "aged": (events.MIXED, rules.AGED),
+    "wrong": (_WRONG, rules.GRID),
+    "wrong_visits": (_WRONG, rules.SESSIONS),
+    "long": (events.WHOLE_VISIT, rules.SESSIONS),
+}
+"""Events and settings by a word."""
+
+
+def _scene(writers: str, kind: str, **more: object) -> Scene:
+    topic, settings = _KINDS[kind]
+    return replace(Scene(f"{writers}.{kind}", tuple(writers.split("-")), topic, settings), **more)  # type: ignore[arg-type]
+
+
+def _all() -> Iterator[Scene]:
+    for kind in ("grid", "sessions", "counts", "totals", "unique"):
+        yield from (_scene(pair, kind) for pair in ("start-start", "start-service", "service-start", "restart"))
+        yield _scene("start-start-start", kind, batches=-1, waiting=0)
+    for kind in ("long", "counts", "grid"):
+        yield from (
+            _scene(pair, kind, threads=True) for pair in ("loop-publisher-publisher", "publisher-loop-publisher")
+        )
+    fewer, more = rules.GRID, replace(rules.GRID, shapes=(rules.VIEWS, rules.PAIRS))
+    for first, second in ((fewer, more), (more, fewer)):
+        which = "more" if second is more else "fewer"
+        for pair in ("start-other_start", "other_start-start", "service-other_start", "other_start-service"):
+            scene = _scene(pair, "grid", rules=first, other=second)
+            yield replace(scene, name=f"{pair}.{which}")
+    yield from _amending()
+
+
+def _amending() -> Iterator[Scene]:
+    for verb, kinds in {
+        "correct": ("mixed", "visits", "people", "slides"),
+        "replay": ("mixed", "people"),
+        "erase": ("mixed", "visits", "people"),
+        "age": ("aged",),
+        "reset": ("wrong", "wrong_visits"),
+        "verify": ("mixed", "visits"),
+    }.items():
+        for kind in kinds:
+            pairs = [f"{verb}-{other}" for other in ("service", "start")]
+            pairs += [f"{other}-{verb}" for other in ("service", "start")]
+            for pair in [*pairs, *([f"{verb}-{verb}"] if verb != "verify" else [])]:
+                yield _scene(pair, kind, batches=2)
+    for one, other, kind in (
+        ("correct", "erase", "mixed"),
+        ("correct", "erase", "visits"),
+        ("replay", "erase", "mixed"),
+        ("correct", "replay", "mixed"),
+        ("correct", "age", "aged"),
+        ("erase", "age", "aged"),
+        ("correct", "reset", "wrong"),
+        ("erase", "reset", "wrong"),
+        ("verify", "erase", "mixed"),
+        ("verify", "correct", "mixed"),
+        ("verify", "reset", "wrong"),
+    ):
+        yield from (_scene(pair, kind, batches=2) for pair in (f"{one}-{other}", f"{other}-{one}"))
+
+
+SCENES: Final[Mapping[str, Scene]] = {scene.name: scene for scene in _all()}

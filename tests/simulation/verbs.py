@@ -1,0 +1,150 @@
+"""The verbs of the command line as writers. What Spark decodes of dead letters is done by hand."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pipeline import columns as c
+from pipeline.commands.correct import late
+from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.commands.erase.erase import erase_person
+from pipeline.commands.reset import reset as reset_verb
+from pipeline.commands.verify.laws import verify
+from pipeline.errors import SetUpError, TransientError
+from pipeline.event_time.checks import Check
+from pipeline.fold.late import BELONGS
+from pipeline.settings.model import Settings
+from pipeline.tables.opening import Opening
+from pipeline.tables.retention import REMOVED_APP, remove_by_age
+from tests.simulation.judge import ledger_of, transactions
+from tests.simulation.rules import Rules
+from tests.simulation.world import Process, policy_of, put
+
+_TRIES: Final = 4
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows as a data frame gives them."""
+
+    rows: list[dict[str, Any]]
+
+    def createDataFrame(self, table: pa.Table) -> list[dict[str, Any]]:  # noqa: N802 - as Spark names it
+        found: list[dict[str, Any]] = table.to_pylist()
+        return found
+
+    def toArrow(self) -> Any:  # noqa: N802 - as Spark names it
+        return SimpleNamespace(to_pylist=lambda: self.rows)
+
+
+def _late_events(dead: list[Any], _: object, policy: Any, *__: object, **___: object) -> list[dict[str, Any]]:
+    found = []
+    for row in dead:
+        user, time = row["value"].decode().split()
+        same = {name: row[name] for name in (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH)}
+        event = {c.USER_ID: user, c.PAGE_URL: "/", c.EVENT_TYPE: "visit", c.TIME: int(time), c.CHECK: int(Check.PASSED)}
+        found.append({**same, **event, **{f"{BELONGS}{report.name}": True for report in policy.reports}})
+    return found
+
+
+def without_spark() -> None:
+    """Lets `correct` and `replay` read dead letters by hand."""
+    put(late, spark_session=lambda _: _Rows([]), schemas_of=lambda _: None)
+    put(late, late_events=_late_events, _filtered=lambda events, _: _Rows(events))
+
+
+def _settings(warehouse: str, rules: Rules) -> Any:
+    privacy = SimpleNamespace(pseudonym_key_file=None)
+    return SimpleNamespace(warehouse=warehouse, policy=lambda: policy_of(rules), privacy=privacy, spark=None)
+
+
+def correct(warehouse: str, rules: Rules) -> None:
+    """`tidemark correct`."""
+    apply_corrections(_settings(warehouse, rules), Chosen(reasons=("too_late", "partly_late")))
+
+
+def replay(warehouse: str, rules: Rules) -> None:
+    """`tidemark replay` of malformed and future records, which the rules of now accept."""
+    apply_corrections(_settings(warehouse, rules), Chosen(reasons=("malformed", "future"), is_judged_again=True))
+
+
+def erase(warehouse: str, user: str) -> None:
+    """`tidemark erase`; files that may be in use are left to another run, which is no failure."""
+    try:
+        erase_person(Settings(warehouse=warehouse), user)
+    except TransientError as error:
+        if "the tables are done" not in str(error):
+            raise
+
+
+def reset(warehouse: str, to: int, now: int) -> None:
+    """`tidemark reset-watermark`, by a clock that shows `now`; the watermark is put back to `to`."""
+    put(reset_verb, now_ms=lambda: now)
+    reset_verb.reset(warehouse, to, "a wrong clock", does_it=True)
+
+
+def was_reset(warehouse: str) -> bool:
+    """Whether the ledger has an epoch that put the watermark back."""
+    return any(row["opening"] and Opening.from_text(row["opening"]).reset for row in ledger_of(warehouse))
+
+
+def age(process: Process) -> None:
+    """The step of upkeep that removes rows by age."""
+    resources, progress = process.resources, process.progress
+    watermark, number = progress.frontier.watermark, progress.number
+    remove_by_age(process.warehouse, resources.retention, progress.policy, watermark, number, process.stage.now)
+
+
+def removed(warehouse: str, rules: Rules) -> dict[str, int]:
+    """How far retention removed rows, by table."""
+    marks = {shape.name: transactions(Path(warehouse) / shape.name).get(REMOVED_APP, 0) for shape in rules.shapes}
+    return {name: mark for name, mark in marks.items() if mark}
+
+
+def breaches(warehouse: str) -> list[str]:
+    """The violations that `tidemark verify` reports."""
+    return [f"verify: {law.name}: {breach}" for law in verify(warehouse).laws for breach in law.breaches]
+
+
+def look(warehouse: str) -> None:
+    """A reader that runs `tidemark verify` while others write. Raises AssertionError where it reports a violation."""
+    found = breaches(warehouse)
+    assert not found, f"verify, while others wrote: {found[0]}"
+
+
+Verb = Callable[[], object]
+
+
+def patiently(verb: Verb, *, may_refuse: bool = False) -> Verb:
+    """An operator who repeats a verb that failed; one that `may_refuse` has nothing to do then."""
+
+    def work() -> None:
+        for left in reversed(range(_TRIES)):
+            try:
+                verb()
+                return
+            except SetUpError:
+                if may_refuse:
+                    return
+                raise
+            except (OSError, TransientError):
+                if not left:
+                    raise
+
+    return work
+
+
+def rules_by_epoch(warehouse: str, known: dict[frozenset[str], Rules]) -> dict[int, Rules]:
+    """The settings of each epoch, from its row in the ledger."""
+    found = dict[int, Rules]()
+    for row in ledger_of(warehouse):
+        if row["opening"]:
+            policy = Opening.from_text(row["opening"]).policy
+            names = frozenset(report.name for report in policy.reports)
+            told = known[names]
+            found[row["epoch"]] = Rules(told.shapes, policy.totals is not None, policy.deduplicate, told.keeps_rows_ms)
+    return found

@@ -1,0 +1,308 @@
+"""The project's own code as writers: whole processes of the service. Only this module and `verbs` know the project.
+
+Spark's fold and Kafka are replaced by a list of events for each partition; all else is what `tidemark run` executes.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
+
+import pyarrow as pa
+import structlog
+
+from pipeline.errors import Replaced, SetUpError
+from pipeline.event_time.batch import Batch
+from pipeline.event_time.lateness import cutoffs
+from pipeline.event_time.malformed import MalformedLimit
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.progress import Progress
+from pipeline.event_time.report import Report
+from pipeline.event_time.retention import Keep
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+from pipeline.kafka.topic import Identity
+from pipeline.service import maintenance
+from pipeline.service.maintenance import Maintenance
+from pipeline.service.outbox import Offer, Outbox
+from pipeline.service.publisher import publish_due
+from pipeline.service.recovery import LastEpoch, Opened, open_epoch
+from pipeline.service.resources import Resources
+from pipeline.settings.model import KafkaSettings
+from pipeline.tables import event_ids as event_ids_table
+from pipeline.tables import housekeeping, swap
+from pipeline.tables import ledger as ledger_table
+from pipeline.tables.faults import is_of_store
+from pipeline.tables.large import NOTHING
+from pipeline.tables.ledger import Ledger
+from pipeline.tables.results import levels
+from pipeline.tables.results.compaction import Compaction
+from pipeline.tables.results.publication import Publication
+from pipeline.tables.results.registry import kinds_of
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
+from pipeline.tables.write import Appender
+from tests.simulation import points
+from tests.simulation.events import MINUTE, Topic
+from tests.simulation.fold import Fold
+from tests.simulation.rules import GAP, TEN, Rules, Shape
+from tests.simulation.writers import Stage
+
+_KAFKA: Final = KafkaSettings(topic="t")
+_ATTEMPTS: Final = 4
+_WINDOWS: Final = {
+    "grid": lambda shape: Grid(shape.size, shape.slide_ms),
+    "sessions": lambda shape: Sessions(shape.size),
+}
+structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+
+
+def prepare() -> None:
+    """Makes the points, has upkeep find work in small tables, and leaves out what only measures or is for disks."""
+    points.install()
+    put(levels, _MANY=2)
+    for module in (housekeeping, event_ids_table, ledger_table):
+        put(module, _MANY_FILES=2)
+    put(swap, sync=lambda *_: None)
+    put(maintenance, sizes=lambda *_: {}, Meter=lambda *_: _Nothing())
+
+
+def put(module: Any, **attributes: Any) -> None:
+    """Replaces attributes of a module. Raises AttributeError where one does not exist."""
+    for name, value in attributes.items():
+        getattr(module, name)
+        setattr(module, name, value)
+
+
+def policy_of(rules: Rules) -> Policy:
+    """The project's policy for the settings of a run."""
+    reports = tuple(Report(shape.name, _windows(shape), shape.lateness_ms) for shape in rules.shapes)
+    totals = UserTotals(GAP, TEN) if rules.has_totals else None
+    return Policy(Bounded(0), 30_000, MINUTE, reports=reports, totals=totals, deduplicate=rules.deduplicates)
+
+
+def _windows(shape: Shape) -> Windows:
+    if shape.kind == "counts":
+        return Counts(shape.size)
+    return Sessions(shape.size) if shape.kind == "sessions" else Grid(shape.size, shape.slide_ms)
+
+
+class _Nothing:
+    """Stands in for what only reports: every method does nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+@dataclass(frozen=True)
+class _Kafka:
+    """The topic as a service sees it."""
+
+    topic: Topic
+
+    def earliest(self) -> dict[int, int]:
+        return dict.fromkeys(range(len(self.topic)), 0)
+
+    def log_ends(self) -> dict[int, int]:
+        return {partition: len(events) for partition, events in enumerate(self.topic)}
+
+    high_watermarks = log_ends
+
+    def positions(self, _: object) -> dict[int, int]:
+        return self.earliest()
+
+    def identity(self) -> Identity:
+        return Identity("cluster", "t")
+
+
+@dataclass
+class Process:
+    """A process of the service: attempts, each of which begins with the ledger, as `supervise` makes them."""
+
+    stage: Stage
+    warehouse: str
+    topic: Topic
+    rules: Rules
+    has_upkeep: bool = False
+    errors: list[Exception] = field(default_factory=list)
+    """What ended its attempts."""
+    last_epoch: LastEpoch = field(default_factory=LastEpoch)
+    outbox: Outbox = field(default_factory=Outbox)
+    failed: bool = False
+    """Whether the supervisor starts it again."""
+    pending: tuple[Iterator[None], int] | None = None
+    """Steps of upkeep, and the batch after which they come."""
+    resources: Resources = field(init=False)
+    progress: Progress = field(init=False)
+
+    def open(self) -> "Process":
+        """Starts: opens an epoch, and whatever a start writes."""
+        self.resources = self._resources(Ledger(self.warehouse))
+        opened = open_epoch(self.resources, _KAFKA, self.last_epoch)
+        self.outbox = Outbox()
+        self._hold(opened)
+        return self
+
+    def on(self, stage: Stage, warehouse: str) -> "Process":
+        """Returns this running service on a copy of its warehouse, with handles that are as new as its own."""
+        kinds = kinds_of(warehouse, self.progress.policy, NOTHING)
+        twin = replace(self, stage=stage, warehouse=warehouse, errors=[], last_epoch=replace(self.last_epoch))
+        ledger = Ledger(warehouse)
+        ledger.latest()
+        twin.resources = twin._resources(ledger)
+        twin.outbox = Outbox()
+        for offer in filter(None, (self.outbox._hand, self.outbox._next)):
+            twin.outbox.add(offer)
+        twin._hold(Opened(self.progress, Publication(warehouse, kinds), Compaction(warehouse, kinds), self._remembered))
+        return twin
+
+    def _resources(self, ledger: Ledger) -> Resources:
+        kept = {shape.name: Keep(None, self.rules.keeps_rows_ms) for shape in self.rules.shapes}
+        nothing = cast("Any", _Nothing())
+        return Resources(
+            warehouse=self.warehouse,
+            policy=policy_of(self.rules),
+            topic=cast("Any", _Kafka(self.topic)),
+            ledger=ledger,
+            now=lambda: self.stage.now,
+            pseudonyms=None,
+            spark=nothing,
+            schemas=nothing,
+            malformed=MalformedLimit(1.0, 1000),
+            mirror=nothing,
+            observer=nothing,
+            retention=kept if self.rules.keeps_rows_ms is not None else {},
+            large=NOTHING,
+        )
+
+    def _hold(self, opened: Opened) -> None:
+        self.progress, self.publication, self._remembered = opened.progress, opened.publication, opened.remembered
+        self.upkeep = Maintenance(self.resources, opened.compaction)
+        self.panes, self.letters = Appender(PANES, self.warehouse), Appender(DEAD_LETTERS, self.warehouse)
+        self.ids = Appender(EVENT_IDS, self.warehouse) if opened.remembered is not None else None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has read the topic to its end."""
+        return all(self.progress.positions[partition] >= len(events) for partition, events in enumerate(self.topic))
+
+    def take(self, size: int = 3, *, publishes: bool = True) -> Batch:
+        """Takes a batch of the next `size` records of each partition, whose panes are written in two pieces."""
+        before, size = self.progress, max(1, size // len(self.topic))
+        fold = Fold(self.topic, before, self._remembered, size)
+        number = before.number + 1
+        if self.ids is not None:
+            self.ids.append(fold.id_rows(number), number)
+        for piece in (0, 1):
+            self.panes.append(pa.Table.from_pylist(fold.panes[piece::2], schema=PANES.schema), number)
+        self.letters.append(pa.Table.from_pylist(fold.letters, schema=DEAD_LETTERS.schema), number)
+        ends = self.resources.topic.high_watermarks()
+        batch, after = before.after(fold.statistics, fold.ends, ends, self.stage.now)
+        self._commit(batch, after)
+        if self._remembered is not None and fold.ids is not None:
+            since, _ = cutoffs(after.policy.reports, after.frontier.watermark)
+            self._remembered = self._remembered.after(fold.ids, since)
+        if any(batch.firings.values()):
+            self.outbox.add(Offer(batch.firings, batch.number, self.stage.now))
+        if publishes:
+            self.flush()
+            if self.has_upkeep:
+                self.tend(batch)
+        self.resources.ledger.tidy()
+        return batch
+
+    def tick(self) -> None:
+        """A batch without records, in which a minute passes: the idle partitions let the clock move the watermark."""
+        self.stage.now += MINUTE
+        ends = self.resources.topic.high_watermarks()
+        batch, after = self.progress.after((), {}, ends, self.stage.now)
+        if batch.is_empty:
+            self.progress = after
+        else:
+            self._commit(batch, after)
+
+    def _commit(self, batch: Batch, after: Progress) -> None:
+        self.resources.ledger.commit(batch.ledger_rows(self.stage.now))
+        self.progress = after
+
+    def flush(self) -> None:
+        """Publishes what waits, and tries again as long as the store refuses, a few times."""
+        tries = _ATTEMPTS
+        while offer := self.outbox.take():
+            try:
+                self.publish(offer)
+            except Exception as error:
+                tries -= 1
+                if not is_of_store(error) or not tries:
+                    raise
+
+    def publish(self, offer: Offer) -> None:
+        """Publishes an offer that was taken from the outbox."""
+        publish_due(self.resources, self.publication, offer.firings, offer.batch)
+        self.outbox.landed()
+
+    def tend(self, batch: Batch) -> None:
+        """Does all steps of upkeep; what the store refuses is left to the next time."""
+        for step in self.steps(batch):
+            del step
+
+    def steps(self, batch: Batch) -> Iterator[None]:
+        """Yields after each step of upkeep."""
+        try:
+            yield from self.upkeep.steps(batch)
+        except Exception as error:
+            if not is_of_store(error):
+                raise
+            self.errors.append(error)
+
+    def publish_and_tend(self) -> None:
+        """The publisher's thread until it has nothing to do: publications, and steps of upkeep in their turn."""
+        landed, tries = -1, _ATTEMPTS
+        while self.outbox.batches or self.pending:
+            if self.pending and (self.pending[1] <= landed or not self.outbox.batches):
+                landed = -1
+                if next(self.pending[0], self) is self:
+                    self.pending = None
+            elif offer := self.outbox.take():
+                try:
+                    self.publish(offer)
+                    landed = offer.batch
+                except Exception as error:
+                    tries -= 1
+                    if not is_of_store(error) or not tries:
+                        raise
+
+    def run(self, batches: int, size: int = 3) -> None:
+        """Starts and takes batches, until some are committed or the topic ends."""
+
+        def work() -> None:
+            self.open()
+            for _ in range(batches):
+                if not self.is_done:
+                    self.take(size)
+            self.flush()
+
+        self.attempt(work, again=False)
+        for _ in range(_ATTEMPTS - 1):
+            if self.failed:
+                self.attempt(work, again=False)
+
+    def attempt(self, work: Callable[[], object], *, again: bool = True) -> None:
+        """Works; after a failure it starts `again`, as its supervisor does, unless it was replaced."""
+        self.failed = False
+        try:
+            work()
+        except (Replaced, SetUpError) as error:
+            self.errors.append(error)
+            self.failed = self._starts_again(error)
+        except Exception as error:  # noqa: BLE001 - the supervisor starts again
+            self.errors.append(error)
+            self.failed = True
+        if self.failed and again:
+            self.run(1)
+
+    def _starts_again(self, error: Exception) -> bool:
+        """Whether the supervisor makes another attempt after a final error."""
+        return type(error).__name__ == "Unreachable" and self.last_epoch.epoch is not None
