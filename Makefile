@@ -1,6 +1,6 @@
 # From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast chaos soak flink check format bench audit lock pages clean
+.PHONY: help setup demo test test-all test-fast chaos simulate soak flink check format bench audit lock pages clean
 
 # The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
 PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
@@ -40,6 +40,9 @@ test-fast: $(SYNCED) ## seconds: no JVM, no broker, nothing slow, and fewer rand
 
 chaos: setup $(CLASSES) ## every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." chooses
 	$(RUN) tests.chaos $(ARGS)
+
+simulate: $(SYNCED) ## every interleaving of two writers, for an hour or two; ARGS="start-start.grid:none:7" plays one plan
+	$(RUN) tests.simulation $(ARGS)
 
 soak: setup $(CLASSES) ## an hour of a steady stream with a kill every few minutes; ARGS="--minutes 60 --kill-every 3"
 	$(RUN) tests.chaos.soak $(ARGS)

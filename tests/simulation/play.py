@@ -76,7 +76,7 @@ class _Base:
     warehouse: str
     process: Process
     judged: dict[str, list[str]] = field(default_factory=dict)
-    """Findings by the state of the tables."""
+    """Findings by the state of the tables: after the writers, and after the services that followed."""
 
 
 @cache
@@ -126,10 +126,19 @@ def play(plan: Plan) -> Run:
 
 def _order(plan: Plan, stage: Stage, writers: list[Writer]) -> None:
     """Lets the writers run in the order of a plan."""
-    first, *others = writers
+    # A thread that goes on after all others is the same one as before, so the two never run at once.
+    rest = writers[-1:] if SCENES[plan.scene].threads else []
+    first, *others = writers[: len(writers) - len(rest)]
     if plan.fault == "seed":
-        _at_random(random.Random(plan.at), stage, writers)
-        return
+        _at_random(random.Random(plan.at), stage, [first, *others])
+    else:
+        _in_turn(plan, stage, first, others)
+    for writer in rest:
+        writer.finish()
+
+
+def _in_turn(plan: Plan, stage: Stage, first: Writer, others: list[Writer]) -> None:
+    """Lets the first writer run to its point; a fault; the others; and the first one again."""
     _go_to(first, plan.at)
     if plan.fault == Fault.CLOCK:
         stage.now += _DAY_MS
@@ -201,9 +210,17 @@ def _judged(cast: Cast, stage: Stage) -> Iterator[str]:
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
         yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
         return
-    said = [*([] if before else judge.ledger_findings(warehouse)), *judge.void_findings(warehouse)]
-    said += _of_tables(cast)
-    said += judge.person_findings(warehouse, scene.erased)
+    judged, state = base_of(scene.name).judged, f"in the end {judge.state_of(warehouse)}"
+    if state not in judged:
+        judged[state] = [*_of_the_end(cast)]
+    yield from (finding for finding in judged[state] if finding not in before)
+
+
+def _of_the_end(cast: Cast) -> Iterator[str]:
+    """Compares the tables with the model and with what `tidemark verify` reports."""
+    warehouse = cast.warehouse
+    said = [*judge.ledger_findings(warehouse), *judge.void_findings(warehouse), *_of_tables(cast)]
+    said += judge.person_findings(warehouse, cast.scene.erased)
     yield from said
     spoke = verbs.breaches(warehouse)
     if said and not spoke:

@@ -1,6 +1,7 @@
 """The story of a run, for a reader: who did what at which point, the fault, and what is wrong."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 
 from tests.simulation.play import Run
@@ -21,6 +22,8 @@ def story(run: Run) -> Iterator[str]:
     """The lines of the story. Reads are shown only where a fault or an error belongs to them."""
     scene = SCENES[run.plan.scene]
     yield f"{run.plan}: {' and '.join(scene.writers)} on a warehouse of {max(0, scene.batches + scene.waiting)} batches"
+    if by_name := _by_name(run):
+        yield f"  by the name of the point: {by_name}"
     for writer, steps in groupby(run.trace, key=lambda step: step.writer):
         told = [line for step in steps if (line := _line(step))]
         if told:
@@ -30,8 +33,19 @@ def story(run: Run) -> Iterator[str]:
     yield from (f"  WRONG {finding}" for finding in run.findings)
 
 
+def _by_name(run: Run) -> str:
+    """Returns the id with the name of the point, which stays when other points come or go."""
+    at = run.plan.at
+    if not isinstance(at, int) or at >= len(run.first) or run.plan.fault == "seed":
+        return ""
+    point = run.first[at]
+    times = run.first[: at + 1].count(point)
+    return str(replace(run.plan, at=f"{point.operation}.{point.table}.{times}"))
+
+
 def _line(step: Step) -> str:
-    if step.fault is None and not step.point.writes and not step.outcome:
+    is_absent = step.outcome.startswith("TableNotFoundError")
+    if step.fault is None and not step.point.writes and (is_absent or not step.outcome):
         return ""
     fault = f"   <-- {_SAID[step.fault]}" if step.fault else ""
     return f"{step.point}{fault}{'   ' + step.outcome if step.outcome else ''}"

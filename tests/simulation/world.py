@@ -65,6 +65,8 @@ def prepare() -> None:
     put(levels, _MANY=2)
     for module in (housekeeping, event_ids_table, ledger_table):
         put(module, _MANY_FILES=2)
+    # Nothing in a run is old enough for these.
+    put(housekeeping, remove_dead_files=lambda *_: None, shorten_log=lambda *_: None)
     put(swap, sync=lambda *_: None)
     put(maintenance, sizes=lambda *_: {}, Meter=lambda *_: _Nothing())
 
