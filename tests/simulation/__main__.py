@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tests.simulation.driver import in_parallel, shown
+from tests.simulation.driver import by_chance, in_parallel, shown
 from tests.simulation.mutations import MUTATIONS, found
 from tests.simulation.page import write_page
 from tests.simulation.play import Plan, play
@@ -19,13 +19,15 @@ def main() -> int:
     if plans := [name for name in asked.names if ":" in name]:
         return _replay([Plan.parse(name) for name in plans], shows=asked.story)
     if asked.mutations:
-        sentences = [found(name) for name in MUTATIONS]
-        _say(*sentences)
-        return int(any("NOT FOUND" in sentence for sentence in sentences))
+        return _mutate(asked.names or [*MUTATIONS])
     kinds = asked.kinds.split(",") if asked.kinds else [*KINDS]
-    kinds = ["seed"] if asked.seeds else kinds
-    tallies = []
-    for tally in in_parallel(scenes_like(asked.names), kinds, asked.workers, asked.seeds):
+    scenes, tallies = scenes_like(asked.names), []
+    if asked.minutes:
+        searches = by_chance(scenes, asked.workers, asked.minutes)
+    else:
+        kinds = ["seed"] if asked.seeds else kinds
+        searches = in_parallel(scenes, kinds, asked.workers, range(asked.seeds))
+    for tally in searches:
         tallies.append(tally)
         _say(*shown(tally, asked.story))
     if asked.page:
@@ -35,9 +37,10 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="scenes, as `start-*`, or ids of plans; all scenes by default")
+    parser.add_argument("names", nargs="*", help="scenes, as `start-*`, or ids of plans, or of mutations; all by default")
     parser.add_argument("--kinds", help=f"kinds of plans: {','.join(KINDS)}")
     parser.add_argument("--seeds", type=int, default=0, help="random plans with more switches, for each scene")
+    parser.add_argument("--minutes", type=float, default=0, help="random plans of all scenes for so long")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--story", type=int, default=1, help="failing plans of each kind and scene whose story is told")
     parser.add_argument("--mutations", action="store_true", help="take each protection back: the search must find it")
@@ -52,6 +55,15 @@ def _replay(plans: Sequence[Plan], *, shows: int) -> int:
         failed += bool(run.findings)
         _say(*(story(run) if run.findings or shows else ()), f"{plan}: {'WRONG' if run.findings else 'right'}")
     return int(failed > 0)
+
+
+def _mutate(names: Sequence[str]) -> int:
+    missed = 0
+    for name in names:
+        sentence = found(name)
+        missed += "NOT FOUND" in sentence
+        _say(sentence)
+    return int(missed > 0)
 
 
 def _say(*lines: str) -> None:

@@ -78,3 +78,7 @@ MIXED: Final[Topic] = (
     events("1ann 2bob 4ann 6bob 12cid 14ann 26bob 3.5zed 27cid 7fay! 2.5ann 13dan 31ann 40gus? 33cid 46zed 61cid"),
 )
 """Every verdict: counted, too late, malformed and future."""
+CROWD: Final[Topic] = (
+    events("1ann 1.5zed 2bob 3ann 3.5bob 4cid 5ann 6bob 7cid 8ann 8.5zed 9bob 15ann 16bob 25bob 35cid 45ann"),
+)
+"""A user who comes in the first batch and in the fourth, beside others whose sessions go on."""

@@ -52,7 +52,8 @@ class Scene:
 
     def base(self, warehouse: str) -> Process:
         """Makes the warehouse on which it begins, and the service that runs there."""
-        process = Process(Stage(NOON), warehouse, self.topic, self.rules, has_upkeep=True)
+        has_upkeep = "lagging" not in self.has
+        process = Process(Stage(NOON), warehouse, self.topic, self.rules, has_upkeep=has_upkeep)
         if self.batches < 0:
             return process
         process.open()
@@ -99,6 +100,18 @@ class Cast:
                 if not process.is_done:
                     process.take()
             process.flush()
+
+        return lambda: process.attempt(batches)
+
+    def _lagging(self) -> Work:
+        """A service whose upkeep of a batch comes after later batches, as that of a slow store does."""
+        process = self._running()
+
+        def batches() -> None:
+            process.has_upkeep = False
+            batch = process.take()
+            process.take()
+            process.tend(batch)
 
         return lambda: process.attempt(batches)
 
@@ -165,6 +178,10 @@ _KINDS: Final[Mapping[str, tuple[Topic, Rules]]] = {
     "mixed": (events.MIXED, rules.GRID),
     "visits": (events.MIXED, rules.SESSIONS),
     "people": (events.MIXED, rules.TOTALS),
+    "crowd": (events.CROWD, rules.GRID),
+    "crowd_visits": (events.CROWD, rules.SESSIONS),
+    "crowd_people": (events.CROWD, rules.TOTALS),
+    "crowd_pairs": (events.CROWD, rules.COUNTS),
     "aged": (events.MIXED, rules.AGED),
     "wrong": (_WRONG, rules.GRID),
     "wrong_visits": (_WRONG, rules.SESSIONS),
@@ -218,11 +235,18 @@ def _amending() -> Iterator[Scene]:
         ("erase", "age", "aged"),
         ("correct", "reset", "wrong"),
         ("erase", "reset", "wrong"),
+        ("lagging", "erase", "crowd"),
+        ("lagging", "erase", "crowd_visits"),
+        ("lagging", "erase", "crowd_people"),
+        ("lagging", "erase", "crowd_pairs"),
+        ("lagging", "correct", "visits"),
         ("verify", "erase", "mixed"),
         ("verify", "correct", "mixed"),
         ("verify", "reset", "wrong"),
     ):
-        yield from (_scene(pair, kind, batches=2) for pair in (f"{one}-{other}", f"{other}-{one}"))
+        waiting = 0 if one == "lagging" else 1
+        for pair in (f"{one}-{other}", f"{other}-{one}"):
+            yield _scene(pair, kind, batches=2, waiting=waiting)
 
 
 SCENES: Final[Mapping[str, Scene]] = {scene.name: scene for scene in _all()}

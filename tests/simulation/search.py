@@ -39,7 +39,7 @@ class Tally:
             self.failures.append((str(run.plan), run.findings))
 
 
-def search(scene: str, kind: str, *, seeds: int = 0, stop_at: int = 10**9) -> Tally:
+def search(scene: str, kind: str, *, seeds: range = range(0), stop_at: int = 10**9) -> Tally:
     """Plays all plans of a kind in a scene, until there are so many failures."""
     tally, began = Tally(scene, kind), time.monotonic()
     if kind != "two" or SCENES[scene].threads:
@@ -51,10 +51,10 @@ def search(scene: str, kind: str, *, seeds: int = 0, stop_at: int = 10**9) -> Ta
     return tally
 
 
-def _runs(scene: str, kind: str, tally: Tally, seeds: int) -> Iterator[Run]:
+def _runs(scene: str, kind: str, tally: Tally, seeds: range) -> Iterator[Run]:
     if kind == "seed":
-        tally.plans = seeds
-        yield from (play(Plan(scene, kind, seed)) for seed in range(seeds))
+        tally.plans = len(seeds)
+        yield from (play(Plan(scene, kind, seed)) for seed in seeds)
         return
     whole = play(Plan(scene, Fault.NONE, _AFTER_ALL))
     points = whole.first
