@@ -37,7 +37,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="scenes, as `start-*`, or ids of plans, or of mutations; all by default")
+    parser.add_argument("names", nargs="*", help="scenes (`start-*`), plans or mutations; all by default")
     parser.add_argument("--kinds", help=f"kinds of plans: {','.join(KINDS)}")
     parser.add_argument("--seeds", type=int, default=0, help="random plans with more switches, for each scene")
     parser.add_argument("--minutes", type=float, default=0, help="random plans of all scenes for so long")
