@@ -20,6 +20,9 @@ class Event:
     is_future: bool = False
     """Whether its Kafka timestamp is too far before its own time."""
 
+    is_ahead: bool = False
+    """Whether its time is that of a wrong clock, which the service cannot tell."""
+
     @property
     def time(self) -> int:
         """Its time in milliseconds."""
@@ -36,21 +39,17 @@ Topic = tuple[tuple[Event, ...], ...]
 
 
 def events(text: str, first_id: int = 1) -> tuple[Event, ...]:
-    """Reads events from words like `12.5ann`; `!` marks a malformed one, `?` a future one, `=` the same id as before.
+    """Reads events from words like `12.5ann`; `!` marks a malformed one, `?` a future one, `*` a wrong clock.
 
     >>> [event.minute for event in events("1ann 2.5bob")]
     [1.0, 2.5]
     """
     found: list[Event] = []
     for word in text.split():
-        marks = {mark for mark in "!?=" if mark in word}
-        plain = word.strip("!?=")
+        plain = word.rstrip("!?*")
         digits = plain.rstrip("abcdefghijklmnopqrstuvwxyz")
-        if "=" in marks:
-            found.append(found[-1])
-            continue
         event = Event(float(digits), plain[len(digits) :], first_id + len(found))
-        found.append(replace(event, is_malformed="!" in marks, is_future="?" in marks))
+        found.append(replace(event, is_malformed="!" in word, is_future="?" in word, is_ahead="*" in word))
     return tuple(found)
 
 

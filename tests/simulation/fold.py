@@ -36,6 +36,7 @@ class Fold:
             first = before.positions[partition]
             self.ends[partition] = min(first + size, len(events))
             chosen += [(partition, offset, events[offset]) for offset in range(first, self.ends[partition])]
+        self.times = [event.time for *_, event in chosen if event.is_event and not event.is_ahead]
         repeated = self._repeated(remembered, chosen)
         for record in chosen:
             self._judge(before.number + 1, record, is_repeated=record[:2] in repeated)

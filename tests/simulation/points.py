@@ -11,6 +11,7 @@ from typing import Any, Final
 import deltalake
 import deltalake.table as tables
 from deltalake import CommitProperties, DeltaTable
+from deltalake.fs import DeltaStorageHandler
 from deltalake.fs._base_handler import BaseDeltaStorageHandler
 from deltalake.query import QueryBuilder
 from deltalake.table import TableAlterer, TableMerger, TableOptimizer
@@ -42,7 +43,8 @@ def install() -> None:
     for name in ("compact", "z_order"):
         _wrap(TableOptimizer, name, lambda self, *_, **__: str(self.table.table_uri), writes=True)
     _wrap(TableMerger, "execute", lambda self, *_, **__: str(self._table.table_uri()), writes=True, commits=False)
-    _wrap(BaseDeltaStorageHandler, "delete_file", lambda *_, **__: "file", writes=True, commits=False)
+    for owner, name in ((BaseDeltaStorageHandler, "delete_file"), (DeltaStorageHandler, "open_output_stream")):
+        _wrap(owner, name, lambda *_, **__: "file", writes=True, commits=False)
     _wrap(QueryBuilder, "execute", lambda *_, **__: "tables", writes=False)
 
 

@@ -12,7 +12,7 @@ from tests.simulation.writers import Stage, Writer
 
 Work = Callable[[], object]
 _WRONG: Final[Topic] = (
-    events.events("1ann 2bob 11bob 12ann 13bob 500wrong 22ann 26bob 31ann 33cid 41bob 52bob 61cid 63ann 90cid"),
+    events.events("1ann 2bob 11bob 12ann 13bob 500wrong* 22ann 26bob 31ann 33cid 41bob 52bob 61cid 63ann 90cid"),
 )
 """A wrong clock takes the watermark to minute 500, while events of minute 22 and later come."""
 _PUT_BACK: Final = NOON + 25 * MINUTE

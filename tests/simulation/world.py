@@ -194,6 +194,7 @@ class Process:
         """Takes a batch of the next `size` records of each partition, whose panes are written in two pieces."""
         before, size = self.progress, max(1, size // len(self.topic))
         fold = Fold(self.topic, before, self._remembered, size)
+        self.stage.now = max(self.stage.now, *fold.times, 0)  # events come when they happen
         number = before.number + 1
         if self.ids is not None:
             self.ids.append(fold.id_rows(number), number)
