@@ -68,6 +68,8 @@ class Run:
     is_new: bool = True
     """Whether no earlier run ended in the same state."""
     errors: list[str] = field(default_factory=list)
+    reached: bool = True
+    """Whether the first writer has the point of the plan."""
 
 
 @dataclass(slots=True)
@@ -109,6 +111,7 @@ def play(plan: Plan) -> Run:
         stage.has_landed = bool(stage.held and stage.held.landed)
         stage.close()
         run.trace, run.first = stage.trace, writers[0].passed
+        run.reached = plan.fault == "seed" or _place(plan.at, writers[0].passed) is not None
         run.second = len(writers[1].passed) if len(writers) > 1 else 0
         run.first_name, run.landed = writers[0].name, stage.has_landed
         run.findings += _of_writers(cast, writers)
@@ -156,16 +159,17 @@ def _in_turn(plan: Plan, stage: Stage, first: Writer, others: list[Writer]) -> N
 
 def _go_to(writer: Writer, at: int | str) -> None:
     """Lets a writer run to a point, or to its end."""
+    while writer.step() and _place(at, writer.passed) is None:
+        pass
+
+
+def _place(at: int | str, passed: list[Point]) -> int | None:
+    """Returns the index of a point among those that a writer has come to; None if it has not come to it."""
     if isinstance(at, int):
-        while writer.step() and len(writer.passed) <= at:
-            pass
-        return
+        return at if at < len(passed) else None
     name, times = at.replace(".", " ", 1).rsplit(".", 1)
-    seen = 0
-    while writer.step() and seen < int(times):
-        seen += str(writer.passed[-1]) == name
-        if seen == int(times):
-            return
+    places = [place for place, point in enumerate(passed) if str(point) == name]
+    return places[int(times) - 1] if len(places) >= int(times) else None
 
 
 def _at_random(chance: random.Random, stage: Stage, writers: list[Writer]) -> None:

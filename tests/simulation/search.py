@@ -119,9 +119,10 @@ def _landings(scene: str, points: list[Point], tally: Tally) -> Iterator[Run]:
 
 
 def plans_of(scene: str, kind: str) -> list[Plan]:
-    """All plans of a kind without further numbers: one for each point, and for faults for each point that writes."""
+    """All plans of a kind: one for each point, and for a fault for each point that writes; some landings of each."""
     points = play(Plan(scene, Fault.NONE, _AFTER_ALL)).first
-    return [Plan(scene, kind, at) for at, point in enumerate(points) if point.writes or kind == Fault.NONE]
+    chosen = [at for at, point in enumerate(points) if point.writes or kind == Fault.NONE]
+    return [Plan(scene, kind, at, more) for at in chosen for more in range(4 if kind == Fault.LATE else 1)]
 
 
 def scenes_like(patterns: Iterable[str]) -> list[str]:
