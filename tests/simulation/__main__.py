@@ -53,9 +53,7 @@ def _replay(plans: Sequence[Plan], *, shows: int) -> int:
     for plan in plans:
         run = play(plan)
         failed += bool(run.findings)
-        end = (
-            "WRONG" if run.findings else "right" if run.reached else "right, without this point"
-        )
+        end = "WRONG" if run.findings else "right" if run.reached else "right, without this point"
         _say(*(story(run) if run.findings or shows else ()), f"{plan}: {end}")
     return int(failed > 0)
 

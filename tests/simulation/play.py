@@ -12,7 +12,8 @@ from typing import Final
 from tests.simulation import judge, verbs
 from tests.simulation.model import Model
 from tests.simulation.scenes import SCENES, Cast, Scene
-from tests.simulation.world import Process, prepare
+from tests.simulation.stand_ins import prepare
+from tests.simulation.world import Process
 from tests.simulation.writers import Fault, Point, Stage, Step, Writer
 
 _ROOM: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - runs are made in memory

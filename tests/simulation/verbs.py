@@ -22,7 +22,8 @@ from pipeline.tables.opening import Opening
 from pipeline.tables.retention import REMOVED_APP, remove_by_age
 from tests.simulation.judge import ledger_of, transactions
 from tests.simulation.rules import Rules
-from tests.simulation.world import Process, policy_of, put
+from tests.simulation.stand_ins import policy_of, put
+from tests.simulation.world import Process
 
 _TRIES: Final = 4
 

@@ -1,6 +1,7 @@
-"""The project's own code as writers: whole processes of the service. Only this module and `verbs` know the project.
+"""The project's own code as writers: whole processes of the service.
 
 Spark's fold and Kafka are replaced by a list of events for each partition; all else is what `tidemark run` executes.
+Only this module, `fold`, `stand_ins`, `verbs` and `mutations` know the project.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,115 +9,35 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 import pyarrow as pa
-import structlog
 
 from pipeline.errors import Replaced, SetUpError
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.lateness import cutoffs
 from pipeline.event_time.malformed import MalformedLimit
-from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
-from pipeline.event_time.report import Report
 from pipeline.event_time.retention import Keep
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.kafka.topic import Identity
-from pipeline.service import maintenance
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import publish_due
 from pipeline.service.recovery import LastEpoch, Opened, open_epoch
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
-from pipeline.tables import event_ids as event_ids_table
-from pipeline.tables import housekeeping, swap
-from pipeline.tables import ledger as ledger_table
 from pipeline.tables.faults import is_of_store
 from pipeline.tables.large import NOTHING
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.results import levels
 from pipeline.tables.results.compaction import Compaction
 from pipeline.tables.results.publication import Publication
 from pipeline.tables.results.registry import kinds_of
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.write import Appender
-from tests.simulation import points
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.fold import Fold
-from tests.simulation.rules import GAP, TEN, Rules, Shape
+from tests.simulation.rules import Rules
+from tests.simulation.stand_ins import Kafka, Nothing, policy_of
 from tests.simulation.writers import Stage
 
 _KAFKA: Final = KafkaSettings(topic="t")
 _ATTEMPTS: Final = 4
-_WINDOWS: Final = {
-    "grid": lambda shape: Grid(shape.size, shape.slide_ms),
-    "sessions": lambda shape: Sessions(shape.size),
-}
-structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-
-
-def prepare() -> None:
-    """Makes the points, has upkeep find work in small tables, and leaves out what only measures or is for disks."""
-    points.install()
-    put(levels, _MANY=2)
-    for module in (housekeeping, event_ids_table, ledger_table):
-        put(module, _MANY_FILES=2)
-    # Nothing in a run is old enough for these.
-    put(housekeeping, remove_dead_files=lambda *_: None, shorten_log=lambda *_: None)
-    put(swap, sync=lambda *_: None)
-    put(maintenance, sizes=lambda *_: {}, Meter=lambda *_: _Nothing())
-
-
-def put(module: Any, **attributes: Any) -> None:
-    """Replaces attributes of a module. Raises AttributeError where one does not exist."""
-    for name, value in attributes.items():
-        getattr(module, name)
-        setattr(module, name, value)
-
-
-def policy_of(rules: Rules) -> Policy:
-    """The project's policy for the settings of a run."""
-    reports = tuple(Report(shape.name, _windows(shape), shape.lateness_ms) for shape in rules.shapes)
-    totals = UserTotals(GAP, TEN) if rules.has_totals else None
-    return Policy(Bounded(0), 30_000, MINUTE, reports=reports, totals=totals, deduplicate=rules.deduplicates)
-
-
-def _windows(shape: Shape) -> Windows:
-    if shape.kind == "counts":
-        return Counts(shape.size)
-    return Sessions(shape.size) if shape.kind == "sessions" else Grid(shape.size, shape.slide_ms)
-
-
-class _Nothing:
-    """Stands in for what only reports: every method does nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *_, **__: None
-
-
-@dataclass(frozen=True)
-class _Kafka:
-    """The topic as a service sees it."""
-
-    topic: Topic
-
-    def earliest(self) -> dict[int, int]:
-        return dict.fromkeys(range(len(self.topic)), 0)
-
-    def log_ends(self) -> dict[int, int]:
-        return {partition: len(events) for partition, events in enumerate(self.topic)}
-
-    high_watermarks = log_ends
-
-    def positions(self, _: object) -> dict[int, int]:
-        return self.earliest()
-
-    def identity(self) -> Identity:
-        return Identity("cluster", "t")
 
 
 @dataclass
@@ -132,6 +53,8 @@ class Process:
     """What ended its attempts."""
     last_epoch: LastEpoch = field(default_factory=LastEpoch)
     outbox: Outbox = field(default_factory=Outbox)
+    tries: int = _ATTEMPTS
+    """How often the store may refuse a publication."""
     failed: bool = False
     """Whether the supervisor starts it again."""
     pending: tuple[Iterator[None], int] | None = None
@@ -162,11 +85,11 @@ class Process:
 
     def _resources(self, ledger: Ledger) -> Resources:
         kept = {shape.name: Keep(None, self.rules.keeps_rows_ms) for shape in self.rules.shapes}
-        nothing = cast("Any", _Nothing())
+        nothing = cast("Any", Nothing())
         return Resources(
             warehouse=self.warehouse,
             policy=policy_of(self.rules),
-            topic=cast("Any", _Kafka(self.topic)),
+            topic=cast("Any", Kafka(self.topic)),
             ledger=ledger,
             now=lambda: self.stage.now,
             pseudonyms=None,
@@ -231,20 +154,22 @@ class Process:
         self.progress = after
 
     def flush(self) -> None:
-        """Publishes what waits, and tries again as long as the store refuses, a few times."""
-        tries = _ATTEMPTS
+        """Publishes what waits, again where the store refuses."""
         while offer := self.outbox.take():
-            try:
-                self.publish(offer)
-            except Exception as error:
-                tries -= 1
-                if not is_of_store(error) or not tries:
-                    raise
+            self.publish(offer)
 
-    def publish(self, offer: Offer) -> None:
-        """Publishes an offer that was taken from the outbox."""
-        publish_due(self.resources, self.publication, offer.firings, offer.batch)
+    def publish(self, offer: Offer) -> int:
+        """Publishes an offer and returns its batch; -1 where the store refuses, a few times at most."""
+        try:
+            publish_due(self.resources, self.publication, offer.firings, offer.batch)
+        except Exception as error:
+            self.tries -= 1
+            if not is_of_store(error) or not self.tries:
+                raise
+            return -1
         self.outbox.landed()
+        self.tries = _ATTEMPTS
+        return offer.batch
 
     def tend(self, batch: Batch) -> None:
         """Does all steps of upkeep; what the store refuses is left to the next time."""
@@ -262,20 +187,14 @@ class Process:
 
     def publish_and_tend(self) -> None:
         """The publisher's thread until it has nothing to do: publications, and steps of upkeep in their turn."""
-        landed, tries = -1, _ATTEMPTS
+        landed = -1
         while self.outbox.batches or self.pending:
             if self.pending and (self.pending[1] <= landed or not self.outbox.batches):
                 landed = -1
                 if next(self.pending[0], self) is self:
                     self.pending = None
             elif offer := self.outbox.take():
-                try:
-                    self.publish(offer)
-                    landed = offer.batch
-                except Exception as error:
-                    tries -= 1
-                    if not is_of_store(error) or not tries:
-                        raise
+                landed = self.publish(offer)
 
     def run(self, batches: int, size: int = 3) -> None:
         """Starts and takes batches, until some are committed or the topic ends."""

@@ -1,0 +1,86 @@
+"""What stands in for Kafka and for what only reports, and the project's settings for those of a run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.report import Report
+from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+from pipeline.kafka.topic import Identity
+from pipeline.service import maintenance
+from pipeline.tables import event_ids as event_ids_table
+from pipeline.tables import housekeeping, swap
+from pipeline.tables import ledger as ledger_table
+from pipeline.tables.results import levels
+from tests.simulation import points
+from tests.simulation.events import MINUTE, Topic
+from tests.simulation.rules import GAP, TEN, Rules, Shape
+
+structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+
+
+def prepare() -> None:
+    """Makes the points, has upkeep find work in small tables, and leaves out what only measures or is for disks."""
+    points.install()
+    put(levels, _MANY=2)
+    for module in (housekeeping, event_ids_table, ledger_table):
+        put(module, _MANY_FILES=2)
+    # Nothing in a run is old enough for these.
+    put(housekeeping, remove_dead_files=lambda *_: None, shorten_log=lambda *_: None)
+    put(swap, sync=lambda *_: None)
+    put(maintenance, sizes=lambda *_: {}, Meter=lambda *_: Nothing())
+
+
+def put(module: Any, **attributes: Any) -> None:
+    """Replaces attributes of a module. Raises AttributeError where one does not exist."""
+    for name, value in attributes.items():
+        getattr(module, name)
+        setattr(module, name, value)
+
+
+def policy_of(rules: Rules) -> Policy:
+    """The project's policy for the settings of a run."""
+    reports = tuple(Report(shape.name, _windows(shape), shape.lateness_ms) for shape in rules.shapes)
+    totals = UserTotals(GAP, TEN) if rules.has_totals else None
+    return Policy(Bounded(0), 30_000, MINUTE, reports=reports, totals=totals, deduplicate=rules.deduplicates)
+
+
+def _windows(shape: Shape) -> Windows:
+    if shape.kind == "counts":
+        return Counts(shape.size)
+    return Sessions(shape.size) if shape.kind == "sessions" else Grid(shape.size, shape.slide_ms)
+
+
+class Nothing:
+    """Stands in for what only reports: every method does nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: None
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """The topic as a service sees it."""
+
+    topic: Topic
+
+    def earliest(self) -> dict[int, int]:
+        return dict.fromkeys(range(len(self.topic)), 0)
+
+    def log_ends(self) -> dict[int, int]:
+        return {partition: len(events) for partition, events in enumerate(self.topic)}
+
+    high_watermarks = log_ends
+
+    def positions(self, _: object) -> dict[int, int]:
+        return self.earliest()
+
+    def identity(self) -> Identity:
+        return Identity("cluster", "t")
