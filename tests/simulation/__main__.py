@@ -9,7 +9,7 @@ from tests.simulation.driver import by_chance, in_parallel, shown
 from tests.simulation.mutations import MUTATIONS, found
 from tests.simulation.page import write_page
 from tests.simulation.play import Plan, play
-from tests.simulation.search import KINDS, scenes_like
+from tests.simulation.search import KINDS, Search, scenes_like
 from tests.simulation.story import story
 
 
@@ -26,7 +26,8 @@ def main() -> int:
         searches = by_chance(scenes, asked.workers, asked.minutes)
     else:
         kinds = ["seed"] if asked.seeds else kinds
-        searches = in_parallel(scenes, kinds, asked.workers, range(asked.seeds))
+        wanted = [Search(scene, kind, range(asked.seeds), asked.every) for scene in scenes for kind in kinds]
+        searches = in_parallel(wanted, asked.workers)
     for tally in searches:
         tallies.append(tally)
         _say(*shown(tally, asked.story))
@@ -39,6 +40,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="scenes (`start-*`), plans or mutations; all by default")
     parser.add_argument("--kinds", help=f"kinds of plans: {','.join(KINDS)}")
+    parser.add_argument("--every", type=int, default=1, help="take one point in so many, for a look at many scenes")
     parser.add_argument("--seeds", type=int, default=0, help="random plans with more switches, for each scene")
     parser.add_argument("--minutes", type=float, default=0, help="random plans of all scenes for so long")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)

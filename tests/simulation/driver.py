@@ -2,24 +2,23 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Final
 
 from tests.simulation.play import Plan, play
-from tests.simulation.search import Tally, search
+from tests.simulation.search import Search, Tally
 from tests.simulation.story import story
 
 _ROUND: Final = 10
 """Seeds of each scene in a round."""
 
 
-def in_parallel(scenes: Sequence[str], kinds: Sequence[str], workers: int, seeds: range = range(0)) -> Iterator[Tally]:
-    """Yields what came of each kind of plans in each scene."""
+def in_parallel(searches: Iterable[Search], workers: int) -> Iterator[Tally]:
+    """Yields what came of each search, in the order in which they end."""
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(search, scene, kind, seeds=seeds) for scene in scenes for kind in kinds]
-        for task in as_completed(tasks):
+        for task in as_completed([pool.submit(one.run) for one in searches]):
             yield task.result()
 
 
@@ -27,7 +26,8 @@ def by_chance(scenes: Sequence[str], workers: int, minutes: float) -> Iterator[T
     """Yields what came of random plans of all scenes, of new seeds in each round, until the time is over."""
     until, first = time.monotonic() + minutes * 60, 0
     while time.monotonic() < until:
-        yield from in_parallel(scenes, ["seed"], workers, range(first, first + _ROUND))
+        seeds = range(first, first + _ROUND)
+        yield from in_parallel([Search(scene, "seed", seeds) for scene in scenes], workers)
         first += _ROUND
 
 

@@ -1,7 +1,7 @@
 """Goes through the plans of scenes: enumerates them, leaves out those that must end as another one did, and plays."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Final
@@ -39,56 +39,79 @@ class Tally:
             self.failures.append((str(run.plan), run.findings))
 
 
-def search(scene: str, kind: str, *, seeds: range = range(0), stop_at: int = 10**9) -> Tally:
-    """Plays all plans of a kind in a scene, until there are so many failures."""
-    tally, began = Tally(scene, kind), time.monotonic()
-    if kind != "two" or SCENES[scene].threads:
-        for run in _runs(scene, kind, tally, seeds):
-            tally.take(run)
-            if len(tally.failures) >= stop_at:
-                break
-    tally.seconds = time.monotonic() - began
-    return tally
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The plans of one kind in one scene."""
 
+    scene: str
+    kind: str
+    seeds: range = range(0)
+    """Of random plans."""
+    every: int = 1
+    """Of the points one in so many is taken; 1 for a complete search."""
 
-def _runs(scene: str, kind: str, tally: Tally, seeds: range) -> Iterator[Run]:
-    if kind == "seed":
-        tally.plans = len(seeds)
-        yield from (play(Plan(scene, kind, seed)) for seed in seeds)
-        return
-    whole = play(Plan(scene, Fault.NONE, _AFTER_ALL))
-    points = whole.first
-    tally.points = len(points)
-    if kind == Fault.NONE:
-        tally.plans = len(points) + 1
-        yield from _switches(scene, points)
-        yield whole
-    elif kind == "two":
-        yield from _double_switches(scene, points, tally)
-    elif kind == Fault.LATE:
-        yield from _landings(scene, points, tally)
-    else:
-        chosen = [*_struck(kind, points)]
-        tally.plans = len(points) if kind == Fault.ENDS else len(chosen)
-        yield from (play(Plan(scene, kind, at)) for at in chosen)
+    def run(self) -> Tally:
+        """Plays all of them."""
+        tally, began = Tally(self.scene, self.kind), time.monotonic()
+        if self.kind != "two" or SCENES[self.scene].threads:
+            for run in self._runs(tally):
+                tally.take(run)
+        tally.seconds = time.monotonic() - began
+        return tally
 
+    def _runs(self, tally: Tally) -> Iterator[Run]:
+        if self.kind == "seed":
+            tally.plans = len(self.seeds)
+            yield from map(self._play, self.seeds)
+            return
+        whole = self._play(_AFTER_ALL, kind=Fault.NONE)
+        points = whole.first
+        tally.points = len(points)
+        if self.kind == Fault.NONE:
+            tally.plans = len(points) + 1
+            yield from self._switches(points)
+            yield whole
+        elif self.kind == "two":
+            yield from self._double_switches(len(points), tally)
+        elif self.kind == Fault.LATE:
+            yield from self._landings(points, tally)
+        else:
+            tally.plans = len(points if self.kind in (Fault.REFUSED, Fault.ENDS) else self._struck(points))
+            yield from map(self._play, self._struck(points))
 
-def _struck(kind: str, points: list[Point]) -> Iterable[int]:
-    """Where a fault is of its own: a process that ends before a read ends as before the next write."""
-    if kind == Fault.REFUSED:
-        return range(len(points))
-    return [at for at, point in enumerate(points) if point.writes]
+    def _play(self, at: int, more: int = 0, kind: str = "") -> Run:
+        return play(Plan(self.scene, kind or self.kind, at, more))
 
+    def _struck(self, points: Sequence[Point]) -> Sequence[int]:
+        """Where a fault is of its own: a process that ends before a read ends as before the next write."""
+        return [at for at, point in enumerate(points) if point.writes or self.kind == Fault.REFUSED][:: self.every]
 
-def _switches(scene: str, points: list[Point]) -> Iterator[Run]:
-    """One switch before each point; none after a read of what the others did not write, for it changes nothing."""
-    is_same, written = False, set[str]()
-    for at, point in enumerate(points):
-        if not is_same:
-            run = play(Plan(scene, Fault.NONE, at))
-            yield run
-            written = _written_by_others(run)
-        is_same = not point.writes and point.table not in written
+    def _switches(self, points: Sequence[Point]) -> Iterator[Run]:
+        """One switch before each point; none after a read of what the others did not write: nothing is changed."""
+        is_same, written = False, set[str]()
+        for at, point in enumerate(points):
+            if at % self.every == 0 and not is_same:
+                run = self._play(at)
+                yield run
+                written = _written_by_others(run)
+            is_same = self.every == 1 and not point.writes and point.table not in written
+
+    def _double_switches(self, points: int, tally: Tally) -> Iterator[Run]:
+        """A switch before each point, and one back before each point of the second writer."""
+        for at in range(0, points, self.every):
+            most = self._play(at, kind=Fault.NONE).second
+            tally.plans += most
+            yield from (self._play(at, more) for more in range(1, most))
+
+    def _landings(self, points: Sequence[Point], tally: Tally) -> Iterator[Run]:
+        """Each commit is reported as failed, and lands before each later call while its version is free."""
+        for at in self._struck(points):
+            for wait in range(_MOST_LANDINGS):
+                run = self._play(at, wait)
+                tally.plans += 1
+                yield run
+                if not run.landed:
+                    break
 
 
 def _written_by_others(run: Run) -> set[str]:
@@ -96,26 +119,6 @@ def _written_by_others(run: Run) -> set[str]:
     points = [step.point for step in run.trace if step.writer != run.first_name and step.point.writes]
     vacuums = any(point.operation == "vacuum" for point in points)
     return {point.table for point in points} | ({"tables"} if vacuums else set())
-
-
-def _double_switches(scene: str, points: list[Point], tally: Tally) -> Iterator[Run]:
-    """A switch before each point, and one back before each point of the second writer."""
-    for at in range(len(points)):
-        most = play(Plan(scene, Fault.NONE, at)).second
-        tally.plans += most
-        for more in range(1, most):
-            yield play(Plan(scene, "two", at, more))
-
-
-def _landings(scene: str, points: list[Point], tally: Tally) -> Iterator[Run]:
-    """Each commit is reported as failed, and lands before each later call on its table while its version is free."""
-    for at in _struck(Fault.LATE, points):
-        for wait in range(_MOST_LANDINGS):
-            run = play(Plan(scene, Fault.LATE, at, wait))
-            tally.plans += 1
-            yield run
-            if not run.landed:
-                break
 
 
 def plans_of(scene: str, kind: str) -> list[Plan]:
