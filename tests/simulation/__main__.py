@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tests.simulation.driver import by_chance, in_parallel, shown
 from tests.simulation.mutations import MUTATIONS, found
 from tests.simulation.page import write_page
-from tests.simulation.play import Plan, play
+from tests.simulation.play import Plan, play, room
 from tests.simulation.search import KINDS, Search, scenes_like
 from tests.simulation.story import story
 
@@ -75,6 +75,7 @@ def _say(*lines: str) -> None:
 
 
 if __name__ == "__main__":
-    code = main()
+    with room():
+        code = main()
     sys.stdout.flush()
     os._exit(code)  # writers that were left in the midst of a run do not end by themselves

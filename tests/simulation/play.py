@@ -1,9 +1,11 @@
 """Plays one plan: the writers in the order of the plan, the services afterwards, and the judgement."""
 
+import os
 import random
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,7 +18,8 @@ from tests.simulation.stand_ins import prepare
 from tests.simulation.world import Process
 from tests.simulation.writers import Fault, Point, Stage, Step, Writer
 
-_ROOM: Final = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - runs are made in memory
+ROOM: Final = "SIMULATION_ROOM"
+"""The environment variable with the folder for all warehouses of a search."""
 _DAY_MS: Final = 86_400_000
 _OURS: Final = ("Replaced", "SetUpError", "Unreachable", "TransientError", "PersonErased")
 _STORE: Final = frozenset(
@@ -87,20 +90,23 @@ def base_of(scene: str) -> _Base:
     """The base of a scene, made once in a process."""
     prepare()
     verbs.without_spark()
-    folder = tempfile.mkdtemp(prefix="simulation-", dir=_ROOM)
+    folder = tempfile.mkdtemp(dir=os.environ.get(ROOM))
     return _Base(SCENES[scene], folder, SCENES[scene].base(folder))
 
 
-def forget_base(scene: str) -> None:
-    """Removes the base of a scene, and those of all others."""
-    shutil.rmtree(base_of(scene).warehouse)
-    base_of.cache_clear()
+@contextmanager
+def room() -> Iterator[None]:
+    """Has all warehouses of this process, and of those that it starts, in a folder in memory, which goes in the end."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - the folder is made with a name of its own
+    with tempfile.TemporaryDirectory(prefix="simulation-", dir=memory) as folder:
+        os.environ[ROOM] = folder
+        yield
 
 
 def play(plan: Plan) -> Run:
     """Plays a plan on a copy of its scene's base."""
     base, run = base_of(plan.scene), Run(plan)
-    warehouse = tempfile.mkdtemp(prefix="simulation-", dir=_ROOM)
+    warehouse = tempfile.mkdtemp(dir=os.environ.get(ROOM))
     try:
         shutil.copytree(base.warehouse, warehouse, dirs_exist_ok=True)
         stage = Stage(base.process.stage.now, plan.more if plan.fault == Fault.LATE else 0)
@@ -118,7 +124,7 @@ def play(plan: Plan) -> Run:
         run.findings += _of_writers(cast, writers)
         run.errors = [f"{writer.name}: {writer.error}" for writer in writers if writer.error]
         run.errors += [str(error)[:200] for process in cast.processes for error in process.errors]
-        state = judge.state_of(warehouse)
+        state = f"{judge.state_of(warehouse)} {stage.now}"
         run.is_new = state not in base.judged
         if run.is_new:
             base.judged[state] = list(_judged(cast, stage))
