@@ -1,5 +1,6 @@
 """Protections that can be taken back one by one: the search must find each that is missing."""
 
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -7,11 +8,10 @@ from importlib import import_module
 from multiprocessing import get_context
 from typing import Any, Final
 
+from deltalake import Transaction
+
 from tests.simulation.play import Plan, play
 from tests.simulation.search import plans_of
-
-_NOTHING: Final = lambda *_, **__: None  # noqa: E731 - it stands in for several functions
-_MODULES_THAT_REFUSE: Final = ("write", "event_ids", "retention", "results.result_table", "results.compaction")
 
 
 @dataclass(frozen=True)
@@ -36,73 +36,106 @@ class Mutation:
 
 
 def _nothing(_: object) -> Callable[..., None]:
-    return _NOTHING
+    return lambda *_, **__: None
 
 
-def _behind(real: Callable[..., bool]) -> Callable[..., bool]:
+def _retrying(real: Callable[..., bool]) -> Callable[..., bool]:
+    """A commit that also lands after commits that were not seen."""
+
+    def attempt(handle: Any, act: Any, **how: Any) -> bool:
+        return real(handle, act, **{**how, "retries": 5})
+
+    return attempt
+
+
+def _forgetful(real: Callable[..., bool]) -> Callable[..., bool]:
+    """A look for the writer's own commit that does not recognise it."""
+    return lambda handle, seen, _, error: real(handle, seen, "another token", error)
+
+
+def _late_reader(real: Callable[..., bool]) -> Callable[..., bool]:
     """A commit to the ledger after whatever came meanwhile."""
 
     def commit_next(ledger: Any, rows: Any) -> bool:
-        if ledger._table is not None:
-            ledger._table.update_incremental()
+        if ledger._handle is not None:
+            ledger._handle.refresh()
         return real(ledger, rows)
 
     return commit_next
 
 
-def _forgetful(real: Callable[..., bool]) -> Callable[..., bool]:
-    """Looks for its commit, and does not recognise it."""
+def _careless(_: object) -> Callable[..., bool]:
+    """A merge that does not look whether its files are part of the table still."""
 
-    def landed(*given: Any) -> bool:
-        real(*given)
-        return False
+    def exchange(handle: Any, gone: Any, new: Any, *, data_change: bool = True, **how: Any) -> bool:
+        actions = [*gone.removed(data_change=data_change), *new]
+        while not handle.commit(actions, **how):
+            pass
+        return True
 
-    return landed
+    return exchange
+
+
+def _alone(real: Callable[..., Transaction]) -> Callable[..., Transaction]:
+    """A transaction that excludes no other amender."""
+    return lambda handle: Transaction(f"alone-{uuid.uuid4().hex}", real(handle).version)
+
+
+def _nameless(real: Callable[..., Any]) -> Callable[..., Any]:
+    """An opening that does not name its process."""
+    return lambda resources, kafka, rows, _: real(resources, kafka, rows, "nobody")
 
 
 MUTATIONS: Final[Mapping[str, Mutation]] = {
-    "fence of panes": Mutation(
-        "a start fences panes, dead letters and event ids",
-        {"pipeline.tables.housekeeping:fence": _nothing},
-        (("service-start.grid", "none"), ("start-start.grid", "none")),
-    ),
-    "fence of results": Mutation(
-        "a start fences the tables of results",
-        {
-            "pipeline.tables.results.result_table:Results.fence": _nothing,
-            "pipeline.tables.results.publication:Publication.fence": _nothing,
-        },
-        (("service-start.counts", "none"), ("service-start.grid", "none")),
+    "fence": Mutation(
+        "a start fences every table",
+        {"pipeline.tables.handle:Handle.fence": _nothing},
+        (("service-start.grid", "none"), ("service-start.counts", "none")),
     ),
     "look at the fence": Mutation(
-        "a writer that lost a race looks for a newer fence",
-        {f"pipeline.tables.{module}:refuse_if_fenced": _nothing for module in _MODULES_THAT_REFUSE},
-        (("service-start.grid", "none"), ("service-start.counts", "none")),
+        "a handle's version is looked at for a newer fence before it commits",
+        {"pipeline.tables.handle:refuse_if_fenced": _nothing},
+        (("start-start.grid", "none"), ("service-start.grid", "none")),
+    ),
+    "next version": Mutation(
+        "a commit lands at the version after the one it was computed from",
+        {"pipeline.tables.handle:Handle.attempt": _retrying},
+        (("service-start.counts", "none"), ("start-start.grid", "none")),
     ),
     "token": Mutation(
         "a writer recognises its own commit by a token",
-        {"pipeline.tables.swap:_landed": _forgetful},
-        (("restart.grid", "lost"), ("restart.counts", "lost")),
+        {"pipeline.tables.handle:Handle._has_landed": _forgetful},
+        (("restart.grid", "lost"), ("service-start.counts", "lost")),
     ),
-    "compare and swap": Mutation(
+    "ledger": Mutation(
         "the ledger's commit lands only after the version that was read",
-        {"pipeline.tables.ledger:Ledger.commit_next": _behind},
+        {"pipeline.tables.ledger:Ledger.commit_next": _late_reader},
         (("start-start.grid", "none"), ("service-start.grid", "none")),
     ),
-    "void rows": Mutation(
+    "own process": Mutation(
+        "a process recognises the epoch that it opened itself",
+        {"pipeline.service.recovery:next_epoch": _nameless},
+        (("restart.counts", "late"),),
+    ),
+    "uncommitted rows": Mutation(
         "a start removes what was never committed",
-        {"pipeline.tables.housekeeping:remove_void": _nothing},
+        {"pipeline.tables.housekeeping:remove_uncommitted": _nothing},
         (("restart.grid", "ends"), ("service-start.grid", "ends")),
     ),
-    "person erased": Mutation(
-        "a publication that meets an erasure is made anew",
-        {"pipeline.tables.results.result_table:ERASED_APP": lambda _: "nothing"},
-        (("service-erase.mixed", "none"), ("service-erase.people", "none")),
+    "files of a merge": Mutation(
+        "a merge lands only while its files are part of the table",
+        {"pipeline.tables.handle:Handle.exchange": _careless},
+        (("start-start.grid", "none"), ("service-start.grid", "none"), ("lagging-erase.crowd_people", "none")),
     ),
-    "failed publication": Mutation(
-        "a publication that failed on the way replaces what may be there",
-        {"pipeline.event_time.firing:Firing.as_refired": lambda _: lambda firing: firing},
-        (("service-start.grid", "lost"), ("restart.grid", "lost")),
+    "amending": Mutation(
+        "verbs and retention exclude one another",
+        {"pipeline.tables.handle:Handle.amending": _alone},
+        (("correct-correct.mixed", "none"), ("correct-age.aged", "none"), ("correct-erase.visits", "none")),
+    ),
+    "trusted watermark": Mutation(
+        "upkeep does not rely on a watermark that is ahead of the clock",
+        {"pipeline.service.maintenance:trusted_watermark": lambda _: lambda batch, _: batch.after.watermark},
+        (("service-reset.wrong", "none"), ("service-reset.wrong_visits", "none")),
     ),
 }
 """By name; a protection that comes with a change of the project gets a line here."""

@@ -16,7 +16,7 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.kafka.topic import Identity
 from pipeline.service import maintenance
 from pipeline.tables import event_ids as event_ids_table
-from pipeline.tables import housekeeping, swap
+from pipeline.tables import handle, housekeeping
 from pipeline.tables import ledger as ledger_table
 from pipeline.tables.results import levels
 from tests.simulation import points
@@ -34,7 +34,7 @@ def prepare() -> None:
         put(module, _MANY_FILES=2)
     # Nothing in a run is old enough for these.
     put(housekeeping, remove_dead_files=lambda *_: None, shorten_log=lambda *_: None)
-    put(swap, sync=lambda *_: None)
+    put(handle, sync=lambda *_: None)
     put(maintenance, sizes=lambda *_: {}, Meter=lambda *_: Nothing())
 
 

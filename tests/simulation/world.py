@@ -19,7 +19,7 @@ from pipeline.event_time.retention import Keep
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import publish_due
-from pipeline.service.recovery import LastEpoch, Opened, open_epoch
+from pipeline.service.recovery import Opened, OwnEpoch, open_epoch
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables.faults import is_of_store
@@ -51,7 +51,7 @@ class Process:
     has_upkeep: bool = False
     errors: list[Exception] = field(default_factory=list)
     """What ended its attempts."""
-    last_epoch: LastEpoch = field(default_factory=LastEpoch)
+    own: OwnEpoch = field(default_factory=OwnEpoch)
     outbox: Outbox = field(default_factory=Outbox)
     tries: int = _ATTEMPTS
     """How often the store may refuse a publication."""
@@ -65,7 +65,7 @@ class Process:
     def open(self) -> "Process":
         """Starts: opens an epoch, and whatever a start writes."""
         self.resources = self._resources(Ledger(self.warehouse))
-        opened = open_epoch(self.resources, _KAFKA, self.last_epoch)
+        opened = open_epoch(self.resources, _KAFKA, self.own)
         self.outbox = Outbox()
         self._hold(opened)
         return self
@@ -73,7 +73,7 @@ class Process:
     def on(self, stage: Stage, warehouse: str) -> "Process":
         """Returns this running service on a copy of its warehouse, with handles that are as new as its own."""
         kinds = kinds_of(warehouse, self.progress.policy, NOTHING)
-        twin = replace(self, stage=stage, warehouse=warehouse, errors=[], last_epoch=replace(self.last_epoch))
+        twin = replace(self, stage=stage, warehouse=warehouse, errors=[], own=replace(self.own))
         ledger = Ledger(warehouse)
         ledger.latest()
         twin.resources = twin._resources(ledger)
@@ -227,4 +227,4 @@ class Process:
 
     def _starts_again(self, error: Exception) -> bool:
         """Whether the supervisor makes another attempt after a final error."""
-        return type(error).__name__ == "Unreachable" and self.last_epoch.epoch is not None
+        return type(error).__name__ == "Unreachable" and self.own.epoch is not None
