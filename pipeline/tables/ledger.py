@@ -95,8 +95,12 @@ class Ledger:
         return Opening.from_text(rows[0]["opening"])
 
     def openings(self, since: int = 0) -> dict[int, Opening]:
-        """Returns the openings by epoch, in order, from an epoch on."""
-        self._open()
+        """Returns the openings by epoch, in order, from an epoch on.
+
+        A handle stays where it is: what was read of it before must hold for the commit that follows.
+        """
+        if self._handle is None:
+            self._open()
         rows = self._ask(
             "SELECT DISTINCT epoch, opening FROM ledger "  # noqa: S608 - our own number
             f"WHERE opening IS NOT NULL AND batch >= {since * EPOCH} ORDER BY epoch"

@@ -76,6 +76,16 @@ def test_an_older_epoch_is_refused_and_told_which_one_is_newer(ledger: Ledger, t
         ledger.commit([next_row()])
 
 
+def test_reading_the_openings_does_not_let_a_batch_land_after_one_that_was_not_read(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    other = Ledger(str(tmp_path))
+    other.latest()
+    assert other.commit_next([next_row()])
+    assert ledger.openings().keys() == {1}
+    assert not ledger.commit_next([next_row()])
+
+
 def test_watermarks_are_told_from_a_time_on_with_the_first_batch_that_reached_them(ledger: Ledger) -> None:
     for number, watermark in [(2, 5000), (3, 6000), (4, 6000), (5, 9000)]:
         ledger.commit([next_row(batch=EPOCH + number, watermark=watermark)])
