@@ -146,11 +146,13 @@ def _with_statistics(table: DeltaTable) -> set[str]:
 def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
     """What Delta's log says of a file."""
     lowest, highest, nulls = dict[str, Any](), dict[str, Any](), dict[str, int]()
+    # A group without rows has no statistics, which says nothing of the others.
+    groups = [group for group in map(footer.row_group, range(footer.num_row_groups)) if group.num_rows]
     # By paths: the fields of a nested column may have the names of other columns.
     for place, name in enumerate(footer.schema.column(index).path for index in range(footer.num_columns)):
         if name not in wanted:
             continue
-        parts = [footer.row_group(group).column(place).statistics for group in range(footer.num_row_groups)]
+        parts = [group.column(place).statistics for group in groups]
         if all(part is not None and part.has_null_count for part in parts):
             nulls[name] = sum(part.null_count for part in parts)
         # A row group of nulls alone has neither.

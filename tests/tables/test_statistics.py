@@ -1,12 +1,15 @@
 """How large the tables are, and the disk below them."""
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
 from deltalake import write_deltalake
 
 from pipeline.runtime.disk import Size
+from pipeline.tables.files import write
 from pipeline.tables.handle import open_table
-from pipeline.tables.schemas import LEDGER, PAGE_VIEWS
+from pipeline.tables.schemas import EVENT_IDS, LEDGER, PAGE_VIEWS
 from pipeline.tables.statistics import sizes, space
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
 
@@ -20,6 +23,15 @@ def test_a_table_counts_by_its_live_files(tmp_path: Path) -> None:
     assert found == {"ledger": Size(rows=4, bytes=on_disk, files=2), "page_views": Size(0, 0, 0)}
     write_deltalake(LEDGER.uri(str(tmp_path)), LEDGER.schema.empty_table(), mode="overwrite")
     assert sizes(str(tmp_path), [])["ledger"].rows == 0
+
+
+def test_a_file_has_the_bounds_of_its_rows_also_where_it_begins_with_a_group_without_any(tmp_path: Path) -> None:
+    table = open_table(EVENT_IDS, str(tmp_path))
+    rows = pa.Table.from_pylist([dict.fromkeys(EVENT_IDS.schema.names, number) for number in (3, 5)], EVENT_IDS.schema)
+    batches = [pa.RecordBatch.from_pylist([], EVENT_IDS.schema), *rows.to_batches()]
+    (file,) = write(table, pa.RecordBatchReader.from_batches(rows.schema, batches), {}, data_change=True)
+    told = json.loads(file.stats or "")
+    assert (told["minValues"]["batch"], told["maxValues"]["batch"]) == (3, 5)
 
 
 def test_a_warehouse_that_is_not_there_yet_has_the_space_of_where_it_will_be(tmp_path: Path) -> None:
