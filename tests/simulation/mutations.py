@@ -135,7 +135,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     "trusted watermark": Mutation(
         "upkeep does not rely on a watermark that is ahead of the clock",
         {"pipeline.service.maintenance:trusted_watermark": lambda _: lambda batch, _: batch.after.watermark},
-        (("service-reset.wrong", "none"), ("service-reset.wrong_visits", "none")),
+        (("reset-start.wrong", "none"), ("reset-start.wrong_visits", "none")),
     ),
 }
 """By name; a protection that comes with a change of the project gets a line here."""
