@@ -12,7 +12,9 @@ from tests.simulation.writers import Stage, Writer
 
 Work = Callable[[], object]
 _WRONG: Final[Topic] = (
-    events.events("1ann 2bob 11bob 12ann 24cid 500wrong* 22ann 26cid 31ann 33cid 41bob 52bob 61cid 63ann 90cid"),
+    events.events(
+        "1ann 2bob 11bob 12ann 24cid 23bob 500wrong* 24.5ann 25dan 22ann 26cid 31ann 33cid 41bob 61cid 63ann 90cid"
+    ),
 )
 """A wrong clock takes the watermark to minute 500, while events of minute 22 and later come."""
 _PUT_BACK: Final = NOON + 25 * MINUTE
@@ -225,7 +227,7 @@ def _amending() -> Iterator[Scene]:
             pairs = [f"{verb}-{other}" for other in ("service", "start")]
             pairs += [f"{other}-{verb}" for other in ("service", "start")]
             for pair in [*pairs, *([f"{verb}-{verb}"] if verb != "verify" else [])]:
-                yield _scene(pair, kind, batches=2, waiting=int(verb != "reset"))
+                yield _scene(pair, kind, batches=2 + (verb == "reset"), waiting=int(verb != "reset"))
     for one, other, kind in (
         ("correct", "erase", "mixed"),
         ("correct", "erase", "visits"),
