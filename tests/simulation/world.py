@@ -80,7 +80,15 @@ class Process:
         twin.outbox = Outbox()
         for offer in filter(None, (self.outbox._hand, self.outbox._next)):
             twin.outbox.add(offer)
-        twin._hold(Opened(self.progress, Publication(warehouse, kinds), Compaction(warehouse, kinds), self._remembered))
+        twin._hold(
+            replace(
+                self._opened,
+                progress=self.progress,
+                remembered=self._remembered,
+                publication=Publication(warehouse, kinds),
+                compaction=Compaction(warehouse, kinds),
+            )
+        )
         return twin
 
     def _resources(self, ledger: Ledger) -> Resources:
@@ -103,6 +111,7 @@ class Process:
         )
 
     def _hold(self, opened: Opened) -> None:
+        self._opened = opened
         self.progress, self.publication, self._remembered = opened.progress, opened.publication, opened.remembered
         self.upkeep = Maintenance(self.resources, opened.compaction)
         self.panes, self.letters = Appender(PANES, self.warehouse), Appender(DEAD_LETTERS, self.warehouse)
