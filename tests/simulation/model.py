@@ -59,6 +59,7 @@ class Model:
     """Whether a report that is taken out loses its open windows even if its epoch had no batch."""
     _grid: dict[str, Counter[Key]] = field(default_factory=dict)
     _late: dict[str, Counter[Key]] = field(default_factory=dict)
+    _fired: set[tuple[str, Key]] = field(default_factory=set)
     _sessions: dict[str, dict[str, list[_Session]]] = field(default_factory=dict)
     _open: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     _full: dict[str, Counter[Key]] = field(default_factory=dict)
@@ -84,11 +85,12 @@ class Model:
             for row in sorted(rows, key=itemgetter("partition")):
                 for offset in range(row["from_offset"], row["to_offset"]):
                     self._take((row["partition"], offset), rules, before, expected)
+            # What a wrong clock made due is shown and stays, also where its watermark is reset.
+            self._fired |= {(name, key) for name, keys in self._grid.items() for key in keys if key[2] <= watermark}
         expected.ids_since = min((self._closed_until(shape, watermark) for shape in rules.shapes), default=_NEVER)
         if self.corrects or self.replays:
             self._correct(watermark, rules)
-        # What a wrong clock made due is shown and stays, also where its watermark was reset.
-        expected.rows = self._content(max(_number(row["watermark"]) for row in ledger), rules)
+        expected.rows = self._content(watermark, rules)
         return expected
 
     def _open_epoch(self, was: Rules, now: Rules, reached: int, opening: Any, has_batches: bool) -> None:
@@ -191,7 +193,8 @@ class Model:
         rows: Content = {}
         for name, counts in self._grid.items():
             late = self._late[name]
-            rows[name] = Counter({(*key, n, late[key]): 1 for key, n in counts.items() if key[2] <= watermark})
+            due = {key: n for key, n in counts.items() if key[2] <= watermark or (name, key) in self._fired}
+            rows[name] = Counter({(*key, n, late[key]): 1 for key, n in due.items()})
         for name, users in self._sessions.items():
             ended = [(user, one) for user, own in users.items() for one in own if one.end <= watermark]
             rows[name] = Counter((user, one.start, one.end, one.events) for user, one in ended)
