@@ -23,11 +23,10 @@ from tests.simulation import points
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.rules import GAP, TEN, Rules, Shape
 
-structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-
 
 def prepare() -> None:
     """Makes the points, has upkeep find work in small tables, and leaves out what only measures or is for disks."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     points.install()
     put(levels, _MANY=2)
     for module in (housekeeping, event_ids_table, ledger_table):
