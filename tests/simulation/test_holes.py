@@ -98,6 +98,8 @@ def test_a_reset_is_one_commit_and_a_start_that_is_cut_off_leaves_the_rest_to_th
 
     cut_off(monkeypatch, process(tmp_path, WRONG, rules.GRID), layout, "create_tables")
     assert closed_until(tmp_path) == 500
+    process(tmp_path, WRONG, rules.GRID).open()
+    assert closed_until(tmp_path) == 25
     read_to_the_end(process(tmp_path, WRONG, rules.GRID))
     assert Ledger(str(tmp_path)).reset_to() is None
     # Of [20, 30) the wrong clock had shown two rows: they are replaced when it fires by the right clock.
