@@ -89,7 +89,7 @@ class Handle:
         """
         done = [*(Transaction(app, batch) for app in apps), *transactions]
         nothing = pa.schema(self.table.schema()).empty_table()
-        while not self.swap(nothing, by=batch, transactions=done):
+        while not self.swap(nothing, by=batch, transactions=[*done, self.amending()]):
             pass
 
     def remove(self, where: str, *, by: int | None, transactions: Sequence[Transaction] = ()) -> bool:

@@ -115,6 +115,20 @@ def test_a_fence_that_comes_while_a_handle_is_open_refuses_its_next_commit(uri: 
         old.swap(ROWS, by=EPOCH + 2)
 
 
+def test_an_amendment_that_was_computed_before_a_fence_is_computed_again(uri: str) -> None:
+    def amend(handle: Handle, number: int) -> bool:
+        done = [handle.amending()]
+        return handle.swap(ROWS.slice(0, 0), f"number = {number}", by=None, transactions=done, retries=5)
+
+    outdated = Handle(uri)
+    assert Handle(uri).swap(ROWS.slice(1, 1), by=None)
+    assert amend(outdated, 1), "an append of other rows does not matter to it"
+    outdated = Handle(uri)
+    Handle(uri).fence(2 * EPOCH, FENCED_APP)
+    assert not amend(outdated, 2)
+    assert amend(outdated, 2)
+
+
 def failing(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[..., object]) -> None:
     """Has the next write fail, after something else was done with its arguments."""
     real: Callable[..., None] = write_deltalake
