@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Timer
+from threading import Event, Lock, Timer
 from urllib.parse import urlsplit
 
 from demo.die_with_parent import dying_with_parent
@@ -22,6 +22,7 @@ from demo.die_with_parent import dying_with_parent
 _ROOT = Path(__file__).parents[2]
 _HOP = {"connection", "content-length", "transfer-encoding"}
 _REFUSED = (HTTPStatus.PRECONDITION_FAILED, HTTPStatus.CONFLICT)
+_HELD_S = 30.0
 _LATE_S = 2.0
 """A request whose connection was closed is carried out after up to this time."""
 
@@ -83,9 +84,45 @@ class Unruly:
         Timer(self._random.uniform(0, _LATE_S), request.perform).start()
 
 
+class Gate:
+    """Counts requests that others can matter to, and holds one of them until it is told to go on.
+
+    It is answered then, or its answer is lost.
+
+    Told by requests to `/_gate/…`: `arm/AT/FAULT`, `reached`, `open`, `count`.
+    """
+
+    def __init__(self) -> None:
+        self._at, self._is_lost, self._count = -1, False, 0
+        self._has_reached, self._is_open, self._lock = Event(), Event(), Lock()
+
+    def __call__(self, request: Request) -> Answer | None:
+        if request.path.startswith("/_gate/"):
+            return Answer(HTTPStatus.OK, [], self._obey(*request.path.split("/")[2:]).encode())
+        # Not those for a file that nobody writes again: to read it now or later is the same.
+        is_point = request.method != "GET" or "list-type=" in request.path or "_last_checkpoint" in request.path
+        with self._lock:
+            is_held = is_point and self._count == self._at
+            self._count += is_point
+        if is_held:
+            self._has_reached.set()
+            self._is_open.wait(_HELD_S)
+        answer = request.perform()
+        return None if is_held and self._is_lost else answer
+
+    def _obey(self, word: str, at: str = "", fault: str = "") -> str:
+        if word == "arm":
+            self._at, self._is_lost, self._count = int(at), fault == "lost", 0
+            self._has_reached.clear()
+            self._is_open.clear()
+        elif word == "open":
+            self._is_open.set()
+        return str(self._count if word == "count" else int(self._has_reached.is_set()))
+
+
 @contextmanager
 def proxy(endpoint: str, how: str) -> Iterator[str]:
-    """Yields the address of a proxy before a store: `forgetful`, or `unruly-` and a seed."""
+    """Yields the address of a proxy before a store: `forgetful`, `gate`, or `unruly-` and a seed."""
     command = [sys.executable, "-m", "tests.object_store.proxy", urlsplit(endpoint).netloc, how]
     with subprocess.Popen(dying_with_parent(command), cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -105,7 +142,8 @@ class _Server(ThreadingHTTPServer):
 
 def main(store: str, how: str) -> None:
     """Serves until it is told to end; says its address first."""
-    behaviour: Behaviour = forgetful if how == "forgetful" else Unruly(int(how.removeprefix("unruly-")))
+    known: dict[str, Behaviour] = {"forgetful": forgetful, "gate": Gate()}
+    behaviour = known.get(how) or Unruly(int(how.removeprefix("unruly-")))
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
