@@ -15,7 +15,7 @@ from pipeline.tables.results import levels, result_table
 from pipeline.tables.results.publication import Publication
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import latest_batch, rows
@@ -53,7 +53,8 @@ def test_every_table_is_the_same_with_and_without(
 
 def played(broker: Cluster, topic: str, warehouse: Path, *, restart: bool) -> Path:
     """A random stream, one batch for each step; with a restart in the middle, or in one go."""
-    settings, clock = settings_of(broker, topic, warehouse, time=TIME, window={"size": "10s"}, reports=REPORTS), Clock()
+    settings = settings_of(broker, topic, warehouse, time=TIME, window={"size": "10s"}, reports=REPORTS)
+    clock = Clock(LATER)  # nothing is merged for good beyond the service's clock
     steps = random_transcript(seed=3, steps=10).steps
     halves = [steps[:5], steps[5:]] if restart else [steps]
     for half in halves:

@@ -16,7 +16,7 @@ from pipeline.tables.results import levels
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
+from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import rows, user_totals
 
@@ -63,7 +63,7 @@ def late(
 
 
 def play(settings: Settings, steps: Sequence[Sequence[Raw]]) -> None:
-    with open_service(settings, now=Clock()) as service:
+    with open_service(settings, now=Clock(LATER)) as service:
         for step in steps:
             send(settings.kafka.bootstrap_servers, settings.kafka.topic, step)
             service.drain()

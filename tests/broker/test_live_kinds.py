@@ -11,7 +11,7 @@ from pipeline.settings.model import Settings
 from pipeline.tables.results import levels
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, cells
-from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
 
 MINUTE = 60_000
@@ -47,7 +47,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request:
     topic = f"live-kinds-{request.param}"
     broker.create_topic(topic, 1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path_factory.mktemp("live"), time=TIME, reports=REPORTS)
-    with pytest.MonkeyPatch.context() as patch, open_service(settings, now=Clock()) as service:
+    with pytest.MonkeyPatch.context() as patch, open_service(settings, now=Clock(LATER)) as service:
         patch.setattr(maintenance, "_EVERY_BATCHES", request.param)
         patch.setattr(levels, "_MANY", 2)
         take(service, broker, topic, steps)

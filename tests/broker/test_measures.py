@@ -15,7 +15,7 @@ from pipeline.settings.model import Settings
 from pipeline.tables.results import levels
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import milliseconds, rows
 
@@ -50,7 +50,7 @@ def settings(
         [visit("cat", 9, "/b")],
         [visit("eve", 90, "/a")],
     ]
-    clock = Clock()
+    clock = Clock(LATER)
     for half in (steps[:2], steps[2:]):
         with open_service(settings, now=clock) as service:
             take(service, broker, topic, half)
@@ -122,7 +122,7 @@ def test_spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Setti
 
 def test_a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None:
     topic = settings.kafka.topic
-    with open_service(settings, now=Clock()) as service:
+    with open_service(settings, now=Clock(LATER)) as service:
         send(broker.bootstrap_servers, topic, [visit("dan", 3, "/a"), visit("ann", 4, "/a"), visit("dan", 61, "/c")])
         service.drain()
     apply_corrections(settings, Chosen())
@@ -136,7 +136,7 @@ def test_a_correction_moves_the_times_and_the_last_page(settings: Settings, brok
     shown_before = {("ann", 0): ("/b", 1, 7), ("bob", 0): ("/a", 8, 8), ("cat", 0): ("/b", 9, 9)}
     assert ends(settings).items() >= shown_before.items()
     topic, late = settings.kafka.topic, [visit("bob", 9, "/c"), visit("bob", 5, "/d"), visit("dan", 61, "/c")]
-    with open_service(settings, now=Clock()) as service:
+    with open_service(settings, now=Clock(LATER)) as service:
         send(broker.bootstrap_servers, topic, late)
         service.drain()
     apply_corrections(settings, Chosen())

@@ -13,7 +13,7 @@ from pipeline.service import maintenance
 from pipeline.tables.results import buckets, levels
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.services import ANY_TIMESTAMP, Clock, metric, running, settings_of, take
+from tests.support.services import ANY_TIMESTAMP, LATER, Clock, metric, running, settings_of, take
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import milliseconds, rows, user_totals
@@ -62,7 +62,7 @@ def test_totals_are_those_of_all_counted_events(
         broker, topic, tmp_path, time=TIME, window={"size": "10s"}, totals={"gap": "7s", "every": "10s"}
     )
     for half in (steps[:4], steps[4:]):
-        with open_service(settings, now=Clock()) as service:
+        with open_service(settings, now=Clock(LATER)) as service:
             take(service, broker, topic, [[event(*one) for one in step] for step in half])
     dead = {(row["user_id"], row["event_time"]) for row in rows(tmp_path, "dead_letters")}
     counted = [one for step in steps for one in step if one[:2] not in dead]
@@ -87,7 +87,7 @@ def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_g
         broker, topic, tmp_path, time={**TIME, "bound": "0s"}, reports={"sessions": sessions}, totals={"every": "10s"}
     )
     for life in [[step] for step in steps] if restart else [steps]:
-        with open_service(settings, now=Clock()) as service:
+        with open_service(settings, now=Clock(LATER)) as service:
             take(service, broker, topic, life)
     (row,) = rows(tmp_path, "user_totals")
     assert (milliseconds(row["last_seen"]), row["page_views"]) == (25_000, 3)
@@ -105,7 +105,7 @@ def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
     )
     send(broker.bootstrap_servers, topic, [event(user, 5_000) for user in many])
     send(broker.bootstrap_servers, topic, [event("ann", 15_000)])
-    with open_service(settings, now=Clock()) as service, running(service) as is_running:
+    with open_service(settings, now=Clock(LATER)) as service, running(service) as is_running:
         wait_for(lambda: len(seen(tmp_path)) == 31 or not is_running(), 60, "the totals")
         before = files(tmp_path)
         send(broker.bootstrap_servers, topic, [event("user-7", 25_000)])
@@ -114,7 +114,7 @@ def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
         wait_for(lambda: metric(service, REPLACED) > 0 or not is_running(), 60, "a reading of the logs")
     assert len(before) > 8
     assert len(before - after) == 1, "the bucket of the one who came again"
-    with open_service(settings, now=Clock()) as service, running(service) as is_running:
+    with open_service(settings, now=Clock(LATER)) as service, running(service) as is_running:
         send(broker.bootstrap_servers, topic, [event("user-8", 35_000)])
         wait_for(lambda: seen(tmp_path).get("user-8") == 35_000 or not is_running(), 60, "the totals")
     assert len(after - files(tmp_path)) == 1, "a start writes no more than that"

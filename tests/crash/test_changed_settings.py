@@ -46,6 +46,7 @@ class Life:
         )
         with open_service(settings, now=self.clock) as service:
             for second in seconds:
+                self.clock.now_ms = max(self.clock.now_ms, START + round(second * 1000))
                 send(self._broker.bootstrap_servers, self._topic, [event("ann", START + round(second * 1000))])
                 service.drain()
 
@@ -118,7 +119,7 @@ def test_a_report_that_goes_shows_what_had_fired_and_was_not_published(life: Lif
 def test_a_report_may_go_again_of_which_a_start_that_was_cut_off_made_no_table(
     life: Life, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cut_off(*_: object) -> None:
+    def cut_off(*_: object, **__: object) -> None:
         raise OSError("the power is gone")
 
     life.live([1])

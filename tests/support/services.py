@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Final
 from urllib.request import urlopen
 
 from pipeline.service.runner import RunningService
@@ -16,6 +16,9 @@ from tests.support.topic_writer import Raw, send
 
 ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1}
 """Topic settings under which the broker takes and keeps records of any time."""
+
+LATER: Final = 4_000_000_000
+"""Milliseconds; after every event of the tests: no act that cannot be undone goes beyond the service's clock."""
 
 
 class Clock:
