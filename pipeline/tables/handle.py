@@ -145,7 +145,8 @@ class Handle:
         land after commits that do not touch what it read: `act` must then be harmless when it is repeated.
         Raises Replaced if a newer epoch has fenced the table; DeltaError or OSError if the store refuses.
         """
-        self._refuse_if_fenced(by)
+        if by is not None:
+            self.refuse_if_fenced(by)
         seen, token = self.table.version(), uuid.uuid4().hex
         properties = CommitProperties(
             custom_metadata={TOKEN: token}, max_commit_retries=retries, app_transactions=list(transactions)
@@ -178,8 +179,9 @@ class Handle:
         self.table, self._is_checked = newest, False
         return False
 
-    def _refuse_if_fenced(self, by: int | None) -> None:
-        if by is not None and not self._is_checked:
+    def refuse_if_fenced(self, by: int) -> None:
+        """Raises Replaced if an epoch newer than that of a batch has fenced the table, as of this version."""
+        if not self._is_checked:
             refuse_if_fenced(self.table, by)
             self._is_checked = True
 

@@ -35,6 +35,7 @@ class Publication:
     def _publish(self, name: str, firing: Firing, batch: int) -> bool:
         """Returns False if another commit was first, or an erasure deleted files that were being read."""
         results = self._results[name]
+        results.handle.refuse_if_fenced(batch)  # else a newer service's publication would be taken for this one
         if results.published.batch >= batch:  # this attempt follows one that failed at another table, or landed late
             return True
         # After the version of the table was taken: who changes panes on purpose changes the table after them.
