@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
+from pipeline.runtime.callbacks import authenticate_callbacks
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
 from pipeline.runtime.scratch import own_folder, own_folder_in
@@ -74,6 +75,8 @@ _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _PAGES: Final = (
     "Exception while sending command.",
     "There was an exception while executing the Python Proxy on the Python Side.",
+    # A stranger who has no secret must not fill the log.
+    "Could not authenticate connection.",
 )
 _STAND_ALONE: Final = {
     "spark.ui.enabled": "false",
@@ -125,6 +128,7 @@ def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession
     if (conf.get("spark.master") or "").startswith("local"):
         conf.setAll([(name, conf.get(name, value) or value) for name, value in CLOSED.items()])
     context = SparkContext.getOrCreate(conf.setIfMissing("spark.app.name", "tidemark"))
+    authenticate_callbacks(context)
     hadoop = {name for name in settings.conf if name.startswith(_HADOOP)}
     _forget(context, hadoop)
     return SparkSession.builder.config(
