@@ -1,4 +1,4 @@
-"""What came from outside as text that can be printed: it shows, and does nothing to a terminal."""
+"""Makes foreign text harmless to a terminal."""
 
 import click
 
@@ -6,7 +6,7 @@ import click
 def printable(text: str) -> str:
     r"""Returns the text with each character that is not printed written as its escape.
 
-    These are control characters of ASCII and C1, marks that turn the direction of writing, invisible ones, line breaks.
+    Escaped are control characters (ASCII and C1), marks of writing direction, invisible characters and line breaks.
 
     >>> printable("a\x1b[31m\u202eb")
     'a\\x1b[31m\\u202eb'

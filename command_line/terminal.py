@@ -1,6 +1,6 @@
-"""The only way to a terminal for what came from outside: there it is text, and nothing that acts.
+"""Prints foreign text to a terminal without markup or control characters.
 
-No other module uses rich, whose own console reads markup in each string and passes on what steers a terminal.
+No other module may use rich: its own console interprets markup, and passes control characters on.
 """
 
 from typing import Any
@@ -23,11 +23,11 @@ def styled(text: str, style: str) -> Text:
 
 
 class Console(rich.console.Console):
-    """Prints each string as it is, wherever it is: in a table's cell, heading or title, or alone."""
+    """Prints each string without interpreting it, alone or in a table's cell, heading or title."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **more)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """Returns the string as text that can be printed."""
+        """Returns the string with escapes, without markup."""
         return super().render_str(printable(text), **{**how, "markup": False, "emoji": False, "highlighter": None})

@@ -1,4 +1,4 @@
-"""A server in a thread of its own, for a process that has something else to do."""
+"""Runs a server in a background thread."""
 
 import socket
 from threading import Thread
@@ -10,12 +10,12 @@ class Background:
     """Serves on a socket that listens, until it is closed."""
 
     def __init__(self, server: Server, listening: socket.socket, name: str) -> None:
-        """Starts a thread of this name, which does not hold up the end of the process."""
+        """Starts a daemon thread of this name."""
         self._server = server
         self._thread = Thread(target=server.run, args=([listening],), name=name, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Stops listening, and waits for what is being answered."""
+        """Stops listening, and waits for requests that are being answered."""
         self._server.should_exit = True
         self._thread.join()

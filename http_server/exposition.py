@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 _AT_ONCE: Final = 2
-"""Scrapes that are answered at the same time; others wait, and take no thread meanwhile."""
+"""Scrapes that are answered concurrently. Others wait without a thread."""
 
 
 class Exposition:

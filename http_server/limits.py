@@ -1,4 +1,4 @@
-"""How much of a server all clients may hold together, and who is cut off when it is too much."""
+"""Limits on connections and time, and the choice of the connection to end at the limit."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server lends to its clients."""
+    """Limits of a server."""
 
     connections: int
-    """Open at once; a new one beyond it ends one that waits for its client."""
+    """Open at once. At the limit, a new connection ends one that waits for its client."""
     header_s: float = 10
     """From a connection's start, or the answer before, to the end of the next request's header."""
     request_s: float = 60
@@ -19,15 +19,15 @@ class Limits:
 
 
 class Held(Protocol):
-    """A connection as the limits see it."""
+    """The part of a connection that the choice needs."""
 
     @property
     def address(self) -> str:
-        """Where its client is."""
+        """The address of the client."""
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether the server has nothing to do but wait for this client."""
+        """Whether the server waits for the client, not the client for the server."""
 
 
 C = TypeVar("C", bound=Held)

@@ -1,10 +1,10 @@
-"""Where a server listens."""
+"""Opens the socket of a server."""
 
 import socket
 from typing import Final
 
 _BACKLOG: Final = 2048
-"""Connections that the system keeps until they are accepted; what comes beyond it is tried again after a second."""
+"""Connections that may wait to be accepted. The client's system retries others after a second."""
 
 
 def listen(host: str, port: int) -> socket.socket:

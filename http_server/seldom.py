@@ -1,4 +1,4 @@
-"""A log that clients cannot fill, whatever makes a server write a line."""
+"""Limits the rate of log lines, so that clients cannot fill the log."""
 
 import logging
 import time
@@ -18,10 +18,10 @@ class Seldom(logging.Filter):
         super().__init__()
         self._lines, self._period_s, self._clock = lines, period_s, clock
         self._counts: dict[tuple[str, int], tuple[float, int]] = {}
-        """When a period began, and the records since."""
+        """Start of the period and records since, by logger and level."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is written."""
+        """Returns whether to write the record."""
         key, now = (record.name, record.levelno), self._clock()
         began, count = self._counts.get(key, (now, 0))
         if now - began >= self._period_s:

@@ -1,4 +1,4 @@
-"""uvicorn with a door of its own: no client, and not all of them together, can hold more than the limits."""
+"""uvicorn with an accept loop that enforces limits on each client and on all clients together."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from http_server.limits import Limits, expendable
 from http_server.seldom import Seldom
 
 _FULL_S: Final = 0.1
-"""How long nothing is accepted after the system had no file descriptor left."""
+"""Pause before the next accept when the system has no file descriptor left."""
 _log = logging.getLogger("http_server")
 _SELDOM: Final = Seldom()
 
@@ -35,7 +35,7 @@ class Server(uvicorn.Server):
         lifespan: Literal["on", "off"] = "off",
         stop_s: int = 3,
     ) -> None:
-        """`proxies` are those whose X-Forwarded-For is believed; requests have `stop_s` seconds at the end."""
+        """Trusts X-Forwarded-For of `proxies` only. At shutdown, open requests get `stop_s` seconds."""
         super().__init__(
             uvicorn.Config(
                 app,
@@ -43,7 +43,7 @@ class Server(uvicorn.Server):
                 ws="none",
                 log_config=None,
                 log_level="error",
-                access_log=False,  # addresses name users, and are nobody's to keep
+                access_log=False,  # addresses identify users, and must not be stored
                 server_header=False,
                 proxy_headers=bool(proxies),
                 forwarded_allow_ips=list(proxies),
@@ -51,20 +51,20 @@ class Server(uvicorn.Server):
             )
         )
         self._limits, self._tls = limits, tls
-        self._open: dict[Connection, None] = {}  # in the order of their begin
-        self._doors: list[asyncio.Task[None]] = []
+        self._open: dict[Connection, None] = {}  # oldest first
+        self._accepting: list[asyncio.Task[None]] = []
         for name in ("asyncio", "uvicorn.error", _log.name):
             logging.getLogger(name).addFilter(_SELDOM)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the application, and opens the door."""
+        """Starts the application, then accepts connections."""
         await super().startup(sockets=[])
-        self._doors = [asyncio.create_task(self._accept(listening)) for listening in sockets or []]
+        self._accepting = [asyncio.create_task(self._accept(listening)) for listening in sockets or []]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Closes the door, answers what was asked, and ends the application."""
-        for door in self._doors:
-            door.cancel()
+        """Stops accepting, answers open requests, and stops the application."""
+        for accepting in self._accepting:
+            accepting.cancel()
         for connection in list(self._open):
             if connection.transport is None:
                 connection.abort()
@@ -76,12 +76,12 @@ class Server(uvicorn.Server):
         while True:
             try:
                 accepted, address = await loop.sock_accept(listening)
-            except OSError as error:  # of the client, which has gone, or of the system, which has no descriptor left
+            except OSError as error:  # the client has disconnected, or the system has no file descriptor left
                 _log.error("no connection can be accepted: %s", error.strerror)
                 await asyncio.sleep(_FULL_S)
                 continue
             self._admit(accepted, address[0])
-            await asyncio.sleep(0)  # connections that are open get their turn, however many come
+            await asyncio.sleep(0)  # so that a flood does not starve open connections
 
     def _admit(self, accepted: socket.socket, address: str) -> None:
         if len(self._open) >= self._limits.connections:
@@ -106,11 +106,11 @@ class Server(uvicorn.Server):
     async def _begin(self, connection: Connection, accepted: socket.socket) -> None:
         patience = self._limits.header_s if self._tls else None
         begin = asyncio.get_running_loop().connect_accepted_socket
-        with suppress(OSError):  # a client that went away, or speaks no TLS, is its own business
+        with suppress(OSError):  # the client has disconnected, or does not use TLS
             await begin(lambda: connection, accepted, ssl=self._tls, ssl_handshake_timeout=patience)
 
     def _begun(self, connection: Connection, accepted: socket.socket, _: asyncio.Task[None]) -> None:
-        """Clears up after a connection that never came to be."""
+        """Closes a connection whose handshake failed."""
         if connection.transport is None:
             accepted.close()
             self._forget(connection)

@@ -1,4 +1,4 @@
-"""How much an address may send: a bucket of tokens for each, and no more buckets than memory is meant for."""
+"""Limits the rate of each address by a token bucket, with a bounded number of buckets."""
 
 from collections import OrderedDict
 from ipaddress import IPv6Address
@@ -13,9 +13,9 @@ _SUBNET_BITS: Final = 64
 class Rates:
     """Admits `per_second` tokens of an address, 0 for any number.
 
-    A taking may leave a debt, which later ones wait for: so a request with more events than the bucket holds is not
-    refused for ever. Of more than `addresses` those are forgotten that came longest ago. Written here: what is kept for
-    this keeps every address until it expires (`limits`), or knows nothing of addresses (`aiolimiter`).
+    `take` may leave a debt that later calls pay first, so a request with more events than the bucket holds is not
+    refused for ever. Beyond `addresses` addresses, those that were used longest ago are forgotten. Libraries do not
+    fit: `limits` stores every address until it expires, `aiolimiter` has no addresses.
 
     >>> rates = Rates(per_second=1)
     >>> rates.take("192.0.2.1", 12, now_s=0), rates.take("192.0.2.1", 1, now_s=1), rates.take("192.0.2.1", 1, now_s=3)
@@ -28,7 +28,7 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, address: str, count: int, now_s: float, least: float = 1) -> bool:
-        """Takes `count` tokens if the address has at least `least`; returns whether it had. Else it pays nothing."""
+        """Takes `count` tokens if the address has at least `least`, else no tokens; returns whether it had."""
         if not self._per_second:
             return True
         who = asker(address)

@@ -23,12 +23,12 @@ class Malformed(Exception):
 
 
 Objection = tuple[str, str]
-"""Why an event is rejected: one of few words, and a sentence."""
+"""Reason of a rejection (one of a fixed set) and a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An event of a request, by its place in it; `reason` is one of few words."""
+    """A rejected event; `event` is its index in the request, `reason` is one of a fixed set."""
 
     event: int
     reason: str
@@ -51,7 +51,7 @@ def read(
     max_age_ms: int = MAX_AGE_MS,
     judge: Callable[[Event], Objection | None] = lambda _: None,
 ) -> tuple[list[Record], list[Rejected]]:
-    """Returns the records of a body, and its events that make none: of another contract, too old, or by `judge`.
+    """Returns the records of a body, and the events that are rejected: malformed, too old, or by `judge`.
 
     Raises Malformed where the body is not of the contract.
     """

@@ -1,4 +1,4 @@
-"""How many different users and pages an address may bring: each makes rows in every table."""
+"""Limits the number of different users and pages of an address, because each adds rows to every table."""
 
 from collections import OrderedDict
 from typing import Final
@@ -7,13 +7,13 @@ from producers.collect.rates import Rates, asker
 
 PERIOD_S: Final = 3_600
 REMEMBERED: Final = 500_000
-"""Values of all addresses together: about 60 MB."""
+"""Number of values of all addresses together: about 60 MB."""
 
 
 class Variety:
-    """Admits values of an address as long as no more than `per_hour` are new, 0 for any number.
+    """Admits at most `per_hour` new values of an address, 0 for any number.
 
-    A value counts once while it is remembered; those that were seen longest ago are forgotten first.
+    A value is new unless it is remembered; values that were seen longest ago are forgotten first.
     """
 
     def __init__(self, per_hour: int, remembered: int = REMEMBERED) -> None:
@@ -23,7 +23,7 @@ class Variety:
         self._seen: OrderedDict[int, None] = OrderedDict()
 
     def admits(self, address: str, value: str, now_s: float) -> bool:
-        """Whether the address has brought the value lately, or may bring one more; then it is remembered."""
+        """Returns whether the value is remembered for the address or may be added; remembers it then."""
         if not self._is_limited:
             return True
         known = hash((asker(address), value))

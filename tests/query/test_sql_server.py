@@ -295,5 +295,5 @@ def test_other_machines_need_a_password(site: Site, tmp_path: Path, capsys: pyte
 
 
 def test_no_warehouse_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sql-server", f"--warehouse={tmp_path}"]) == 2
+    assert main(["sql-server", f"--warehouse={tmp_path}", "--port=0"]) == 2
     assert "there is no Tidemark warehouse" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Answers of DuckDB's shell as text that does nothing to a terminal or in a spreadsheet; also a pager for it."""
+"""Makes answers of DuckDB's shell harmless to terminals and spreadsheets. Also runs as the shell's pager."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class _Echo:
-    """A file from which each written text is returned, as `csv.writer` returns it."""
+    """A file whose `write` returns its argument, which `csv.writer` then returns."""
 
     def write(self, text: str) -> str:
         return text
@@ -38,13 +38,13 @@ def shown(lines: Iterable[str], form: str) -> Iterator[str]:
 
 
 def pass_on(lines: IO[str], form: str, out: IO[str]) -> None:
-    """Writes what is shown of lines, each as soon as it comes; stops where no reader is left."""
+    """Writes each line as soon as it is read; stops when the reader has closed `out`."""
     try:
         for line in shown(lines, form):
             out.write(line)
             out.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # so that Python's last flush has somewhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # so that Python's last flush does not fail
 
 
 def _cell(text: str) -> str:
@@ -53,7 +53,7 @@ def _cell(text: str) -> str:
 
 
 def _json(line: str) -> str:
-    """Escapes are the same values in JSON."""
+    """Returns the line with escapes of JSON, which keep its values."""
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 

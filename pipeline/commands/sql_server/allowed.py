@@ -1,7 +1,7 @@
-"""Which statements are answered: those that only read, and only the views.
+"""Refuses statements that do more than read the views.
 
-It is an allow-list over DuckDB's own parse of the statement, not a search for words. Behind it the engine has no access
-to files, to the network or to its settings (`database.py`).
+This is an allow-list over DuckDB's own parse of the statement, not a search for words. In addition, the engine has no
+access to files, to the network or to its settings (`database.py`).
 """
 
 import json
@@ -15,7 +15,7 @@ from pipeline.commands.sql_server.wire import Refused
 _CATALOGS: Final = ("pg_catalog", "information_schema", "postgres")
 """Schemas that describe the views; the last one is ours (`dialect.py`)."""
 _TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "unnest")
-_REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are answered here: this end point reads, and changes nothing"
+_REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end point is read-only"
 
 
 def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> None:
@@ -32,7 +32,7 @@ def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Co
 
 
 def _explained(statement: str) -> str:
-    """The statement that EXPLAIN explains."""
+    """Returns the statement after EXPLAIN, or the whole text."""
     first, _, rest = statement.strip().partition(" ")
     if first.upper() != "EXPLAIN":
         return statement
@@ -55,8 +55,8 @@ def _require_known(node: dict[str, Any], names: Collection[str]) -> None:
         schema, table = node["schema_name"].lower(), node["table_name"]
         is_view = schema in ("", "main") and table in names
         if not is_view and schema not in _CATALOGS and not (schema == "" and table.startswith("pg_")):
-            raise Refused("42P01", f"there is no view {table}: SHOW TABLES lists those that there are")
+            raise Refused("42P01", f"there is no view {table}: SHOW TABLES lists the views")
     if node.get("type") == "TABLE_FUNCTION":
         function = node["function"].get("function_name", "")
         if function not in _TABLE_FUNCTIONS:
-            raise Refused("42501", f"the table function {function} is not answered here: ask the views")
+            raise Refused("42501", f"the table function {function} is not allowed: query the views")

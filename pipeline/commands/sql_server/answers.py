@@ -12,13 +12,13 @@ from pipeline.commands.sql_server.database import Database
 from pipeline.commands.sql_server.dialect import in_duckdb
 
 VERSION: Final = "9.6.0"
-"""The version of PostgreSQL that clients are told, by which they choose what they ask."""
+"""The version of PostgreSQL that is reported to clients, which choose their queries of catalogs by it."""
 _ROWS_AT_ONCE: Final = 1024
 _IGNORED: Final = re.compile(
     r"(SET|RESET|BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|DISCARD|DEALLOCATE|CLOSE|UNLISTEN)\b[^;]*",
     re.IGNORECASE,
 )
-"""Statements on a session, of which there is nothing to keep: every statement is a transaction that reads."""
+"""Statements about a session. They change nothing: each statement is a read-only transaction of its own."""
 _CONSTANTS: Final = {
     "select pg_catalog.version()": ("version", f"PostgreSQL {VERSION} (Tidemark)"),
     "select version()": ("version", f"PostgreSQL {VERSION} (Tidemark)"),
@@ -33,7 +33,7 @@ _CONSTANTS: Final = {
 
 
 class Answer:
-    """What a statement has for an answer: its columns, and its rows in batches, as they are asked for."""
+    """The result of a statement: its columns, and its rows in batches that are computed on demand."""
 
     def __init__(self, tag: str, rows: pa.RecordBatchReader | None = None) -> None:
         self.tag, self.schema = tag, None if rows is None else rows.schema
@@ -41,7 +41,7 @@ class Answer:
 
 
 def split(text: str) -> list[str]:
-    """The statements of a text, in order."""
+    """Returns the statements of a text, in order."""
     whole = text.strip().rstrip(";").strip()
     if not whole:
         return []
@@ -63,7 +63,7 @@ def answer(cursor: duckdb.DuckDBPyConnection, database: Database, statement: str
 
 
 def schema_of(cursor: duckdb.DuckDBPyConnection, database: Database, statement: str) -> pa.Schema | None:
-    """The columns of an answer, without its rows; None where it has no columns."""
+    """Returns the columns of a statement's result without its rows; None if it has no columns."""
     if not statement or _IGNORED.fullmatch(statement) or _constant(statement):
         return answer(cursor, database, statement).schema if statement else None
     database.refresh()

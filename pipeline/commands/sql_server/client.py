@@ -1,4 +1,4 @@
-"""One client: it logs in, and its messages are answered until it goes."""
+"""Answers the messages of one client until it disconnects."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _ENDINGS: Final = ("COMMIT", "END", "ROLLBACK", "ABORT", "DISCARD")
 
 @dataclass(slots=True)
 class Prepared:
-    """A statement with parameters, and the numbers of their types."""
+    """A statement with parameters; `oids` are the types of these in PostgreSQL, 0 for any."""
 
     text: str
     oids: Sequence[int]
@@ -29,7 +29,7 @@ class Prepared:
 
 @dataclass(slots=True)
 class Portal:
-    """A statement with its values, the formats that the rows are asked for in, and how far its rows were sent."""
+    """A statement with its values. `asked` are the requested formats of columns, `sent` counts sent rows."""
 
     text: str
     asked: Sequence[int]
@@ -58,7 +58,7 @@ class Client:
         }
 
     def serve(self) -> None:
-        """Until the client goes. Raises Refused for a message that is longer than any may be."""
+        """Serves until the client disconnects. Raises Refused for a message that is too long."""
         self._ready()
         while message := self._wire.read(LONGEST):
             if message.type == b"X":
@@ -66,7 +66,7 @@ class Client:
             self._take(message)
 
     def _take(self, message: Message) -> None:
-        """Answers a message; after an error all that follows is passed over until the client says Sync."""
+        """Answers a message. After an error, skips messages up to the next Sync."""
         if self._skips and message.type != b"S":
             return
         self._skips = False
@@ -77,7 +77,7 @@ class Client:
         except duckdb.Error as error:
             self._failed(message, "57014" if isinstance(error, duckdb.InterruptException) else "42000", str(error))
         except (ArithmeticError, ValueError, RecursionError, struct.error) as error:
-            self._failed(message, "22000", f"a value or a statement is beyond what is answered here: {error}")
+            self._failed(message, "22000", f"invalid value or statement: {error}")
         except Exception as error:
             if not is_of_store(error):
                 raise
@@ -98,7 +98,7 @@ class Client:
         self._wire.flush()
 
     def _unknown(self, _: Body) -> None:
-        raise Refused("0A000", "messages of this type are not answered here")
+        raise Refused("0A000", "messages of this type are not supported")
 
     def _query(self, body: Body) -> None:
         statements = split(body.text())
@@ -114,9 +114,9 @@ class Client:
     def _parse(self, body: Body) -> None:
         name, statements, oids = body.text(), split(body.text()), body.numbers("i")
         if len(statements) > 1:
-            raise Refused("42601", "a prepared statement is a single one")
+            raise Refused("42601", "a prepared statement must be a single statement")
         if len(self._prepared) >= _MOST_PREPARED and name not in self._prepared:
-            raise Refused("53000", f"there are {_MOST_PREPARED} prepared statements: close some")
+            raise Refused("53000", f"this client has {_MOST_PREPARED} prepared statements: close some")
         text = statements[0] if statements else ""
         self._prepared[name] = Prepared(text, [*oids, *[0] * (count_of(text) - len(oids))])
         self._wire.send(b"1")
@@ -126,7 +126,7 @@ class Client:
         forms, count = body.numbers("h"), body.number("h")
         values = [None if (size := body.number()) < 0 else body.take(size) for _ in range(count)]
         if count != len(prepared.oids):
-            raise Refused("08P01", f"the statement has {len(prepared.oids)} parameters; {count} came")
+            raise Refused("08P01", f"the statement has {len(prepared.oids)} parameters, but {count} values were sent")
         literals = map(literal_of, values, prepared.oids, formats_of(forms, count))
         self._portals[name] = Portal(filled(prepared.text, [*literals]), body.numbers("h"))
         self._wire.send(b"2")
@@ -167,7 +167,7 @@ class Client:
             self._wire.send_columns(columns_of(schema), formats_of(asked, len(schema)))
 
     def _send_rows(self, portal: Portal, most: int) -> None:
-        """Sends rows, at most `most` of them unless that is 0, and how it ended."""
+        """Sends at most `most` rows (0: all), then whether the portal is suspended or complete."""
         given = self._answer_of(portal)
         formats = formats_of(portal.asked, len(given.schema) if given.schema is not None else 0)
         left = most or -1

@@ -20,10 +20,10 @@ from pipeline.commands.options import warehouse_option
 @warehouse_option
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=10000, show_default=True, help="Port; 0 takes a free one."
+    "--port", type=click.IntRange(0, 65535), default=10000, show_default=True, help="Port; 0 takes a free one."
 )
 @click.option("--memory", default="2g", show_default=True, metavar="SIZE", help="Memory that all queries may use.")
-@click.option("--user", default="tidemark", show_default=True, metavar="NAME", help="The user that is let in.")
+@click.option("--user", default="tidemark", show_default=True, metavar="NAME", help="User who may log in.")
 @click.option(
     "--password-file",
     type=click.Path(path_type=Path),
@@ -33,7 +33,7 @@ from pipeline.commands.options import warehouse_option
 def sql_server(warehouse: str, host: str, port: int, memory: str, user: str, password_file: Path | None) -> None:
     """Serves the views of `tidemark sql` to BI tools, in the protocol of PostgreSQL, until SIGTERM or Ctrl-C.
 
-    It answers what reads the views, and nothing else: no statement can write, or reach files or other machines.
+    It is read-only: no statement can write, or reach files or other machines.
     """
     from pydantic import SecretStr
 

@@ -29,11 +29,11 @@ _NEW_TABLES_S: Final = 60.0
 _NEW_ROWS_S: Final = 1.0
 _SCAN: Final = re.compile(r"delta_scan\('([^']*)'\)")
 _NAME: Final = "tidemark"
-"""Of the database with the views. That with what they read is `stored`, which no client can name."""
+"""Name of the database with the views. The tables that they read are in `stored`, which no client can name."""
 
 
 class Database:
-    """The engine with its views, which are made anew where the tables have changed. May be used by several threads."""
+    """The engine with its views, which are recreated where the tables have changed. Thread-safe."""
 
     def __init__(self, warehouse: str, memory: str) -> None:
         """Queries take at most `memory`, such as `2g`. Raises SetUpError where there is no warehouse."""
@@ -49,7 +49,7 @@ class Database:
         self._engine.execute("SET lock_configuration = true")
 
     def refresh(self) -> None:
-        """Looks for rows once a second and for tables once a minute, at most; called before each statement."""
+        """Reads new rows at most once a second and new tables at most once a minute. Called before each statement."""
         with self._lock:
             now = time.monotonic()
             if now - self._views_at >= _NEW_TABLES_S:

@@ -1,4 +1,4 @@
-"""How a connection begins: what the client speaks, and who it is."""
+"""The start of a connection: the version of the protocol, and authentication."""
 
 import secrets
 import struct
@@ -30,25 +30,25 @@ _PARAMETERS: Final = {
 
 
 class Ticket(NamedTuple):
-    """By which another connection may cancel what a client has asked."""
+    """The secret by which another connection may cancel a client's query."""
 
     process: int
     secret: int
 
     @classmethod
     def new(cls) -> "Ticket":
-        """A ticket that nobody can guess."""
+        """Returns a random ticket."""
         return cls(secrets.randbits(31), secrets.randbits(31))
 
     @property
     def packed(self) -> bytes:
-        """As it is sent."""
+        """The bytes that a client is sent."""
         return struct.pack("!ii", *self)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who is let in: without a password anyone who reaches the port."""
+    """The credentials of clients. Without a password, anyone who reaches the port may log in."""
 
     user: str
     password: SecretStr | None
@@ -61,13 +61,14 @@ class Access:
                 "TIDEMARK_SQL_PASSWORD or --password-file, or listen on 127.0.0.1"
             )
         if self.password is not None and len(self.password.get_secret_value()) < _SHORTEST:
-            raise SetUpError(f"the password is short: take at least {_SHORTEST} characters, by chance")
+            raise SetUpError(f"the password is too short: use at least {_SHORTEST} characters, chosen at random")
 
 
 def log_in(wire: Wire, access: Access, ticket: Ticket) -> Ticket | None:
-    """Lets a client in, who gets the ticket; or returns that of a query to cancel, or None where the client has gone.
+    """Authenticates a client and returns `ticket`, after sending it to the client.
 
-    Raises Refused for one that is not let in.
+    Returns another client's ticket where this one asks to cancel that query, None where it has disconnected.
+    Raises Refused where authentication fails.
     """
     start = _start(wire)
     if start is None:
@@ -76,7 +77,7 @@ def log_in(wire: Wire, access: Access, ticket: Ticket) -> Ticket | None:
     if version == _CANCEL:
         return Ticket(start.number(), start.number())
     if version >> 16 != _PROTOCOL:
-        raise Refused("08P01", f"version {version >> 16} of the protocol is not spoken here, but version {_PROTOCOL}")
+        raise Refused("08P01", f"version {version >> 16} of the protocol is not supported: use version {_PROTOCOL}")
     if access.password is not None:
         _prove(wire, access.user, access.password.get_secret_value(), _user(start))
     wire.send(b"R", struct.pack("!i", 0))
@@ -87,7 +88,7 @@ def log_in(wire: Wire, access: Access, ticket: Ticket) -> Ticket | None:
 
 
 def _start(wire: Wire) -> Body | None:
-    """The client's first words, after it was told that there is no encryption, for which it may ask twice."""
+    """Returns the start message, after refusing encryption; None if the client has disconnected."""
     for _ in range(3):
         body = wire.read_start()
         if body is None:
@@ -96,7 +97,7 @@ def _start(wire: Wire) -> Body | None:
         if int.from_bytes(start[:4], "big") not in _ENCRYPTED:
             return Body(start)
         wire.connection.sendall(b"N")
-    raise Refused("08P01", "there is no encryption here")
+    raise Refused("08P01", "encryption is not supported: connect without it")
 
 
 def _user(start: Body) -> str:
@@ -107,7 +108,7 @@ def _user(start: Body) -> str:
 
 
 def _prove(wire: Wire, user: str, password: str, named: str) -> None:
-    """Raises Refused unless the client shows that it knows the password."""
+    """Raises Refused unless the client proves that it knows the password."""
     wire.send(b"R", struct.pack("!i", 10), MECHANISM.encode() + b"\0\0")
     scram = Scram(password, known=named == user)
     first = _said(wire)
@@ -119,14 +120,14 @@ def _prove(wire: Wire, user: str, password: str, named: str) -> None:
         if proof is not None:
             wire.send(b"R", struct.pack("!i", 12), proof.encode())
             return
-    raise Refused("28P01", "user or password are not right")
+    raise Refused("28P01", "wrong user or password")
 
 
 def _said(wire: Wire) -> Body:
     wire.flush()
     message: Message | None = wire.read(LONGEST_BEFORE_LOGIN)
     if message is None or message.type != b"p":
-        raise Refused("08P01", "no password came")
+        raise Refused("08P01", "expected a password")
     return message.body
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from pipeline.commands.sql_server.wire import Refused
 
 _WORDS: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\d{1,5})", re.DOTALL)
-"""Texts, names and comments, in which `$1` is none; and parameters."""
+"""Matches strings, names and comments, in which `$1` is not a parameter, and parameters."""
 _TYPES: Final[Mapping[int, tuple[str, str]]] = {
     16: ("BOOLEAN", "?"),
     20: ("BIGINT", "q"),
@@ -21,23 +21,23 @@ _TYPES: Final[Mapping[int, tuple[str, str]]] = {
     1184: ("TIMESTAMPTZ", ""),
     1700: ("DECIMAL(38, 9)", ""),
 }
-"""By the number of a type of PostgreSQL: what the engine calls it, and its binary form, where it is taken."""
+"""Name in DuckDB and binary form (as for `struct`; empty: text only) of a type, by its number in PostgreSQL."""
 _TEXTS: Final = (0, 25, 1042, 1043)
 
 
 def count_of(statement: str) -> int:
-    """How many parameters a statement has."""
+    """Returns the number of parameters of a statement."""
     return max((int(word[1]) for word in _WORDS.finditer(statement) if word[1]), default=0)
 
 
 def filled(statement: str, literals: Sequence[str]) -> str:
-    """The statement with literals in the place of its parameters."""
+    """Returns the statement with literals in the place of its parameters."""
 
     def literal(word: re.Match[str]) -> str:
         if word[1] is None:
             return word[0]
         if not 0 < int(word[1]) <= len(literals):
-            raise Refused("08P01", f"the statement has a parameter {word[0]}, of which no value came")
+            raise Refused("08P01", f"no value was sent for the parameter {word[0]}")
         return literals[int(word[1]) - 1]
 
     return _WORDS.sub(literal, statement)
@@ -50,7 +50,7 @@ def literal_of(value: bytes | None, oid: int, form: int) -> str:
     name, packed = _TYPES.get(oid, ("", ""))
     if form == 1 and oid not in _TEXTS:
         if not packed or struct.calcsize(f"!{packed}") != len(value):
-            raise Refused("0A000", f"parameters of type {oid} are taken as text only")
+            raise Refused("0A000", f"parameters of type {oid} are supported as text only")
         text = str(struct.unpack(f"!{packed}", value)[0])
     else:
         text = _text(value)

@@ -1,4 +1,4 @@
-"""`tidemark sql-server`: a port at which clients of PostgreSQL ask the views."""
+"""`tidemark sql-server`: serves the views to clients of PostgreSQL."""
 
 import signal
 import socket
@@ -18,7 +18,7 @@ from pipeline.errors import SetUpError
 
 _MOST_CLIENTS: Final = 64
 _LOGIN_S: Final = 10.0
-"""How long a client may take from its connection until it is let in."""
+"""Deadline of the log-in, from the connection on."""
 _WATCH_S: Final = 0.5
 _log = structlog.get_logger()
 
@@ -47,7 +47,7 @@ class Server:
         self._cursors: dict[Ticket, duckdb.DuckDBPyConnection] = {}
 
     def accept(self, listener: socket.socket, stop: Event) -> None:
-        """Takes connections until `stop`, each in a thread that ends with the process."""
+        """Accepts connections until `stop`, each in a daemon thread; closes those beyond the limit."""
         listener.settimeout(_WATCH_S)
         while not stop.is_set():
             with suppress(TimeoutError):
@@ -89,7 +89,7 @@ class Server:
 
 @contextmanager
 def _cut_off_after(seconds: float, connection: socket.socket) -> Iterator[None]:
-    """Ends a connection that takes longer, also where it sends a byte now and then."""
+    """Ends the connection unless the block is left within `seconds`, whatever the client sends meanwhile."""
 
     def cut_off() -> None:
         with suppress(OSError):

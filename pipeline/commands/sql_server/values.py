@@ -94,7 +94,7 @@ def formats_of(asked: Sequence[int], columns: int) -> list[int]:
     """0 for text and 1 for binary, by column: as asked for each, one for all, or text. Raises Refused."""
     formats = list(asked) if len(asked) > 1 else [*asked, *[0] * (not asked)] * columns
     if len(formats) != columns or not {*formats} <= {0, 1}:
-        raise Refused("08P01", f"{len(asked)} formats were asked for, of {columns} columns")
+        raise Refused("08P01", f"{len(asked)} formats were requested for {columns} columns")
     return formats
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 LONGEST: Final = 1 << 20
 """The most bytes that a message of a client may have."""
 LONGEST_BEFORE_LOGIN: Final = 10_000
-"""As PostgreSQL itself has it."""
+"""The limit of PostgreSQL itself."""
 _WRITTEN_AT_ONCE: Final = 1 << 16
 
 
@@ -37,20 +37,20 @@ class Column(NamedTuple):
 
 
 class Body:
-    """What a message says, read from its start. Raises Refused where it ends too soon."""
+    """The fields of a message, read in order. Raises Refused where the message ends too soon."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def take(self, size: int) -> bytes:
-        """The next bytes."""
+        """Returns the next `size` bytes."""
         if size < 0 or self._at + size > len(self._data):
-            raise Refused("08P01", "a message ends before what it announces")
+            raise Refused("08P01", "the message is shorter than its fields")
         self._at += size
         return self._data[self._at - size : self._at]
 
     def rest(self) -> bytes:
-        """All that is left."""
+        """Returns the remaining bytes."""
         return self.take(len(self._data) - self._at)
 
     def number(self, form: str = "i") -> int:
@@ -66,7 +66,7 @@ class Body:
         """A text, which ends at a zero byte."""
         end = self._data.find(b"\0", self._at)
         if end < 0:
-            raise Refused("08P01", "a text has no end")
+            raise Refused("08P01", "a text has no terminating zero byte")
         raw = self.take(end - self._at + 1)[:-1]
         try:
             return raw.decode()
@@ -102,7 +102,7 @@ class Wire:
             self.flush()
 
     def flush(self) -> None:
-        """Sends what waits."""
+        """Sends what was written."""
         self.connection.sendall(self._waiting)
         self._waiting.clear()
 
@@ -127,7 +127,7 @@ class Wire:
     def _body(self, length: bytes, longest: int) -> Body | None:
         size = int.from_bytes(length, "big", signed=True) - 4
         if not 0 <= size <= longest:
-            raise Refused("08P01", f"a message has {size} bytes; at most {longest} are taken")
+            raise Refused("08P01", f"a message has {size} bytes; the limit is {longest}")
         data = self._exactly(size)
         return None if data is None else Body(data)
 
