@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.deploy.files import COMPOSE, PROMETHEUS, ROOT, SERVICE, compose, services
+from tests.security.page import ports
 
-LOCAL_PORT = re.compile(r"127\.0\.0\.1:\d+:\d+")
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.\d+")
 # Images that run as a user of their own by themselves; ours says so in its Dockerfile.
 NOT_ROOT = ("apache/kafka:", "grafana/grafana:", "prom/alertmanager:", "prom/prometheus:", "tidemark:")
@@ -48,11 +48,12 @@ def test_every_image_of_others_can_be_pinned_to_a_digest_in_one_place() -> None:
     assert len(theirs) == len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("service", each_service())
-def test_ports_are_open_on_this_machine_only(service: dict[str, Any]) -> None:
-    for port in service.get("ports", []):
-        assert LOCAL_PORT.fullmatch(port)
-    assert service.get("network_mode") != "host"
+def test_published_ports_are_those_of_the_page_on_security() -> None:
+    published = {(name, port) for name, service in services().items() for port in service.get("ports", [])}
+    rows = [row for row in ports() if row.published != "no"]
+    assert published == {(row.service, f"{row.published}:{row.port}:{row.port}") for row in rows}
+    assert {row.service for row in ports()} == {*services()} - {"topic"}
+    assert {service.get("network_mode") for service in services().values()} == {None}
 
 
 def test_whoever_is_waited_for_can_say_that_it_is_ready() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.deploy.containers import HOST, Here
 from tests.deploy.files import ROOT, services, shell_commands, told_by
+from tests.deploy.ports import listed, scanned
 from tests.deploy.rules import RULES
 from tests.support.against_truth import ledger_version
 from tests.support.brief_java import BRIEF_DRIVER
@@ -23,7 +24,7 @@ from tests.support.warehouse import rows
 PAGE = ROOT / "docs" / "first-hour.md"
 PATIENCE_S = 180
 GIVES_UP = "--timeout=20s"
-METRICS, SQL = 9477, 10000
+METRICS, SQL, DASHBOARD = 9477, 10000, "9478"
 VERBS = {"up", "logs", "exec", "stop", "start", "down"}
 
 
@@ -83,6 +84,7 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
             await_(service, lambda: has_windows(warehouse), "a window")
             with here.container("sql", "--port", str(here.port(str(SQL)))) as end:
                 await_(end, lambda: "the SQL end point is open" in end.said, "the end point")
+                assert_ports(here, kafka=kafka, tidemark=service, producer=producer, sql=end)
                 *looks, last = [words for _, (verb, *words) in told() if verb == "exec"]
                 said = [said_by(here, *words) for words in looks]
                 answers = [asked(here, *words[1:]) for words in shell_commands(PAGE) if words[0] == "psql"]
@@ -109,6 +111,17 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
                 assert here.run("tidemark", *health_check()).returncode == 1
                 said_by(here, *last)
                 stop(again, 143)
+
+
+def assert_ports(here: Here, **processes: Process) -> None:
+    """Starts what is missing of the set, and scans all of it for the ports of docs/security.md."""
+    port = ("--dashboard.port", str(here.port(DASHBOARD)))
+    with here.container("collect") as collect, here.container("dashboard", *port) as dashboard:
+        await_(collect, lambda: "collecting for" in collect.said, "the collector")
+        await_(dashboard, lambda: "the dashboard is open" in dashboard.said, "the dashboard")
+        processes |= {"collect": collect, "dashboard": dashboard}
+        assert {*services()} - {*processes} == {"topic", "prometheus", "alertmanager", "grafana"}
+        assert scanned(here, processes) == listed(processes)
 
 
 def has_windows(warehouse: Path) -> bool:
