@@ -51,4 +51,5 @@ def test_a_store_that_does_not_answer_is_told_in_a_sentence(
     where = ["--bootstrap-servers", "127.0.0.1:1", "--topic", "t", "--warehouse", f"s3://{BUCKET}/warehouse"]
     assert main(["run", *where, "--metrics.port", "0"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"tidemark: the warehouse s3://{BUCKET}/warehouse cannot be written: ")
+    assert line.startswith(f"tidemark: the store of s3://{BUCKET}/warehouse/_probe-")
+    assert " does not answer: " in line
