@@ -27,7 +27,6 @@ from pipeline.tables.files import Files, discard
 from pipeline.tables.schemas import AMENDED_APP, TableSpec, is_table
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
-"""The handle needs a file or a log entry that has been deleted since: it is an old one, and nothing was committed."""
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
 Act = Callable[..., object]
 """Commits to a table with the `commit_properties` it is given."""
@@ -174,7 +173,7 @@ class Handle:
         if own is not None:
             self.table.load_as_version(own)
             return True
-        if not commits or (len(commits) < count and not _OUTDATED.search(str(error))):
+        if not commits or (len(commits) < count and not is_outdated(error)):
             raise error
         self.table, self._is_checked = newest, False
         return False
@@ -192,6 +191,11 @@ class Handle:
             list(actions), "append", table.schema(), table.metadata().partition_columns, **how
         )
         table.load_as_version(seen + 1)
+
+
+def is_outdated(error: Exception) -> bool:
+    """Whether a table failed because its handle needs a file or an entry of the log that has been deleted since."""
+    return bool(_OUTDATED.search(str(error)))
 
 
 def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:

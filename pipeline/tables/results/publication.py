@@ -6,6 +6,7 @@ from deltalake import DeltaTable
 
 from pipeline.event_time.firing import Firing
 from pipeline.tables.faults import OF_THE_STORE
+from pipeline.tables.handle import is_outdated
 from pipeline.tables.results.applied import Applied
 from pipeline.tables.results.kind import ResultKind
 from pipeline.tables.results.result_table import Plan, Portion, Results
@@ -41,13 +42,13 @@ class Publication:
         # After the version of the table was taken: who changes panes on purpose changes the table after them.
         self._panes.update_incremental()
         applied = Applied(self._warehouse, results.handle.last(CORRECTED_APP))
-        seen = results.handle.table.version(), self._panes.version()
         try:
             plan = self._kinds[name].plan(firing, batch, self._panes, results.handle.table, applied)
             return _put(plan, results, firing, batch)
-        except OF_THE_STORE:
+        except OF_THE_STORE as error:
+            seen = results.handle.table.version(), self._panes.version()
             self._panes.update_incremental()
-            if (results.handle.refresh(), self._panes.version()) == seen:
+            if not is_outdated(error) or (results.handle.refresh(), self._panes.version()) == seen:
                 raise
             return False
 
