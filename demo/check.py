@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from command_line.terminal import Table
+from command_line.terminal import Table, styled
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, PANES
 from producers.truth import Truth
 
@@ -61,7 +61,7 @@ def as_table(lines: list[Line]) -> Table:
     """The lines for a terminal."""
     table = Table("what", "sent", "in the tables", "", title="The producer's truth against the tables")
     for line in lines:
-        mark = "[green]equal[/]" if line.sent == line.found else "[red]DIFFERENT[/]"
+        mark = styled("equal", "green") if line.sent == line.found else styled("DIFFERENT", "red")
         table.add_row(line.what, f"{line.sent:,}", f"{line.found:,}", mark)
     return table
 

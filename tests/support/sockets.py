@@ -24,12 +24,19 @@ def listening(*pids: int) -> set[Address]:
 
 def family(pid: int) -> list[int]:
     """Returns a process and all that descend from it."""
-    children = [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in _words(task / "children")]
+    children = [int(child) for task in _entries(Path(f"/proc/{pid}/task")) for child in _words(task / "children")]
     return [pid, *(each for child in children for each in family(child))]
 
 
 def _lines(file: Path) -> list[str]:
     return file.read_text().splitlines()[1:]
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return [*folder.iterdir()]
+    except OSError:  # the process has ended
+        return []
 
 
 def _words(file: Path) -> list[str]:
@@ -42,7 +49,7 @@ def _words(file: Path) -> list[str]:
 def _sockets(pid: int) -> set[str]:
     """The inodes of the sockets that a process has open."""
     inodes = set()
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+    for descriptor in _entries(Path(f"/proc/{pid}/fd")):
         try:
             target = str(descriptor.readlink())
         except OSError:  # closed meanwhile
