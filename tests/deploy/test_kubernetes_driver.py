@@ -47,7 +47,7 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     assert_tells_the_truth(warehouse, truth)
 
 
-@pytest.mark.skip(reason="executors with authentication must have the id of the application, which the master gives here")
+@pytest.mark.skip(reason="with authentication executors need the application id, which the master draws here")
 @pytest.mark.timeout(600)
 def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its_image(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
