@@ -1,7 +1,7 @@
 """Windows that are due for publication, and the steps that make them due."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pipeline.event_time import rules
 
@@ -48,10 +48,6 @@ class Firing:
     def __bool__(self) -> bool:
         # Closing shows no row, but what is closed and published is final: that must be on record.
         return bool(self.fired or self.refired or self.closed or self.span)
-
-    def as_refired(self) -> "Firing":
-        """The same where some of it may have been published before."""
-        return replace(self, fired=frozenset(), refired=self.fired | self.refired)
 
     def then(self, later: "Firing") -> "Firing":
         """Both at once: one publication may cover several batches, for it is a function of all committed panes."""

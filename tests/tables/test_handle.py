@@ -141,6 +141,18 @@ def failing(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[..., object]) -
     monkeypatch.setattr(handle_module, "write_deltalake", write)
 
 
+def landing_later(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """Has the next write be reported as failed; what is returned then has it land at its version."""
+    late = list[Callable[[], None]]()
+
+    def later(table: DeltaTable, rows: pa.Table, **how: Any) -> None:
+        outdated = DeltaTable(table.table_uri, version=table.version())
+        late.append(lambda: write_deltalake(outdated, rows, **how))
+
+    failing(monkeypatch, later)
+    return late
+
+
 def test_a_lost_answer_does_not_move_the_handle_past_its_own_commit(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     old = Handle(uri)
 
@@ -159,13 +171,7 @@ def test_a_lost_answer_does_not_move_the_handle_past_its_own_commit(uri: str, mo
 def test_what_is_reported_as_failed_and_lands_later_excludes_its_repetition(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handle, late = Handle(uri), list[Callable[[], None]]()
-
-    def later(table: DeltaTable, rows: pa.Table, **how: Any) -> None:
-        outdated = DeltaTable(table.table_uri, version=table.version())
-        late.append(lambda: write_deltalake(outdated, rows, **how))
-
-    failing(monkeypatch, later)
+    handle, late = Handle(uri), landing_later(monkeypatch)
     mark = [Transaction("mine", 7)]
     with pytest.raises(OSError, match="timed out"):
         handle.swap(ROWS, by=None, transactions=mark)
@@ -179,13 +185,7 @@ def test_what_is_reported_as_failed_and_lands_later_excludes_its_repetition(
 def test_a_repetition_that_is_first_keeps_out_what_was_reported_as_failed(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handle, late = Handle(uri), list[Callable[[], None]]()
-
-    def later(table: DeltaTable, rows: pa.Table, **how: Any) -> None:
-        outdated = DeltaTable(table.table_uri, version=table.version())
-        late.append(lambda: write_deltalake(outdated, rows, **how))
-
-    failing(monkeypatch, later)
+    handle, late = Handle(uri), landing_later(monkeypatch)
     with pytest.raises(OSError, match="timed out"):
         handle.swap(ROWS, by=None)
     assert handle.swap(ROWS, by=None)
