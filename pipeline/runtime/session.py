@@ -65,6 +65,8 @@ _AT_START: Final = frozenset(
         "spark.driver.extraClassPath",
         "spark.driver.extraJavaOptions",
         "spark.driver.extraLibraryPath",
+        # Spark's launcher opens the jars, and Hadoop keeps the class by which it did for the whole process.
+        "spark.hadoop.fs.file.impl",
     }
 )
 """The properties that Java itself is started by. Its arguments can be read by all users of the machine."""
