@@ -121,10 +121,13 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str], *, data_
 
 
 def discard(table: DeltaTable, files: Iterable[AddAction]) -> None:
-    """Deletes files whose commit was refused, so that no version will ever name them."""
+    """Deletes files whose commit was refused, so that no version will ever name them.
+
+    Their folders go, for no other writer has files there, and Hadoop leaves a checksum beside each file on a disk.
+    """
     store = store_of(table.table_uri)
-    for file in files:
-        store.delete_file(file.path)
+    for folder in {file.path.rpartition("/")[0] for file in files}:
+        store.delete_dir(folder)
 
 
 def folder_of(table: DeltaTable) -> str:
