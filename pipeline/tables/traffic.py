@@ -5,7 +5,7 @@ The logs are asked and no writer, so that what any process wrote is counted, by 
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final
@@ -30,7 +30,7 @@ from pipeline.tables.schemas import (
 _AT_ONCE: Final = 16
 _APPENDED: Final = {spec.name for spec in OWN}
 _OF_FOLD: Final = (PANES.name, DEAD_LETTERS.name, EVENT_IDS.name)
-_BY_OPERATION: Final = {"OPTIMIZE": Purpose.COMPACTION, "DELETE": Purpose.REMOVAL, "UPDATE": Purpose.REMOVAL}
+_BY_OPERATION: Final = {"DELETE": Purpose.REMOVAL, "UPDATE": Purpose.REMOVAL}
 
 
 class Meter:
@@ -81,12 +81,12 @@ def _entry(store: pafs.FileSystem, version: int) -> list[dict[str, Any]]:
         return []
 
 
-def _purpose(name: str, actions: Iterable[Mapping[str, Any]]) -> Purpose:
+def _purpose(name: str, actions: Sequence[Mapping[str, Any]]) -> Purpose:
     operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
     apps = {action["txn"]["appId"] for action in actions if "txn" in action}
     if apps & {ERASED_APP, ERASING_APP}:
         return Purpose.REMOVAL
-    if COMPACTION_APP in apps:
+    if COMPACTION_APP in apps or any(not action["add"]["dataChange"] for action in actions if "add" in action):
         return Purpose.COMPACTION
     written = Purpose.APPEND if name in _APPENDED else Purpose.PUBLICATION
     return _BY_OPERATION.get(operations[0], written) if operations else written

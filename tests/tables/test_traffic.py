@@ -12,6 +12,8 @@ from deltalake import DeltaTable
 from pipeline.commands.erase.erase import erase_person
 from pipeline.runtime.disk import Purpose
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import Handle
+from pipeline.tables.merging import merge_small_files
 from pipeline.tables.results import levels
 from pipeline.tables.schemas import results_of
 from pipeline.tables.traffic import Meter, amplification, traffic
@@ -51,3 +53,14 @@ def test_what_was_written_and_not_replaced_is_there(tmp_path: Path, monkeypatch:
         == (found.written["panes", Purpose.APPEND])
     )
     assert amplification(found.written) > 1
+
+
+def test_what_a_merge_of_small_files_writes_is_compaction(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL).open()
+    for minute in (0, 11, 22, 33):
+        site.batch(Event(minute))
+    handle = Handle(f"{tmp_path}/page_views")
+    before = handle.table.version()
+    assert merge_small_files(handle, 1 << 20, 2, by=None)
+    found = traffic(handle.table, "page_views", after=before)
+    assert found.written == {("page_views", Purpose.COMPACTION): live(tmp_path, "page_views")}
