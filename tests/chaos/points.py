@@ -76,7 +76,7 @@ POINTS = (
     Point(
         "in-upkeep",
         "the commit of a table's merged files",
-        Call("link", "*/_delta_log/*.json", text='"operation":"OPTIMIZE"'),
+        Call("link", "dead_letters/_delta_log/*.json", text='"dataChange":false'),
         approach=Approach.GROWN,
     ),
     Point(
