@@ -34,6 +34,12 @@ class Cluster:
 
     url: str
     workers: tuple[Path, ...]
+    page: int
+    """The port of the master's page."""
+
+    def applications(self) -> list[str]:
+        """The ids that the master has drawn for drivers at work."""
+        return [one["id"] for one in _state(self.page).get("activeapps", [])]
 
     def executors(self) -> list[list[Path]]:
         """The logs of the executors that each worker started."""
@@ -77,7 +83,7 @@ def standalone_cluster(
             for home in homes
         ]
         _wait_until(lambda: _state(page).get("aliveworkers") == workers, [master, *started])
-        yield Cluster(url, homes)
+        yield Cluster(url, homes, page)
 
 
 def _wait_until(up: Callable[[], bool], children: list[Child]) -> None:

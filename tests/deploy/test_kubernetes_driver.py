@@ -47,7 +47,6 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     assert_tells_the_truth(warehouse, truth)
 
 
-@pytest.mark.skip(reason="with authentication executors need the application id, which the master draws here")
 @pytest.mark.timeout(600)
 def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its_image(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -69,9 +68,10 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
         service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
         # Kubernetes is asked for executors by a driver that is there.
         wait_for(lambda: "epoch opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
+        (application,) = cluster.applications()
         for number, home in enumerate(homes, 1):
             home.mkdir()
-            environment = {**of_executor(number, port), "TMPDIR": str(home)}
+            environment = {**of_executor(number, port, application), "TMPDIR": str(home)}
             stack.enter_context(entry(home.with_suffix(".log"), ["executor"], environment))
         reads_all(service, warehouse)
         assert_tells_the_truth(warehouse, truth)
@@ -112,8 +112,11 @@ def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[
     return entry(folder / "driver.log", it["args"], {**told, "TIDEMARK_METRICS__PORT": "0", **here})
 
 
-def of_executor(number: int, port: int) -> dict[str, str]:
-    """What Spark's `BasicExecutorFeatureStep` puts into the environment of a pod."""
+def of_executor(number: int, port: int, application: str) -> dict[str, str]:
+    """What Spark's `BasicExecutorFeatureStep` puts into the environment of a pod.
+
+    The secret is the application's: a driver does not speak to the executor of another.
+    """
     closed = [f"-D{name}={value}" for name, value in CLOSED.items() if value != SECRET]
     options = [BRIEF_JVM, *of_modules(), *shlex.split(JVM_OPTIONS), *closed]
     return {
@@ -122,7 +125,7 @@ def of_executor(number: int, port: int) -> dict[str, str]:
         "_SPARK_AUTH_SECRET": SECRET,
         "SPARK_EXECUTOR_CORES": "1",
         "SPARK_EXECUTOR_MEMORY": "600m",
-        "SPARK_APPLICATION_ID": "spark-application-1",
+        "SPARK_APPLICATION_ID": application,
         "SPARK_EXECUTOR_POD_IP": HOST,
         "SPARK_EXECUTOR_POD_NAME": f"tidemark-exec-{number}",
         "SPARK_RESOURCE_PROFILE_ID": "0",
