@@ -23,20 +23,20 @@ from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid
+from pipeline.results.kind_registry import kind_of
+from pipeline.results.layout import create_tables
+from pipeline.results.publication import Publication
 from pipeline.runtime.java_process import java_pid
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
+from pipeline.tables.appender import Appender
 from pipeline.tables.engines import Engine
 from pipeline.tables.executors import SparkExecutors
 from pipeline.tables.large import NOTHING, Large
-from pipeline.tables.layout import create_tables
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kind_of
 from pipeline.tables.schemas import PANES
-from pipeline.tables.write import Appender
 
 _T = TypeVar("_T")
 Figures = dict[int, dict[str, dict[str, float]]]

@@ -27,16 +27,16 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import closed_until, finals
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions, SessionState
-from pipeline.tables.layout import create_tables
-from pipeline.tables.results.compaction import Compaction
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kind_of
+from pipeline.results.compaction import Compaction
+from pipeline.results.kind_registry import kind_of
+from pipeline.results.layout import create_tables
+from pipeline.results.publication import Publication
+from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import PANES, result_of
-from pipeline.tables.write import Appender
 
 Figures = dict[int, dict[str, float]]
 """Seconds and sizes by number of batches."""

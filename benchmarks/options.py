@@ -7,7 +7,8 @@ from typing import Final, TypeVar
 
 from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from benchmarks.data import USERS
-from producers.units import duration_ms, length_ms, whole
+from command_line.times import duration_ms
+from producers.units import length_ms, whole
 
 _T = TypeVar("_T")
 PARTS: Final = (

@@ -21,12 +21,12 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.tables.layout import create_tables
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kinds_of
+from pipeline.results.kind_registry import kinds_of
+from pipeline.results.layout import create_tables
+from pipeline.results.publication import Publication
+from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import PANES, USER_TOTALS
 from pipeline.tables.traffic import traffic
-from pipeline.tables.write import Appender
 
 Users = NDArray[np.int64]
 Figures = dict[str, dict[str, Any]]

@@ -18,11 +18,11 @@ from benchmarks.rows import rows_of
 from demo.children import child, free_port
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
+from pipeline.results.layout import create_tables
 from pipeline.settings.model import Settings
 from pipeline.tables.handle import open_table
 from pipeline.tables.housekeeping import merge_small_files
-from pipeline.tables.layout import create_tables
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, result_of
 

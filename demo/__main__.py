@@ -11,11 +11,11 @@ from command_line.terminal import Console, Live, RenderableType
 from demo.broker import Broker
 from demo.check import as_table, check
 from demo.children import Child, child, free_port
-from pipeline.commands.status.status import read_status
-from pipeline.commands.status.view import Status, render
-from pipeline.commands.verify.laws import verify
-from pipeline.commands.verify.render import show
 from pipeline.errors import SetUpError, TidemarkError
+from pipeline.reading.service_status import read_status
+from pipeline.reading.status_view import Status, render
+from pipeline.verifier.invariants import verify
+from pipeline.verifier.verification_report import show
 from producers.truth import Truth
 
 TOPIC: Final = "events"

@@ -5,7 +5,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES
 from pipeline.tables.dictionary import STATE, comment_of, of_live

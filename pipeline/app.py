@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
 from pipeline.fold.fold import BatchContext, Fold
+from pipeline.instants import now_ms
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.registry import Registry
 from pipeline.kafka.stream import Stream
@@ -19,7 +20,7 @@ from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
 from pipeline.runtime.limits import give_back_freed
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publisher import Publisher, publish_due
 from pipeline.service.recovery import OwnEpoch, open_epoch
@@ -33,20 +34,15 @@ from pipeline.settings.secrets import pseudonyms_from
 from pipeline.tables.durable import local
 from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.executors import SparkExecutors
+from pipeline.tables.file_statistics import space
 from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_one_winner
 from pipeline.tables.schemas import LEDGER, is_table
-from pipeline.tables.statistics import space
 from schemas.fields import EventSchemas
 
 
-def wall_clock() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
-
-
-def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
+def serve(settings: Settings, now: Clock = now_ms) -> Exporter:
     """The HTTP endpoint of a process, which may outlive many services; the caller closes it. Raises SetUpError."""
     require_all(settings)
     host = Host(settings.warehouse, partial(space, settings.warehouse), java_pid)
@@ -56,7 +52,7 @@ def serve(settings: Settings, now: Clock = wall_clock) -> Exporter:
 @contextmanager
 def open_service(
     settings: Settings,
-    now: Clock = wall_clock,
+    now: Clock = now_ms,
     own_epoch: OwnEpoch | None = None,
     exporter: Exporter | None = None,
     wait: Callable[[float], None] = time.sleep,

@@ -20,25 +20,25 @@ _FAILED: Final = 1
 _HELD: Final = ("publisher", "status-reader")
 """Threads that wait for a store."""
 _VERBS: Final = {
-    "run": ("pipeline.commands.run.command:run", "Read the topic and keep the tables, until told to stop."),
-    "check": ("pipeline.commands.check.command:check", "Look whether a start would succeed. Changes nothing."),
+    "run": ("pipeline.commands.run:run", "Read the topic and keep the tables, until told to stop."),
+    "check": ("pipeline.commands.check:check", "Look whether a start would succeed. Changes nothing."),
     "config": ("pipeline.commands.config:config", "Show the settings and where each comes from."),
     "health": ("pipeline.commands.health:health", "Ask the service beside it whether it is well."),
-    "status": ("pipeline.commands.status.command:status", "Show what the tables say."),
-    "dashboard": ("pipeline.commands.dashboard.command:dashboard", "Show the tables as a web page."),
-    "report": ("pipeline.commands.report.command:report", "Write a day as one HTML file."),
-    "verify": ("pipeline.commands.verify.command:verify", "Hold a warehouse against its laws."),
-    "live": ("pipeline.commands.live.command:live", "Print the SQL of a view that has the open windows, too."),
-    "sql": ("pipeline.commands.sql.command:sql", "Ask the tables in DuckDB's SQL."),
-    "sql-server": ("pipeline.commands.sql_server.command:sql_server", "Be a SQL end point for BI tools."),
-    "advise": ("pipeline.commands.advise.command:advise", "Tell what other bounds would have made of the events."),
-    "correct": ("pipeline.commands.correct.command:correct", "Add too-late events to closed windows."),
+    "status": ("pipeline.commands.status:status", "Show what the tables say."),
+    "dashboard": ("pipeline.commands.dashboard:dashboard", "Show the tables as a web page."),
+    "report": ("pipeline.commands.report:report", "Write a day as one HTML file."),
+    "verify": ("pipeline.commands.verify:verify", "Hold a warehouse against its laws."),
+    "live": ("pipeline.commands.live:live", "Print the SQL of a view that has the open windows, too."),
+    "sql": ("pipeline.commands.sql:sql", "Ask the tables in DuckDB's SQL."),
+    "sql-server": ("pipeline.commands.sql_server:sql_server", "Be a SQL end point for BI tools."),
+    "advise": ("pipeline.commands.advise:advise", "Tell what other bounds would have made of the events."),
+    "correct": ("pipeline.commands.correct:correct", "Add too-late events to closed windows."),
     "dead-letters": (
-        "pipeline.commands.dead_letters.command:dead_letters",
+        "pipeline.commands.dead_letters:dead_letters",
         "Show what was rejected, and add what today's rules would take.",
     ),
-    "erase": ("pipeline.commands.erase.command:erase", "Take a person out of every table."),
-    "reset-watermark": ("pipeline.commands.reset.command:reset_watermark", "Put back a watermark that ran ahead."),
+    "erase": ("pipeline.commands.erase:erase", "Take a person out of every table."),
+    "reset-watermark": ("pipeline.commands.reset_watermark:reset_watermark", "Put back a watermark that ran ahead."),
 }
 
 
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TidemarkError as error:
         return _say(error, SET_UP if isinstance(error, SetUpError) else _FAILED)
     except Exception as error:
-        from pipeline.tables.faults import is_of_store, one_line
+        from pipeline.tables.store_errors import is_of_store, one_line
 
         if not is_of_store(error):
             raise

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import click
 
+from command_line.times import duration_ms, instant_ms
 from command_line.types import Read, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.delivery import Delivery
 from producers.kinds import MALFORMED, Kind
-from producers.units import duration_ms, instant_ms, length_ms, rate, share, whole
+from producers.units import length_ms, rate, share, whole
 
 Run = Callable[..., int]
 _NAMES: Final = ",".join(kind.name.lower() for kind in MALFORMED)

@@ -1,20 +1,8 @@
-"""Durations, instants and numbers as people type them; times in integer milliseconds."""
+"""Numbers and lengths as users type them."""
 
 import math
-import re
-from datetime import datetime
 
-_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_INSTANTS = "write epoch milliseconds or ISO 8601 like 2024-05-01T00:00:00Z"
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-
-
-def duration_ms(text: str) -> int:
-    """`500ms`, `5s`, `1.5m`, `1h` or `1d` in milliseconds; ValueError for anything else."""
-    match = _DURATION.fullmatch(text.strip())
-    if not match:
-        raise ValueError(f"{text!r} is not a duration; write it like 500ms, 5s, 10m, 1h or 1d")
-    return round(float(match[1]) * _MS[match[2]])
+from command_line.times import duration_ms
 
 
 def length_ms(text: str) -> int:
@@ -23,19 +11,6 @@ def length_ms(text: str) -> int:
     if length == 0:
         raise ValueError(f"{text!r} is no time at all; write a duration above 0")
     return length
-
-
-def instant_ms(text: str) -> int:
-    """Epoch milliseconds or ISO 8601 with an offset, in epoch milliseconds; ValueError otherwise."""
-    if text.strip().isdigit():
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise ValueError(f"{text!r} is not an instant; {_INSTANTS}") from None
-    if moment.tzinfo is None:
-        raise ValueError(f"{text!r} does not say its offset from UTC; {_INSTANTS}")
-    return round(moment.timestamp() * 1000)
 
 
 def share(text: str) -> float:

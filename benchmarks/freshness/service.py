@@ -18,7 +18,7 @@ from benchmarks.measure import cpu_seconds, descendants, resident_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import Task
 from pipeline.app import open_service
-from pipeline.metrics.catalogue import BATCH_DURATION
+from pipeline.metrics.metric_catalogue import BATCH_DURATION
 
 READY = "ready"
 SAMPLES = "samples.json"

@@ -9,7 +9,7 @@ from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve, told
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
-from pipeline.runtime.session import CLOSED
+from pipeline.runtime.spark import CLOSED
 from schemas import WRITER_ID, load_schemas
 
 

@@ -12,7 +12,7 @@ from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve, told
 from pipeline.fold.projection import projection
 from pipeline.kafka.clients import source_options
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
 from schemas import WRITER_ID, load_schemas
 

@@ -29,7 +29,7 @@ export PYSPARK_DRIVER_PYTHON=$python PYSPARK_PYTHON=$python
 
 jars=$("$python" -m pipeline.runtime.jars spark --print comma)
 # A record that claims a huge string must not make a JVM allocate it, neither here nor on an executor.
-jvm=$("$python" -c 'from pipeline.runtime.session import JVM_OPTIONS; print(JVM_OPTIONS)')
+jvm=$("$python" -c 'from pipeline.runtime.spark import JVM_OPTIONS; print(JVM_OPTIONS)')
 # What the driver's container has room for; Spark's own default is 1 GB.
 heap=$("$python" -c 'from pipeline.runtime.limits import heap; print(heap())')
 

@@ -5,7 +5,7 @@ from typing import Final
 from grafana_foundation_sdk.builders import dashboard
 
 from dev.dashboards.panels import Query, board, lines, of, quantile, rate
-from pipeline.metrics.catalogue import Step
+from pipeline.metrics.metric_catalogue import Step
 
 _DURATION: Final = "tidemark_batch_duration_seconds"
 

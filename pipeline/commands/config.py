@@ -10,9 +10,9 @@ import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import sources_options
-from pipeline.settings.catalogue import Setting, catalogue
 from pipeline.settings.load import settings_of
 from pipeline.settings.model import Settings
+from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source, merged, source_of
 
 _SECRET: Final = re.compile(r"(?i)secret|password|passwd|token|credential|access.?key|jaas|(^|\.)key(\.pem)?$")

@@ -7,8 +7,8 @@ import click
 from command_line.printable import say
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
-from pipeline.commands.page import address_of, open_page
 from pipeline.errors import TransientError
+from pipeline.reading.health_client import address_of, open_page
 from pipeline.settings.model import Settings
 
 

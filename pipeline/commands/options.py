@@ -10,14 +10,14 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import TypeAdapter, ValidationError
 
+from command_line.times import instant_ms
 from command_line.types import Read, named
 from command_line.verbs import SectionOption
 from pipeline.errors import SetUpError
-from pipeline.settings.catalogue import Setting, catalogue
 from pipeline.settings.durations import PositiveDuration
 from pipeline.settings.load import CONFIG, Flags, read_file, read_sources, settings_of
+from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source
-from pipeline.settings.start_position import iso_milliseconds
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _FLAGS: Final = "tidemark.flags"
@@ -34,7 +34,7 @@ def _positive(text: str) -> timedelta:
 
 
 POSITIVE_DURATION: Final = Read("DURATION", _positive)
-TIME: Final = Read("TIME", iso_milliseconds)
+TIME: Final = Read("TIME", instant_ms)
 """An ISO time, as milliseconds since the epoch."""
 _PLACES: Final = {"FOLDER": "dir", "FILE": "file"}
 """What a shell may complete, by the form of a setting."""

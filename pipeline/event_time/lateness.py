@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.event_time import rules
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.base import Terms
 

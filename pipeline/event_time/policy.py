@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Strategy
 from pipeline.event_time.user_totals import UserTotals
 

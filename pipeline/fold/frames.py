@@ -14,7 +14,7 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Consumer
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.measures import Join
 

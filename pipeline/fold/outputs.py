@@ -11,7 +11,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import DETAILS, Check, reason_of
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.base import Windows
 from pipeline.fold.grouping_sets import KEYS, Groupings
 from pipeline.measures import PARTS, Join

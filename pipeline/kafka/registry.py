@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError, Unreachable
-from pipeline.settings.schemas import RegistrySettings
+from pipeline.settings.schema_settings import RegistrySettings
 from pipeline.settings.secrets import for_a_person
 
 _TIMEOUT_S: Final = 10

@@ -19,8 +19,8 @@ from http_server.listening import listen
 from http_server.server import Server
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
-from pipeline.metrics.health import Answer
 from pipeline.metrics.observer import Observer
+from pipeline.metrics.probes import ProbeAnswer
 from pipeline.settings.model import MetricsSettings
 from pipeline.settings.secrets import for_a_person
 
@@ -76,7 +76,7 @@ def _application(observer: Observer, admitted: bytes | None) -> Starlette:
     return Starlette(routes=routes, exception_handlers={HTTPStatus.NOT_FOUND: nothing})
 
 
-def _said(answer: Answer) -> Response:
+def _said(answer: ProbeAnswer) -> Response:
     status = HTTPStatus.OK if answer.ok else HTTPStatus.SERVICE_UNAVAILABLE
     return PlainTextResponse(f"{answer.sentence}\n", status)
 

@@ -8,7 +8,7 @@ _NO_UNITS: Final = ("epoch", "idle", "info")
 """Last words of names whose values are plain numbers."""
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """The type of a metric, as Prometheus knows it."""
 
     COUNTER = "counter"
@@ -21,7 +21,7 @@ class Metric:
     """A metric as it stands on the page; `buckets` are in its unit."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     help: str
     labels: tuple[str, ...]
     question: str

@@ -11,13 +11,13 @@ from pipeline.event_time.batch import Batch
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
-from pipeline.metrics.catalogue import FailureKind, Step
-from pipeline.metrics.health import Answer, Loop, health, reached, readiness
+from pipeline.metrics.collector import Collector
 from pipeline.metrics.log_ends import Ask, LogEnds
-from pipeline.metrics.page import Page
+from pipeline.metrics.metric_catalogue import FailureKind, Step
+from pipeline.metrics.probes import Loop, ProbeAnswer, health, reached, readiness
 from pipeline.metrics.processes import JAVA
 from pipeline.metrics.readings import Readings, read
-from pipeline.metrics.totals import Totals
+from pipeline.metrics.service_state import Totals
 from pipeline.runtime.disk import Size, Space, Traffic
 from pipeline.runtime.jobs import By, Job
 from pipeline.settings.durations import milliseconds
@@ -68,7 +68,7 @@ class Observer:
         self._error = ""
         self._goal: Mapping[int, int] | None = None
         self._caught_up = False
-        self.registry.register(Page(self._read))
+        self.registry.register(Collector(self._read))
         ProcessCollector(registry=self.registry)
         ProcessCollector(JAVA, pid=lambda: host.java() or "none", registry=self.registry)
 
@@ -162,12 +162,12 @@ class Observer:
         with self._lock:
             self._caught_up = True
 
-    def healthy(self) -> Answer:
+    def healthy(self) -> ProbeAnswer:
         """Whether the service's loop comes round."""
         with self._lock:
             return health(self._loop, self._now(), self._stuck_after_ms)
 
-    def ready(self) -> Answer:
+    def ready(self) -> ProbeAnswer:
         """Whether the service caught up once, and nothing waits for too long, nor is unknown for too long."""
         self._log_ends.refresh()
         with self._lock:

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from pipeline.metrics.metric import Kind, Metric
+from pipeline.metrics.metric import Metric, MetricKind
 
 _PROCESS: Final = (
-    (Kind.COUNTER, "cpu_seconds_total", "How much CPU does it take?"),
-    (Kind.GAUGE, "max_fds", "How many files may it open?"),
-    (Kind.GAUGE, "open_fds", "Does it leak files or sockets?"),
-    (Kind.GAUGE, "resident_memory_bytes", "How much memory does it take?"),
-    (Kind.GAUGE, "start_time_seconds", "Since when does it run, and how often was it started?"),
-    (Kind.GAUGE, "virtual_memory_bytes", "How much address space does it take?"),
+    (MetricKind.COUNTER, "cpu_seconds_total", "How much CPU does it take?"),
+    (MetricKind.GAUGE, "max_fds", "How many files may it open?"),
+    (MetricKind.GAUGE, "open_fds", "Does it leak files or sockets?"),
+    (MetricKind.GAUGE, "resident_memory_bytes", "How much memory does it take?"),
+    (MetricKind.GAUGE, "start_time_seconds", "Since when does it run, and how often was it started?"),
+    (MetricKind.GAUGE, "virtual_memory_bytes", "How much address space does it take?"),
 )
 JAVA: Final = "tidemark_java"
 """In front of the names of the metrics of Spark's Java process."""

@@ -7,10 +7,10 @@ from typing import Final
 
 from pipeline.event_time.policy import REJECTED, AllIdle, Policy, Verdict
 from pipeline.event_time.watermark import PartitionState
-from pipeline.metrics import catalogue as m
+from pipeline.metrics import metric_catalogue as m
 from pipeline.metrics.histogram import Distribution
 from pipeline.metrics.metric import Metric
-from pipeline.metrics.totals import Totals
+from pipeline.metrics.service_state import Totals
 from pipeline.runtime.disk import Space
 from pipeline.runtime.jobs import By, Job
 

@@ -24,7 +24,7 @@ from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
 from pipeline.runtime.java_process import heap_bytes
 from pipeline.service.deduplication import Deduplication
-from pipeline.service.erased_users import Notice
+from pipeline.service.erasure_notice import Notice
 from pipeline.service.guesses import Guesses
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher

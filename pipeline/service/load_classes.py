@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pipeline.errors import SetUpError
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.runtime.classes import ARCHIVE, QUIET
-from pipeline.runtime.session import JVM_OPTIONS, spark_session
+from pipeline.runtime.spark import JVM_OPTIONS, spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from schemas import load_schemas
 from schemas.fields import EventSchemas

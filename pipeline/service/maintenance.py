@@ -5,12 +5,12 @@ from typing import Final
 
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import Batch
+from pipeline.results.compaction import Compaction
+from pipeline.results.retention import remove_by_age
 from pipeline.service.resources import Resources
-from pipeline.tables import event_ids, housekeeping
-from pipeline.tables.results.compaction import Compaction
-from pipeline.tables.retention import remove_by_age
+from pipeline.tables import event_id_table, housekeeping
+from pipeline.tables.file_statistics import sizes
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results_of
-from pipeline.tables.statistics import sizes
 from pipeline.tables.traffic import Meter
 
 _EVERY_BATCHES: Final = 100
@@ -45,7 +45,7 @@ class Maintenance:
             remove_by_age(warehouse, kept, batch.policy, trusted, batch.number, now)
             yield
         if ids:
-            event_ids.tend(warehouse, too_late, batch.number)
+            event_id_table.tend(warehouse, too_late, batch.number)
             yield
         for spec in (DEAD_LETTERS, *results):
             housekeeping.merge_small_files(warehouse, spec, batch.number)

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipeline.errors import SetUpError
-from pipeline.event_time import opening
+from pipeline.event_time import settings_change
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.kafka.topic import Identity
+from pipeline.results import layout
 from pipeline.service.resources import Ground
 from pipeline.service.same_topic import require_same
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.start_position import parse_start_position
-from pipeline.tables import layout
 from pipeline.tables.opening import Opening, require_key, with_closed
 
 
@@ -104,7 +104,7 @@ def _stood(rows: Sequence[LedgerRow], before: Opening | None, ground: Ground, ka
     partitions = {number: PartitionState(offset, now) for number, offset in start.items()}
     if before is None:
         return Frontier(partitions)
-    trusted = opening.measures_alike(before.policy, ground.policy)
+    trusted = settings_change.measures_alike(before.policy, ground.policy)
     for row in rows:
         partitions[row.partition] = PartitionState(row.to_offset, now, row.max_event_time if trusted else None)
     return Frontier(partitions, rows[0].watermark)
@@ -137,7 +137,7 @@ def _how(ground: Ground, rows: Sequence[LedgerRow], before: Opening | None, iden
     if before is None:
         return Opening(ground.policy, {}, identity.cluster_id, identity.topic_id, pseudonyms=known)
     names = [report.name for report in ground.policy.reports]
-    closed = opening.closed(before.policy, before.closed, rows[0].watermark, names)
+    closed = settings_change.closed(before.policy, before.closed, rows[0].watermark, names)
     last = rows[0].batch if rows[0].batch % EPOCH else before.last_batch
     policy = with_closed(ground.policy, closed)
     return Opening(policy, closed, identity.cluster_id, identity.topic_id, last, pseudonyms=known)

@@ -10,11 +10,11 @@ import structlog
 from pipeline.errors import TransientError
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
+from pipeline.results.publication import Publication
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.pauses import growing
 from pipeline.service.resources import Clock, Resources
-from pipeline.tables.faults import is_of_store, one_line
-from pipeline.tables.results.publication import Publication
+from pipeline.tables.store_errors import is_of_store, one_line
 
 Wait = Callable[[Condition, Callable[[], bool], float], bool]
 """Waits for a condition, no longer than so many seconds."""

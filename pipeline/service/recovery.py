@@ -18,16 +18,17 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.window_states import States
+from pipeline.results import layout
+from pipeline.results.compaction import Compaction
+from pipeline.results.kind_registry import kinds_of
+from pipeline.results.publication import Publication
+from pipeline.results.result_table import Results, published
 from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks
 from pipeline.service.publisher import publish_due
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
-from pipeline.tables import event_ids, housekeeping, layout
+from pipeline.tables import event_id_table, housekeeping
 from pipeline.tables.fencing import replaced
-from pipeline.tables.results.compaction import Compaction
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kinds_of
-from pipeline.tables.results.result_table import Results, published
 from pipeline.tables.schemas import result_of
 
 _log = structlog.get_logger()
@@ -126,8 +127,8 @@ def _remembered(warehouse: str, found: NextEpoch) -> Remembered | None:
     since = rules.NEVER
     if found.remembers:
         since, _ = lateness.cutoffs(found.earlier[0].policy.reports, found.batch.before.watermark)
-    event_ids.forget(warehouse, since, found.batch.number)
-    return event_ids.remembered(warehouse) if found.how.policy.deduplicate else None
+    event_id_table.forget(warehouse, since, found.batch.number)
+    return event_id_table.remembered(warehouse) if found.how.policy.deduplicate else None
 
 
 def _publish_the_last_of(names: Collection[str], resources: Resources, batch: Batch, before: Policy) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from pipeline.event_time.keep import Keep
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.retention import Keep
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer

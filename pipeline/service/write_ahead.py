@@ -23,9 +23,9 @@ from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.fold.statistics import ROW_BYTES
 from pipeline.runtime.jobs import Job
 from pipeline.service.guesses import letters
+from pipeline.tables.appender import Appender
 from pipeline.tables.large import NOTHING, Large, new_folder
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
-from pipeline.tables.write import Appender
 
 
 @dataclass(frozen=True, slots=True)

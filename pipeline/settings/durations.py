@@ -1,24 +1,19 @@
 """Durations as people write them: `500ms`, `30s`, `10m`, `12h`, `7d`."""
 
-import re
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer
 
-_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-"""In milliseconds, the largest last."""
+from command_line.times import MS_PER_UNIT, duration_ms
 
 
 def parse_duration(value: Any) -> Any:
     """A duration from its text, anything else as it is. Raises ValueError with a sentence."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"\s*(\d+)\s*(ms|s|m|h|d)\s*", value)
-    if not found:
-        raise ValueError(f"{value!r} is not a duration: write a whole number and ms, s, m, h or d, such as 30s or 10m")
     try:
-        return timedelta(milliseconds=int(found[1]) * _UNITS[found[2]])
+        return timedelta(milliseconds=duration_ms(value))
     except OverflowError as error:
         raise ValueError(f"{value!r} is too long for a duration: write no more than {timedelta.max.days}d") from error
 
@@ -47,8 +42,8 @@ def write_duration(value: timedelta) -> str:
 
 def write_milliseconds(left: int) -> str:
     """Milliseconds as a duration is written."""
-    unit = next(unit for unit in reversed(_UNITS) if left % _UNITS[unit] == 0) if left else "s"
-    return f"{left // _UNITS[unit]}{unit}"
+    unit = next(unit for unit in reversed(MS_PER_UNIT) if left % MS_PER_UNIT[unit] == 0) if left else "s"
+    return f"{left // MS_PER_UNIT[unit]}{unit}"
 
 
 def _or_off(value: Any) -> Any:

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsError
 
 from pipeline.errors import SetUpError
-from pipeline.settings.catalogue import PREFIX, Setting, catalogue
 from pipeline.settings.misspelt import check_variables, sentence
 from pipeline.settings.model import Settings
+from pipeline.settings.setting_catalogue import PREFIX, Setting, catalogue
 from pipeline.settings.sources import Source, merged
 
 Flags = Mapping[str, str | Sequence[str]]

@@ -7,8 +7,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
-from pipeline.settings.catalogue import PREFIX, catalogue, names_at
 from pipeline.settings.model import Settings
+from pipeline.settings.setting_catalogue import PREFIX, catalogue, names_at
 from pipeline.settings.sources import Source, source_of
 
 _OTHER_VARIABLES: Final = {

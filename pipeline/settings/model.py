@@ -14,17 +14,17 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kafka_access.settings import JavaAccess
 from pipeline import columns as c
+from pipeline.event_time.keep import Keep
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import AllIdle, Policy, TimeOf
-from pipeline.event_time.report import Report
-from pipeline.event_time.retention import Keep
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.base import Windows
 from pipeline.logs import LogFormat
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
-from pipeline.settings.reports import (
+from pipeline.settings.report_settings import (
     OUT_OF_THE_BOX,
     ReportSettings,
     Section,
@@ -32,7 +32,7 @@ from pipeline.settings.reports import (
     WindowSettings,
     report_names,
 )
-from pipeline.settings.schemas import SchemasSettings
+from pipeline.settings.schema_settings import SchemasSettings
 from pipeline.settings.start_position import parse_start_position
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+
+from command_line.times import instant_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +54,12 @@ def parse_start_position(text: str) -> StartPosition:
         case "latest", False:
             return Latest()
         case "timestamp", True:
-            return At(iso_milliseconds(rest))
+            return At(instant_ms(rest))
         case "group", True:
             return Committed(rest)
         case "offsets", True:
             return Offsets(_by_partition(rest))
     raise ValueError(f"{text!r} is none of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")
-
-
-def iso_milliseconds(text: str) -> int:
-    """An ISO time as milliseconds since the epoch; without a zone it is UTC. Raises ValueError with how to write it."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise ValueError(f"{text!r} is not an ISO time: write it as 2024-05-01T12:00:00Z") from error
-    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _by_partition(text: str) -> dict[int, int]:

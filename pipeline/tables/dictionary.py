@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from pipeline import columns as c
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.measures import PARTS
 
 COMMENT: Final = "comment"

@@ -1,19 +1,21 @@
 """The table `erased_users`: whose later events are dropped, by hashes under a salt of the table."""
 
 import secrets
-import time
 from typing import Final
 
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from pipeline import instants
 from pipeline.pseudonyms import ErasedUsers
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import ERASED_USERS, is_table
 
 SALT_BYTES: Final = 32
+LOOKS_EVERY_S: Final = 1.0
+"""A running service reads the table this often, in seconds."""
 _EVERYTHING: Final = "since IS NOT NULL"
 
 
@@ -25,7 +27,7 @@ def remember(warehouse: str, user: str) -> bool:
         told = known or ErasedUsers(secrets.token_bytes(SALT_BYTES), frozenset())
         if told.hash_of(user) in told.hashes:
             return False
-        row = {"user_hash": told.hash_of(user), "salt": told.salt.hex(), "since": time.time_ns() // 1_000_000}
+        row = {"user_hash": told.hash_of(user), "salt": told.salt.hex(), "since": instants.now_ms()}
         if handle.swap(pa.Table.from_pylist([row], schema=ERASED_USERS.schema), by=None):
             return True
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from pipeline.tables.large import View
+from pipeline.tables.large import FilesView
 
 _CONF: Final = {
     "spark.sql.session.timeZone": "UTC",
@@ -32,7 +32,7 @@ class SparkExecutors:
         for name, value in _CONF.items():
             self._session.conf.set(name, value)
 
-    def write(self, sql: str, views: Mapping[str, View], schema: pa.Schema, to: str) -> None:
+    def write(self, sql: str, views: Mapping[str, FilesView], schema: pa.Schema, to: str) -> None:
         """Writes the rows of a statement as Parquet files with these columns into a folder, which it makes.
 
         Raises OSError where they cannot be read or written, as delta-rs does.
@@ -49,7 +49,7 @@ class SparkExecutors:
         with _as_store():
             rows.to(from_arrow_schema(schema)).write.parquet(to)
 
-    def _rows(self, view: View) -> DataFrame:
+    def _rows(self, view: FilesView) -> DataFrame:
         own = pa.schema([one for one in view.schema if one.name not in view.same])
         rows = self._session.read.schema(from_arrow_schema(own)).parquet(*view.files.uris)
         return rows.withColumns({name: F.lit(value) for name, value in view.same.items()})

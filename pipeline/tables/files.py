@@ -1,7 +1,6 @@
 """The data files of a table: which of them a question needs, and those that were written beside its log."""
 
 import json
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +17,10 @@ from deltalake import DeltaTable
 from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction, RemoveAction
 
+from pipeline import instants
 from pipeline.tables.durable import local
+from pipeline.tables.file_statistics import told_of_files
 from pipeline.tables.schemas import STATISTICS
-from pipeline.tables.statistics import told_of_files
 
 _MERGED: Final = "merged"
 """Folder below a table for files into which rows of several files were merged."""
@@ -48,7 +48,7 @@ class Files:
 
     def removed(self, *, data_change: bool = True) -> list[RemoveAction]:
         """Returns the actions that take them out of a table; `data_change` is false if their rows stay in it."""
-        now_ms, values = time.time_ns() // 1_000_000, dict[str, str | None](self.partition)
+        now_ms, values = instants.now_ms(), dict[str, str | None](self.partition)
         return [
             RemoveAction(path, data_change, now_ms, size=size, partition_values=values)
             for path, size in zip(self.paths, self.sizes, strict=True)
@@ -107,7 +107,7 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str], *, data_
     table's other files have them.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)
-    found, now_ms, values = [], time.time_ns() // 1_000_000, dict[str, str | None](partition)
+    found, now_ms, values = [], instants.now_ms(), dict[str, str | None](partition)
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:

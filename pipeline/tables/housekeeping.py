@@ -8,7 +8,7 @@ from typing import Final
 from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.tables.files import store_of
 from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files as merge

@@ -24,7 +24,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FilesView:
     """A table as a statement sees it: the rows of some of its files, and columns that are the same in all of them."""
 
     files: Files
@@ -35,7 +35,7 @@ class View:
 class Executors(Protocol):
     """Many processes that read and write files."""
 
-    def write(self, sql: str, views: Mapping[str, View], schema: pa.Schema, to: str) -> None:
+    def write(self, sql: str, views: Mapping[str, FilesView], schema: pa.Schema, to: str) -> None:
         """Writes the rows of a statement as Parquet files with these columns into a folder, which it makes."""
 
     def write_rows(self, rows: Any, schema: pa.Schema, to: str) -> None:
@@ -74,7 +74,7 @@ class Written:
 
     executors: Executors
     sql: str
-    views: Mapping[str, View]
+    views: Mapping[str, FilesView]
     schema: pa.Schema
     replaced: Bounds
     """Of columns that are never null: the bounds of all rows that it can replace."""
@@ -89,7 +89,7 @@ class Written:
         if stays is not None and stays.paths:
             names = ", ".join(self.schema.names)
             sql = f"SELECT {names} FROM ({sql}) UNION ALL SELECT {names} FROM before WHERE NOT ({where})"  # noqa: S608 - our own
-            views = {**views, "before": View(stays, self.schema)}
+            views = {**views, "before": FilesView(stays, self.schema)}
         folder = new_folder()
         self.executors.write(sql, views, self.schema, place(table, folder))
         new = added(table, folder, {})

@@ -16,12 +16,12 @@ from pipeline.errors import BrokenChain, SetUpError
 from pipeline.event_time.batch import EPOCH, LedgerRow
 from pipeline.tables.durable import mend
 from pipeline.tables.fencing import replaced
+from pipeline.tables.file_statistics import highest, smaller_files
 from pipeline.tables.handle import Handle, create_table
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER, is_table
-from pipeline.tables.statistics import highest, smaller_files
 
 _MANY_FILES: Final = 50
 """Each costs every commit a tenth of a millisecond of CPU, and to merge them costs as much as three commits."""

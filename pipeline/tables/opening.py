@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from pipeline.errors import SetUpError
 from pipeline.event_time import rules
 from pipeline.event_time.policy import AllIdle, Policy, TimeOf
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import STRATEGIES
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.kinds import KINDS

@@ -12,13 +12,13 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pipeline import columns as c
 from pipeline.errors import Unreachable
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES, PARTS, Shows
 from pipeline.tables import dictionary
 from pipeline.tables.dictionary import COMMENT, About
-from pipeline.tables.faults import one_line
+from pipeline.tables.store_errors import one_line
 
 # Applications of the tables' transactions: each is recorded in the same commit as what it is about.
 WRITER_APP: Final = "tidemark"

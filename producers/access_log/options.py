@@ -7,12 +7,13 @@ from urllib.parse import unquote_plus
 
 import click
 
+from command_line.times import duration_ms, instant_ms
 from command_line.types import Read, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.access_log.formats import FIELDS
 from producers.options import filling_options
-from producers.units import duration_ms, instant_ms, length_ms
+from producers.units import length_ms
 
 FORMATS: Final = ("combined", "common", "json")
 

@@ -8,7 +8,7 @@ from statistics import median_low
 import pytest
 
 from pipeline.app import open_service
-from pipeline.commands.advise.advise import outcomes_of
+from pipeline.reading.advice.bounds_advice import outcomes_of
 from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster

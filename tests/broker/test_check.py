@@ -15,18 +15,19 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
-from pipeline.app import open_service, serve, wall_clock
+from pipeline.app import open_service, serve
 from pipeline.cli import main
-from pipeline.commands.check import machine
-from pipeline.commands.check.broker import Cluster
-from pipeline.commands.check.check import findings
-from pipeline.commands.check.finding import Finding, Level, tried
-from pipeline.commands.check.warehouse import reports, start, store
+from pipeline.commands.preflight import machine_checks
+from pipeline.commands.preflight.broker_checks import Cluster
+from pipeline.commands.preflight.finding import CheckResult, Level, tried
+from pipeline.commands.preflight.preflight import findings
+from pipeline.commands.preflight.warehouse_checks import reports, start, store
+from pipeline.instants import now_ms
 from pipeline.kafka.topic import connect
+from pipeline.results.layout import create_tables
 from pipeline.runtime.jars import locked
 from pipeline.settings.model import KafkaSettings, Settings, SparkSettings
-from pipeline.settings.reports import WindowSettings
-from pipeline.tables.layout import create_tables
+from pipeline.settings.report_settings import WindowSettings
 from tests.setup.mirror import serving
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.services import settings_of
@@ -54,7 +55,7 @@ def topic(broker: Kafka) -> str:
     """A topic with a record, of which nothing is wrong; shared by those who only look."""
     name = f"check-{uuid.uuid4().hex[:8]}"
     broker.create_topic(name, 2)
-    send(broker.bootstrap_servers, name, [event("ann", wall_clock())])
+    send(broker.bootstrap_servers, name, [event("ann", now_ms())])
     return name
 
 
@@ -63,16 +64,16 @@ def told(broker: Kafka, topic: str, warehouse: Path, *more: str) -> list[str]:
     return ["check", *where, "--metrics.port=0", *more]
 
 
-def worst(seen: Iterable[Finding]) -> dict[str, Finding]:
+def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:
     """What was found, by what it is about; of several the worst."""
-    kept: dict[str, Finding] = {}
+    kept: dict[str, CheckResult] = {}
     for one in seen:
         if one.about not in kept or [*Level].index(one.level) > [*Level].index(kept[one.about].level):
             kept[one.about] = one
     return kept
 
 
-def asked(settings: Settings, now: Callable[[], int] = wall_clock) -> Cluster:
+def asked(settings: Settings, now: Callable[[], int] = now_ms) -> Cluster:
     """The brokers, to be asked about the topic."""
     return Cluster(connect(settings.kafka), now)
 
@@ -110,7 +111,7 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
         service.drain()
         wait_for(lambda: settings.kafka.group_id in kept(broker)[1], PATIENCE_S, "the positions at the broker")
         before, topics = snapshot(tmp_path), kept(broker)
-        beside = worst(findings(settings, wall_clock))
+        beside = worst(findings(settings, now_ms))
         assert {path for path in snapshot(tmp_path) if "_probe" in path} == set()
         changed = {path for path, at in snapshot(tmp_path).items() if before.get(path) != at}
         assert changed <= {str(tmp_path / "warehouse")}  # the probe has come and gone
@@ -140,8 +141,8 @@ def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
 )
 def test_a_start_that_cannot_be_is_told(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
     settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
-    seen = [*tried("start", lambda: start(settings, connect(settings.kafka), wall_clock))]
-    assert seen == [Finding(Level.FAIL, "start", said.format(topic=topic))]
+    seen = [*tried("start", lambda: start(settings, connect(settings.kafka), now_ms))]
+    assert seen == [CheckResult(Level.FAIL, "start", said.format(topic=topic))]
 
 
 @pytest.mark.slow
@@ -275,7 +276,7 @@ def test_a_clock_that_is_wrong_is_told(
     settings = settings_of(broker, make_topic(message_timestamp_type="LogAppendTime"), tmp_path)
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
     with coming_in(broker, settings.kafka.topic):
-        (seen,) = asked(settings, lambda: wall_clock() + here_ms).clocks()
+        (seen,) = asked(settings, lambda: now_ms() + here_ms).clocks()
     assert seen.level is level
     assert re.match(said, seen.said), seen
 
@@ -290,7 +291,7 @@ def test_brokers_that_tell_of_no_record_while_one_is_on_its_way_are_asked_again(
 ) -> None:
     settings = settings_of(broker, make_topic(message_timestamp_type="LogAppendTime"), tmp_path)
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
-    now = wall_clock()
+    now = now_ms()
     answers = iter([-1 if before is None else now - before for before in before_now_ms])
     monkeypatch.setattr(Cluster, "_newest", lambda _: next(answers))
     (seen,) = asked(settings).clocks()
@@ -310,7 +311,7 @@ def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path
 
 def test_a_condition_that_spark_does_not_understand_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
     clicks = {"clicks": {"keys": ("user_id",), "where": "event_typ = 'click'"}}
-    seen = worst(findings(settings_of(broker, topic, tmp_path, reports=clicks), wall_clock))["conditions"]
+    seen = worst(findings(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
     assert seen.level is Level.FAIL
     assert "reports.clicks.where is no condition on an event" in seen.said
 
@@ -318,12 +319,12 @@ def test_a_condition_that_spark_does_not_understand_is_told(broker: Kafka, topic
 @pytest.mark.parametrize("serves", [True, False])
 def test_a_port_that_is_taken_is_told_with_by_whom(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
     if not serves:
-        monkeypatch.setattr("pipeline.commands.page._ANSWER_S", 0.2)
+        monkeypatch.setattr("pipeline.reading.health_client._ANSWER_S", 0.2)
     settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
     with closing(serve(settings)) if serves else socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port
         metrics = settings.metrics.model_copy(update={"port": port})
-        (seen,) = tried("metrics", lambda: machine.metrics(settings.model_copy(update={"metrics": metrics})))
+        (seen,) = tried("metrics", lambda: machine_checks.metrics(settings.model_copy(update={"metrics": metrics})))
     expected = (Level.WARN, "a Tidemark service listens") if serves else (Level.FAIL, "cannot serve metrics on")
     assert (seen.level, seen.said[: len(expected[1])]) == expected
 
@@ -334,27 +335,27 @@ def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pyte
     lack = f"{len(wanted)} of {len(wanted)} are not in {tmp_path / 'jars'}"
     with serving() as maven:
         monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", maven.address)
-        (seen,) = machine.jars()
+        (seen,) = machine_checks.jars()
         assert seen.level is Level.FAIL
         assert seen.said.startswith(f"{lack}, and {maven.address} does not give them")
         maven.files[wanted[0].url("")] = b"the first"
-        (seen,) = machine.jars()
-        assert seen == Finding(Level.WARN, "jars", f"{lack}: the first start fetches them from {maven.address}")
+        (seen,) = machine_checks.jars()
+        assert seen == CheckResult(Level.WARN, "jars", f"{lack}: the first start fetches them from {maven.address}")
     assert [*tmp_path.iterdir()] == []
 
 
 def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.commands.check.machine.version", lambda _: "3.5.0")
+    monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
-    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine.jars()).said
+    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.jars()).said
 
 
 def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    (seen,) = tried("java", machine.java)
+    (seen,) = tried("java", machine_checks.java)
     assert seen.level is Level.FAIL
     assert seen.said.startswith("Tidemark needs Java 17 or 21: no Java was found")
 
@@ -362,15 +363,15 @@ def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch
 def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for free, level in ((50 << 20, Level.FAIL), (500 << 20, Level.WARN), (2 << 30, Level.PASS)):
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        assert machine.room("space", tmp_path, "warehouse").level is level
+        assert machine_checks.room("space", tmp_path, "warehouse").level is level
 
 
 def test_a_master_that_does_not_listen_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         master = SparkSettings(master=f"spark://127.0.0.1:{server.getsockname()[1]}")
-        (seen,) = machine.master(Settings(spark=master))
+        (seen,) = machine_checks.master(Settings(spark=master))
         assert seen.level is Level.PASS
-    (seen,) = machine.master(Settings(spark=master))
+    (seen,) = machine_checks.master(Settings(spark=master))
     assert seen.level is Level.FAIL
     assert "start it, or correct spark.master" in seen.said
 
@@ -394,6 +395,6 @@ def test_who_may_speak_to_spark_is_told(
     master: str | None, conf: dict[str, str], level: Level, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    (seen,) = machine.traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
+    (seen,) = machine_checks.traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
     assert (seen.level, seen.about) == (level, "spark")
     assert said in seen.said

@@ -10,9 +10,9 @@ from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.event_time.firing import Firing
+from pipeline.results import levels, result_table
+from pipeline.results.publication import Publication
 from pipeline.service import maintenance
-from pipeline.tables.results import levels, result_table
-from pipeline.tables.results.publication import Publication
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of

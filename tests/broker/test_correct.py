@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from deltalake.exceptions import DeltaError
 
+from pipeline.amend.correction_run import correct
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.commands.correct.correct import correct
-from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.settings.model import Settings
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster

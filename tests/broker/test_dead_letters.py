@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
-from pipeline.commands.correct.late import Chosen, apply_corrections
 from pipeline.settings.model import Settings
 from producers.encode import encode_one, header
 from schemas import load_schemas

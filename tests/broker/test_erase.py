@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.amend.erase.erasure import erase_person, persons_rows
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.commands.erase.erase import erase_person, persons_rows
 from pipeline.errors import TransientError
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.amend.erase.erasure import erase, erase_person, persons_rows
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
-from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.commands.erase.erase import erase, erase_person, persons_rows
 from pipeline.errors import TransientError
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with

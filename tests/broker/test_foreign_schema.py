@@ -14,7 +14,7 @@ from pipeline.app import open_service
 from pipeline.errors import SetUpError
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import require_event_id
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from producers.encode import header
 from schemas.fields import EventFields, EventSchemas

@@ -5,10 +5,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.commands.live.view import statement
 from pipeline.errors import SetUpError
+from pipeline.reading.live_statement import statement
 from pipeline.settings.model import Settings
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, by_delta_rs, cells

@@ -8,11 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.results import levels
 from pipeline.service import maintenance
 from pipeline.settings.model import Settings
-from pipeline.tables.results import levels
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from pipeline.amend.erase.erasure import persons_rows
+from pipeline.amend.erase.future_events import drop_later
+from pipeline.amend.erase.person import Person
+from pipeline.amend.erase.person_tables import Site
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
-from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.commands.erase.erase import persons_rows
-from pipeline.commands.erase.later import drop_later
-from pipeline.commands.erase.person import Person
-from pipeline.commands.erase.site import Site
 from pipeline.errors import SetUpError
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings

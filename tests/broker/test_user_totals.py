@@ -9,8 +9,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.app import open_service
+from pipeline.results import buckets, levels
 from pipeline.service import maintenance
-from pipeline.tables.results import buckets, levels
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, metric, running, settings_of, take

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app import open_service, wall_clock
+from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.app import open_service
 from pipeline.cli import main
-from pipeline.commands.correct.late import Chosen, apply_corrections
+from pipeline.instants import now_ms
 from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -61,7 +62,7 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic = make_topic(1, **ANY_TIMESTAMP)
-    start = (wall_clock() // WINDOW_MS - 10) * WINDOW_MS
+    start = (now_ms() // WINDOW_MS - 10) * WINDOW_MS
     settings = settings_with(broker, topic, tmp_path)
     with open_service(settings) as service:
         take(

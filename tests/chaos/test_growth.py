@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from pipeline.tables.appender import Appender
 from pipeline.tables.handle import open_table
 from pipeline.tables.housekeeping import merge_small_files
 from pipeline.tables.schemas import DEAD_LETTERS
-from pipeline.tables.write import Appender
 from tests.chaos.growth import MANY_FILES, scatter
 from tests.support.warehouse import table
 

@@ -8,9 +8,8 @@ import pytest
 
 from pipeline.app import open_service
 from pipeline.errors import TransientError
+from pipeline.results import layout, levels
 from pipeline.service import maintenance
-from pipeline.tables import layout
-from pipeline.tables.results import levels
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster

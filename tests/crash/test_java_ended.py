@@ -12,7 +12,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from benchmarks.measure import children
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from tests.support.against_truth import ledger_version
 from tests.support.brief_java import BRIEF_DRIVER

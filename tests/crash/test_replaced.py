@@ -15,13 +15,13 @@ from deltalake import DeltaTable
 from pipeline.app import open_service
 from pipeline.errors import Replaced
 from pipeline.event_time.firing import Firing
+from pipeline.results.kind_registry import kind_of
+from pipeline.results.publication import Publication
 from pipeline.service.runner import RunningService
 from pipeline.settings.model import Settings
+from pipeline.tables.appender import Appender
 from pipeline.tables.housekeeping import pane_starts
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kind_of
 from pipeline.tables.schemas import PANES
-from pipeline.tables.write import Appender
 from producers.truth import Truth
 from tests.crash.story import PARTITIONS, WINDOW_MS, send_step, story_settings
 from tests.support.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows

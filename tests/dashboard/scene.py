@@ -16,17 +16,17 @@ from pydantic import SecretStr
 from demo.children import free_port
 from http_server.background import Background
 from http_server.listening import listen
-from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.dashboard.server import served
-from pipeline.commands.dashboard.site import site
-from pipeline.commands.page import said_by_service
-from pipeline.commands.pages.tables import Reader
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid
+from pipeline.reading.dashboard.dashboard_access import Guard
+from pipeline.reading.dashboard.dashboard_server import served
+from pipeline.reading.dashboard.dashboard_site import site
+from pipeline.reading.health_client import said_by_service
+from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import MetricsSettings
+from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import DEAD_LETTERS
-from pipeline.tables.write import Appender
 from schemas import load_schemas
 from tests.support.topic_writer import value_of
 from tests.support.waiting import wait_for
@@ -132,12 +132,12 @@ _OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
 
 @contextmanager
 def serving(
-    warehouse: Path | str, token: str | None = None, port: int = 0, reader: Reader | None = None
+    warehouse: Path | str, token: str | None = None, port: int = 0, reader: TableReader | None = None
 ) -> Iterator[Served]:
     """The application of `tidemark dashboard` behind its own server, in a thread; no service is beside it."""
     beside = partial(said_by_service, MetricsSettings(port=free_port()))
     guard = Guard(SecretStr(token) if token else None)
-    server = served(site(reader or Reader(str(warehouse)), guard, load_schemas, beside))
+    server = served(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
     listening = listen("127.0.0.1", port)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     with closing(Background(server, listening, "page")):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
-from pipeline.commands.dashboard.access import Guard
-from pipeline.commands.pages.tables import Reader
+from pipeline.reading.dashboard.dashboard_access import Guard
+from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import DashboardSettings
 from tests.dashboard.scene import Served, serving
 from tests.support.flood import hostile
@@ -129,7 +129,7 @@ def test_only_exact_paths_are_open(guarded: Served, path: str) -> None:
 def test_a_token_of_any_size_is_read_to_its_bound_and_for_so_long(
     locked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.commands.dashboard.site._LOGIN_S", 0.2)
+    monkeypatch.setattr("pipeline.reading.dashboard.dashboard_site._LOGIN_S", 0.2)
     begin = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\ntoken="
     with serving(locked, TOKEN) as page:
         assert raw(page, begin + b"x" * 5_000).split()[1] == b"413"
@@ -137,7 +137,7 @@ def test_a_token_of_any_size_is_read_to_its_bound_and_for_so_long(
 
 
 def test_whether_it_is_well_is_answered_while_every_thread_waits_for_a_page(locked: Path) -> None:
-    reader = Reader(str(locked))
+    reader = TableReader(str(locked))
     with ExitStack() as stack, serving(locked, reader=reader) as page:
         with reader._lock:  # a page that takes long
             lines = [stack.enter_context(socket.create_connection(page.place, timeout=60)) for _ in range(60)]

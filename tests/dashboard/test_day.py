@@ -8,15 +8,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pipeline.commands.books import Books
-from pipeline.commands.pages.windows import Window
-from pipeline.commands.report.bars import bars_of, totals
-from pipeline.commands.report.daily import standing
-from pipeline.commands.report.day import Day, day_of, tiles, told_day
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
+from pipeline.reading.day_report.calendar_day import Day, day_of, tiles, told_day
+from pipeline.reading.day_report.day_summary import standing
+from pipeline.reading.day_report.window_bars import bars_of, totals
+from pipeline.reading.ledger_summary import Books
+from pipeline.reading.pages.window_sums import Window
 from tests.verify.site import PAGE_VIEWS_ALONE
 
 MINUTE, HOUR = 60_000, 3_600_000

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from pipeline.commands.pages import windows
+from pipeline.reading.pages import window_sums
 from tests.dashboard.scene import EVIL, Served, malformed, rejected, serving, story
 from tests.support.waiting import wait_for
 from tests.verify.plant import alter, change
@@ -177,7 +177,7 @@ def test_there_is_nothing_to_do_but_look(served: Served, path: str) -> None:
 
 def test_rows_go_on_from_page_to_page_each_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = rows(served.get("/reports/page_views").text)
-    monkeypatch.setattr(windows, "ROWS", 3)
+    monkeypatch.setattr(window_sums, "ROWS", 3)
     found, path = list[str](), "/reports/page_views"
     while path:
         text = served.get(path).text

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.commands.books import Account, Books, PartitionNow
-from pipeline.commands.pages.picture import Picture, picture_of
-from pipeline.commands.pages.watermark import Doing, explained, lanes_of
 from pipeline.event_time.policy import AllIdle, Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded, TimeLag
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
+from pipeline.reading.ledger_summary import Account, Books, PartitionNow
+from pipeline.reading.pages.watermark_lanes import Doing, explained, lanes_of
+from pipeline.reading.pages.watermark_picture import Picture, picture_of
 
 NOW = 1_714_564_800_000
 SECOND = 1000

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from pipeline.metrics.catalogue import CATALOGUE
-from pipeline.metrics.metric import Kind
+from pipeline.metrics.metric import MetricKind
+from pipeline.metrics.metric_catalogue import CATALOGUE
 from pipeline.metrics.processes import PROCESSES
 from tests.deploy.files import PROMETHEUS, ROOT
 from tests.support.yaml_text import parsed
@@ -43,7 +43,7 @@ def alerts() -> dict[str, dict[str, Any]]:
 def known_names() -> set[str]:
     """An expression may ask for these: the page's series, what rules record, and Prometheus' own `up`."""
     page = {metric.name for metric in (*CATALOGUE, *PROCESSES)}
-    histograms = [metric.name for metric in CATALOGUE if metric.kind is Kind.HISTOGRAM]
+    histograms = [metric.name for metric in CATALOGUE if metric.kind is MetricKind.HISTOGRAM]
     parts = {f"{name}_{part}" for name in histograms for part in ("bucket", "count", "sum")}
     return page | parts | {rule["record"] for rule in rules() if "record" in rule} | {"up"}
 

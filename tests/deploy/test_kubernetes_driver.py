@@ -13,7 +13,7 @@ import pytest
 
 from demo.children import free_port
 from demo.standalone import CLOSED, HOST, SECRET, SPARK_HOME, standalone_cluster
-from pipeline.runtime.session import JVM_OPTIONS
+from pipeline.runtime.spark import JVM_OPTIONS
 from producers.cli import main as produce
 from producers.truth import Truth
 from tests.deploy.containers import entry

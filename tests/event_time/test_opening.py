@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.event_time import rules
-from pipeline.event_time.opening import closed, measures_alike
 from pipeline.event_time.policy import Policy, TimeOf
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
+from pipeline.event_time.settings_change import closed, measures_alike
 from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from pipeline.event_time.windows.grid import Grid
 

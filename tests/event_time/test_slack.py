@@ -7,7 +7,7 @@ from pipeline.event_time import rules
 from pipeline.event_time.batch import slack
 from pipeline.event_time.lateness import cutoffs, too_late_at, waits_from
 from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded, TimeLag
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts

@@ -2,18 +2,18 @@
 
 import pytest
 
-from pipeline.commands.advise.tradeoff import Ahead, History, Step, outcome
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
+from pipeline.reading.advice.tradeoff import Ahead, BoundStep, EventHistory, outcome
 
 #   bound 10, windows of 60; a batch a second brings the clock's time, so W = 90, 91, 92, ...
 #   [60, 120) fires when W = 120, at clock 130; [120, 180) at 190; [180, 240) at 250
-STEADY = [Step(watermark=clock - 10, bound_ms=10, committed_at=clock) for clock in range(100, 301)]
+STEADY = [BoundStep(watermark=clock - 10, bound_ms=10, committed_at=clock) for clock in range(100, 301)]
 AHEAD = [Ahead(-25, 10, 1), Ahead(-5, 10, 2), Ahead(0, 10, 4), Ahead(3, 10, 8), Ahead(10, 10, 16)]
 
 
-def history(steps: list[Step] = STEADY, bound: int = 10) -> History:
-    return History(bound, events=100, ahead=AHEAD, steps=steps, windows=[Grid(60, 60)])
+def history(steps: list[BoundStep] = STEADY, bound: int = 10) -> EventHistory:
+    return EventHistory(bound, events=100, ahead=AHEAD, steps=steps, windows=[Grid(60, 60)])
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_in_a_steady_stream_results_come_later_by_what_the_bound_is_larger(bound
 #   W      90     125      185      250        bound 10
 #   clock   0      10       20       90        a larger bound has each window wait for the batch after
 def test_results_wait_for_the_batch_whose_watermark_reaches_the_end() -> None:
-    steps = [Step(90, 10, 0), Step(125, 10, 10), Step(185, 10, 20), Step(250, 10, 90)]
+    steps = [BoundStep(90, 10, 0), BoundStep(125, 10, 10), BoundStep(185, 10, 20), BoundStep(250, 10, 90)]
     assert outcome(history(steps), 15).later_ms == (0, 0), "W = 120, 180, 245 reach the same ends"
     assert outcome(history(steps), 16).later_ms == (10, 70), "of three windows one waits 10, one 70, one not at all"
     assert outcome(history(steps), 5).later_ms == (0, 0)
@@ -44,7 +44,7 @@ def test_a_window_that_has_not_had_its_result_yet_is_left_out() -> None:
 
 def test_the_bound_of_a_batch_is_its_own() -> None:
     # The watermark stands still for 20 s after the bound went from 10 to 30.
-    steps = [*STEADY[:51], *[Step(max(140, clock - 30), 30, clock) for clock in range(151, 301)]]
+    steps = [*STEADY[:51], *[BoundStep(max(140, clock - 30), 30, clock) for clock in range(151, 301)]]
     now = history(steps, bound=30)
     assert outcome(now, 30).too_late == 1
     assert outcome(now, 10).later_ms == (-20, -20)
@@ -52,5 +52,5 @@ def test_the_bound_of_a_batch_is_its_own() -> None:
 
 
 def test_a_session_may_end_at_any_time() -> None:
-    found = outcome(History(10, 100, AHEAD, STEADY, [Sessions(30)]), 13)
+    found = outcome(EventHistory(10, 100, AHEAD, STEADY, [Sessions(30)]), 13)
     assert found.later_ms == (3, 3)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.event_time import rules, window_states
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import TotalsState
 from pipeline.event_time.windows.count import CountState
 from pipeline.event_time.windows.grid import Grid

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.firing import Firing, Published
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.periodic import PeriodicState
 from tests.event_time.core import NAME, Core, windows_of

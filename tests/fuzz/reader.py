@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final
 
 LONGEST_TEXT: Final = 1_048_576
-"""`pipeline.runtime.session` allows so much."""
+"""`pipeline.runtime.spark` allows so much."""
 _INT: Final = 5
 _LONG: Final = 10
 

@@ -12,8 +12,8 @@ from deltalake import write_deltalake
 
 from command_line.terminal import Console
 from pipeline.cli import main
-from pipeline.commands.advise.advise import outcomes_of, render
 from pipeline.event_time.batch import EPOCH
+from pipeline.reading.advice.bounds_advice import outcomes_of, render
 from pipeline.settings.durations import write_milliseconds
 from pipeline.settings.model import Settings
 from pipeline.tables.handle import open_table

@@ -15,7 +15,7 @@ from pipeline.event_time.firing import Firing
 from pipeline.event_time.policy import AllIdle, Policy, Verdict
 from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.metrics.catalogue import FailureKind
+from pipeline.metrics.metric_catalogue import FailureKind
 from pipeline.metrics.observer import Observer
 from pipeline.runtime.disk import Purpose, Size, Traffic
 from pipeline.settings.model import MetricsSettings

@@ -15,12 +15,12 @@ import pytest
 from deltalake import write_deltalake
 
 from command_line.terminal import Console, RenderableType
-from pipeline.commands.books import Books
-from pipeline.commands.status.status import print_status, read_status
-from pipeline.commands.status.view import Status, WindowStatus, render
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
+from pipeline.reading.ledger_summary import Books
+from pipeline.reading.service_status import print_status, read_status
+from pipeline.reading.status_view import Status, WindowStatus, render
 from pipeline.settings.model import Settings
 from pipeline.tables.handle import open_table
 from pipeline.tables.opening import Opening
@@ -199,6 +199,6 @@ def test_print_status_prints_it(warehouse: str) -> None:
 
 @pytest.mark.slow
 def test_status_and_advice_need_no_spark() -> None:
-    modules = "pipeline.commands.status.status, pipeline.commands.advise.advise"
+    modules = "pipeline.reading.service_status, pipeline.reading.advice.bounds_advice"
     code = f"import sys, {modules}; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -11,9 +11,9 @@ import pytest
 
 from command_line.terminal import Console
 from pipeline.cli import main
-from pipeline.commands.status.view import Status
-from pipeline.commands.status.watch import Latest
 from pipeline.errors import SetUpError
+from pipeline.reading.status_view import Status
+from pipeline.reading.status_watch import LatestStatus
 from tests.support.terminal import BACK, CTRL_C, CURSOR_HIDDEN, CURSOR_SHOWN, OTHER_SCREEN, Terminal
 from tests.support.waiting import wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
@@ -113,7 +113,7 @@ def test_a_defect_of_ours_ends_it_and_is_not_hidden() -> None:
             raise answer
         return answer
 
-    latest, stop = Latest(read, timedelta(milliseconds=1)), Event()
+    latest, stop = LatestStatus(read, timedelta(milliseconds=1)), Event()
     latest.keep_reading(stop)
     assert stop.wait(WAIT_S)
     with pytest.raises(ZeroDivisionError):

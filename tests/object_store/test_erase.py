@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake.fs import DeltaStorageHandler
 
-from pipeline.commands.erase.erase import erase_person, persons_rows
+from pipeline.amend.erase.erasure import erase_person, persons_rows
 from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.object_store import object_store

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from pipeline.amend.erase.erasure import erase_person, persons_rows
+from pipeline.amend.erase.future_events import drop_later
+from pipeline.amend.erase.person import Person
+from pipeline.amend.erase.person_tables import Site as ErasureSite
 from pipeline.cli import main
-from pipeline.commands.erase.erase import erase_person, persons_rows
-from pipeline.commands.erase.later import drop_later
-from pipeline.commands.erase.person import Person
-from pipeline.commands.erase.site import Site as ErasureSite
-from pipeline.commands.verify.laws import verify
 from pipeline.errors import SetUpError, TransientError
 from pipeline.settings.model import Settings
+from pipeline.verifier.invariants import verify
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved, breaches

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.commands.erase.erase import erase_person
+from pipeline.amend.erase.erasure import erase_person
 from pipeline.errors import TransientError
 from pipeline.event_time.firing import Firing
+from pipeline.results.applied import Applied
+from pipeline.results.kind_registry import kinds_of
+from pipeline.results.levels import Run
+from pipeline.results.publication import Publication
+from pipeline.results.result_kind import Merge, ResultKind
+from pipeline.results.result_table import Plan, Portion
 from pipeline.settings.model import Settings
-from pipeline.tables.results.applied import Applied
-from pipeline.tables.results.kind import Merge, ResultKind
-from pipeline.tables.results.levels import Run
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kinds_of
-from pipeline.tables.results.result_table import Plan, Portion
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved

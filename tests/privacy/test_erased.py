@@ -7,14 +7,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.event_time.checks import Check
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.fold.erased import Erased
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
 from pipeline.fold.outputs import dead_letters
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from schemas import load_schemas
 from schemas.fields import EventSchemas

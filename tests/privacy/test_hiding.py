@@ -8,16 +8,16 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
 from pipeline.fold.late import late_events
 from pipeline.fold.outputs import dead_letters
 from pipeline.pseudonyms import Pseudonyms
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
-from pipeline.settings.schemas import SchemasSettings
+from pipeline.settings.schema_settings import SchemasSettings
 from pipeline.tables.schemas import DEAD_LETTERS
 from schemas.fields import EventSchemas
 from tests.broker.test_foreign_schema import ID, MAPPING, NOW, SHOP, action, written

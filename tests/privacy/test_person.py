@@ -1,6 +1,6 @@
 """A person in the logs of tables: never by name, and never by the same hash again."""
 
-from pipeline.commands.erase.person import Person
+from pipeline.amend.erase.person import Person
 
 
 def test_an_erasure_that_was_cut_off_knows_its_person_again_by_a_hash_that_changes() -> None:

@@ -22,7 +22,7 @@ NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
         ("simulate --rate fast", "'fast' is not a number"),
         ("simulate --rate -1", "'-1' is not a rate"),
         ("simulate --events 0", "'0' is not a whole number above 0"),
-        ("simulate --jitter 5", "'5' is not a duration; write it like 500ms"),
+        ("simulate --jitter 5", "'5' is not a duration: write a number and ms"),
         ("simulate --duration 0s", "'0s' is no time at all"),
         ("simulate --late-share 2", "'2' is not a share"),
         ("simulate --start-time noon", "'noon' is not an instant"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.commands.decoded import decoded
+from pipeline.reading.record_decoding import decoded
 from schemas import load_schemas
 from tests.support.topic_writer import value_of
 

@@ -10,14 +10,14 @@ import pytest
 from duckdb_extensions import import_extension
 from pyspark.sql import SparkSession
 
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
+from pipeline.reading.sql_views import views
 from pipeline.settings.model import Settings
 from pipeline.tables.engines import Engine
 from pipeline.tables.schemas import result_of
-from pipeline.tables.views import views
 from tests.query.page import SECTIONS, block_of, blocks
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take

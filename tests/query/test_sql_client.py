@@ -10,10 +10,10 @@ from contextlib import suppress
 import pytest
 from pydantic import SecretStr
 
-from pipeline.commands.sql_server.client import Client
-from pipeline.commands.sql_server.database import Database
-from pipeline.commands.sql_server.login import Access, Ticket, log_in
-from pipeline.commands.sql_server.wire import Refused, Wire
+from pipeline.reading.sql_server.client import Client
+from pipeline.reading.sql_server.database import Database
+from pipeline.reading.sql_server.login import Access, Ticket, log_in
+from pipeline.reading.sql_server.wire import Refused, Wire
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 

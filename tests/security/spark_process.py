@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from pipeline.runtime.java_process import java_pid
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 
 

@@ -15,7 +15,7 @@ from pipeline.event_time.policy import Policy
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.outputs import dead_letters, panes
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import encode_one, header
 from schemas import load_schemas

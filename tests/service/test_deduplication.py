@@ -19,7 +19,7 @@ from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.service.deduplication import Deduplication
 from pipeline.settings.model import Settings, SparkSettings
 from schemas import load_schemas

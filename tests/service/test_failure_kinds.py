@@ -3,9 +3,9 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from pipeline.commands.run.supervise import _kind
+from pipeline.commands.supervise import _kind
 from pipeline.errors import TransientError
-from pipeline.metrics.catalogue import FailureKind
+from pipeline.metrics.metric_catalogue import FailureKind
 
 OF_A_TASK = (
     "An error occurred while calling o808.collectToPython.\n: org.apache.spark.SparkException: Job aborted due to "

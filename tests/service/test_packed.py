@@ -13,7 +13,7 @@ from pipeline.event_time import checks
 from pipeline.event_time.checks import Check
 from pipeline.fold import packed
 from pipeline.fold.grouping_sets import Groupings
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from tests.support.brief_java import BRIEF_DRIVER
 

@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from pipeline.commands.run.retries import Retries
+from pipeline.commands.retries import Retries
 from pipeline.service.pauses import growing
 
 

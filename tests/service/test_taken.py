@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings
 from pipeline.tables.large import NOTHING, Large

@@ -1,7 +1,9 @@
 """The page of the architecture says what the build holds the code to."""
 
+import ast
 import re
 import tomllib
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -51,4 +53,38 @@ def test_every_room_of_the_package_is_in_a_layer() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", PAGE))))
 def test_every_path_on_the_page_is_there(name: str) -> None:
-    assert any((ROOT / "pipeline" / below / name).exists() for below in ("", "commands")), name
+    assert any((ROOT / "pipeline" / below / name).exists() for below in ("", "commands", "reading", "amend")), name
+
+
+def modules() -> list[Path]:
+    return [path for path in (ROOT / "pipeline").rglob("*.py") if path.name != "__init__.py"]
+
+
+def test_file_names_are_unique() -> None:
+    assert [name for name, count in Counter(path.name for path in modules()).items() if count > 1] == []
+
+
+def test_class_names_are_unique() -> None:
+    trees = [ast.parse(path.read_text()) for path in modules()]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+ALLOWED = {
+    *("columns", "errors", "measures"),
+    *("event_time.batch", "event_time.policy", "event_time.reports", "event_time.rules", "event_time.user_totals"),
+    *(f"event_time.windows.{kind}" for kind in ("base", "calendar", "count", "cumulate", "grid", "session")),
+    *("tables.ledger", "tables.opening", "tables.schemas"),
+}
+"""Names, schemas and stored definitions: all that the verifier may share with what it verifies."""
+
+
+def test_the_verifier_imports_definitions_only() -> None:
+    found = set()
+    for path in (ROOT / "pipeline" / "verifier").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("pipeline."):
+                package = (ROOT / str(node.module).replace(".", "/")).is_dir()
+                found |= {f"{node.module}.{name.name}" for name in node.names} if package else {str(node.module)}
+    names = {name.removeprefix("pipeline.") for name in found}
+    assert {name for name in names if not name.startswith("verifier.") and name not in ALLOWED} == set()

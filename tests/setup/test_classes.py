@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.runtime import classes
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from tests.support.brief_java import BRIEF_DRIVER
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
-from pipeline.settings.catalogue import catalogue
+from pipeline.settings.setting_catalogue import catalogue
 from tests.support.told import settings_told
 
 SESSIONS = """

@@ -15,8 +15,8 @@ import pytest
 from command_line.verbs import Verb
 from pipeline.cli import main, tidemark
 from pipeline.commands.options import flags_of
-from pipeline.settings.catalogue import Setting, catalogue
 from pipeline.settings.load import read_sources, settings_of
+from pipeline.settings.setting_catalogue import Setting, catalogue
 from producers.cli import main as producers_main
 from producers.cli import producers
 from tests.support.told import settings_told

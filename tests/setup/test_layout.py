@@ -8,13 +8,13 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.layout import check_results, create_tables, stored_report
+from pipeline.results.layout import check_results, create_tables, stored_report
+from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import PANES
-from pipeline.tables.write import Appender
 from tests.support.policies import policy_of
 from tests.support.warehouse import rows
 

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import SetUpError
 from pipeline.runtime import limits
-from pipeline.runtime.session import _deployment
+from pipeline.runtime.spark import _deployment
 from pipeline.settings.model import SparkSettings
 
 GIB = 1024**3

@@ -41,9 +41,9 @@ def test_the_warehouse_comes_from_where_settings_come_from(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["reset-watermark", "--to", "noon"], "--to: 'noon' is not an ISO time: write it as 2024-05-01T12:00:00Z"),
-        (["advise", "--bounds", "0s,5"], "--bounds: '5' is not a duration: write a whole number and ms, s, m, h or d"),
-        (["correct", "--from", "noon"], "--from: 'noon' is not an ISO time"),
+        (["reset-watermark", "--to", "noon"], "--to: 'noon' is not an instant: write milliseconds since 1970"),
+        (["advise", "--bounds", "0s,5"], "--bounds: '5' is not a duration: write a number and ms, s, m, h or d"),
+        (["correct", "--from", "noon"], "--from: 'noon' is not an instant"),
         (["correct", "--reason", "late"], "--reason: 'late' is not one of"),
         (["live", "--engine", "flink"], "--engine: 'flink' is not one of 'spark', 'duckdb', 'delta-rs'"),
         (["verify", "--warehose", "x"], "No such option '--warehose'. Did you mean '--warehouse'?"),

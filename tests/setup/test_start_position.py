@@ -37,7 +37,7 @@ def test_it_is_read_as_meant(text: str, meant: StartPosition) -> None:
         ("first", "is none of earliest, latest, timestamp:<ISO time>"),
         ("latest:1", "is none of"),
         ("timestamp:", "is none of"),
-        ("timestamp:yesterday", "is not an ISO time"),
+        ("timestamp:yesterday", "is not an instant"),
         ("group:", "is none of"),
         ("offsets:[1, 2]", "gives no offsets"),
         ('offsets:{"0": -1}', "gives no offsets"),

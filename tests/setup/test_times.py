@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.commands.times import time_of
+from pipeline.instants import time_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pipeline.event_time.event_ids import Ids, Remembered
 from pipeline.event_time.lateness import closed_until, cutoffs, in_time_from, is_too_late
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.progress import Progress
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions

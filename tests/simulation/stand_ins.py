@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.base import Windows
@@ -14,11 +14,11 @@ from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.kafka.topic import Identity
+from pipeline.results import levels
 from pipeline.service import maintenance
-from pipeline.tables import event_ids as event_ids_table
+from pipeline.tables import event_id_table as event_ids_table
 from pipeline.tables import handle, housekeeping
 from pipeline.tables import ledger as ledger_table
-from pipeline.tables.results import levels
 from tests.simulation import points
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.rules import GAP, TEN, Rules, Shape

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.commands.erase.erase import erase_person, persons_rows
-from pipeline.commands.reset import reset as reset_verb
+from pipeline.amend import watermark_reset as reset_verb
+from pipeline.amend.erase.erasure import erase_person, persons_rows
 from pipeline.event_time.firing import Firing
+from pipeline.results import corrections as corrections_module
+from pipeline.results import layout, levels
+from pipeline.results.corrections import Corrections
+from pipeline.results.kind_registry import kind_of, kinds_of
+from pipeline.results.publication import Publication
+from pipeline.results.retention import REMOVED_APP, remove_by_age
 from pipeline.service import maintenance
 from pipeline.settings.model import Settings
-from pipeline.tables import corrections as corrections_module
-from pipeline.tables import housekeeping, layout
-from pipeline.tables.corrections import Corrections
+from pipeline.tables import housekeeping
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.results import levels
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kind_of, kinds_of
-from pipeline.tables.retention import REMOVED_APP, remove_by_age
 from pipeline.tables.schemas import CLOSED_APP, CORRECTED_APP
 from tests.simulation import rules
 from tests.simulation.events import MINUTE, NOON, Event, events

@@ -9,17 +9,17 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pipeline import columns as c
-from pipeline.commands.correct import late
-from pipeline.commands.correct.late import Chosen, apply_corrections
-from pipeline.commands.erase.erase import erase_person
-from pipeline.commands.reset import reset as reset_verb
-from pipeline.commands.verify.laws import verify
+from pipeline.amend import late_corrections
+from pipeline.amend import watermark_reset as reset_verb
+from pipeline.amend.erase.erasure import erase_person
+from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.errors import SetUpError, TransientError
 from pipeline.event_time.checks import Check
 from pipeline.fold.late import BELONGS
+from pipeline.results.retention import REMOVED_APP, remove_by_age
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
-from pipeline.tables.retention import REMOVED_APP, remove_by_age
+from pipeline.verifier.invariants import verify
 from tests.simulation.judge import ledger_of, transactions
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import policy_of, put
@@ -54,8 +54,8 @@ def _late_events(dead: list[Any], _: object, policy: Any, *__: object, **___: ob
 
 def without_spark() -> None:
     """Lets `correct` and `replay` read dead letters by hand."""
-    put(late, spark_session=lambda _: _Rows([]), schemas_of=lambda _: None)
-    put(late, late_events=_late_events, _filtered=lambda events, _: _Rows(events))
+    put(late_corrections, spark_session=lambda _: _Rows([]), schemas_of=lambda _: None)
+    put(late_corrections, late_events=_late_events, _filtered=lambda events, _: _Rows(events))
 
 
 def _settings(warehouse: str, rules: Rules) -> Any:

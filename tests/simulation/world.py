@@ -12,24 +12,24 @@ import pyarrow as pa
 
 from pipeline.errors import Replaced, SetUpError
 from pipeline.event_time.batch import Batch
+from pipeline.event_time.keep import Keep
 from pipeline.event_time.lateness import cutoffs
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.progress import Progress
-from pipeline.event_time.retention import Keep
+from pipeline.results.compaction import Compaction
+from pipeline.results.kind_registry import kinds_of
+from pipeline.results.publication import Publication
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import publish_due
 from pipeline.service.recovery import Opened, OwnEpoch, open_epoch
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
-from pipeline.tables.faults import is_of_store
+from pipeline.tables.appender import Appender
 from pipeline.tables.large import NOTHING
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.results.compaction import Compaction
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kinds_of
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
-from pipeline.tables.write import Appender
+from pipeline.tables.store_errors import is_of_store
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.fold import Fold
 from tests.simulation.rules import Rules

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from pipeline.commands.verify.laws import verify
+from pipeline.verifier.invariants import verify
 from tests.support.warehouse import table
 
 

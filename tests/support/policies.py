@@ -1,7 +1,7 @@
 """Rules for tests to which only the reports matter."""
 
 from pipeline.event_time.policy import Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.user_totals import UserTotals
 

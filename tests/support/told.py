@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline.commands.options import flags_of
-from pipeline.commands.run.command import run
+from pipeline.commands.run import run
 from pipeline.settings.load import read_sources, settings_of
 from pipeline.settings.model import Settings
 

@@ -17,17 +17,17 @@ from deltalake.exceptions import DeltaError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.commands.erase.erase import erase_person
+from pipeline.amend.erase.erasure import erase_person
 from pipeline.errors import Replaced
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.window_states import Firings
+from pipeline.results import buckets, result_table
+from pipeline.results import user_totals_kind as kind
+from pipeline.results.corrections import Corrections
+from pipeline.results.kind_registry import kinds_of
+from pipeline.results.publication import Publication
 from pipeline.settings.model import Settings
-from pipeline.tables.corrections import Corrections
 from pipeline.tables.housekeeping import take_over
-from pipeline.tables.results import buckets, result_table
-from pipeline.tables.results import user_totals as kind
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kinds_of
 from pipeline.tables.schemas import USER_TOTALS, WRITER_APP
 from tests.crash.store_faults import Refusal, refusing
 from tests.privacy.test_erase_meanwhile import Meanwhile

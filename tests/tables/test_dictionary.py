@@ -7,12 +7,12 @@ import pytest
 from deltalake import DeltaTable
 
 from dev.tables_page import PAGE, page
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES
+from pipeline.results.layout import create_tables
 from pipeline.tables.dictionary import COMMENT
 from pipeline.tables.handle import open_table
-from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,

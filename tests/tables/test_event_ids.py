@@ -12,12 +12,12 @@ from pipeline.errors import Replaced
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.event_ids import Ids
 from pipeline.fold import outputs
+from pipeline.results.layout import create_tables
 from pipeline.settings.model import Settings
-from pipeline.tables import event_ids
+from pipeline.tables import event_id_table
+from pipeline.tables.appender import Appender
 from pipeline.tables.housekeeping import remove_uncommitted, take_over
-from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import EVENT_IDS
-from pipeline.tables.write import Appender
 from tests.support.warehouse import rows
 
 pytestmark = pytest.mark.slow
@@ -44,12 +44,12 @@ def test_upkeep_removes_what_is_old_and_merges_small_files_beside_the_appends(wa
     appender = Appender(EVENT_IDS, warehouse)
     for number in range(1, 110):
         append(appender, number, [number, number + 1_000])
-    event_ids.tend(warehouse, 40, EPOCH + 109)
+    event_id_table.tend(warehouse, 40, EPOCH + 109)
     assert len(DeltaTable(EVENT_IDS.uri(warehouse)).file_uris()) == 1
     # Its handle is of before that.
     append(appender, 110, [110, 1_110])
     assert times(warehouse) == [*range(40, 111), *range(1_001, 1_111)]
-    remembered = event_ids.remembered(warehouse)
+    remembered = event_id_table.remembered(warehouse)
     known = np.concatenate([run.time for run in remembered.runs])
     assert sorted(known.tolist()) == times(warehouse)
 
@@ -60,16 +60,16 @@ def test_a_start_removes_what_is_void_and_what_the_epoch_before_had_forgotten(wa
     append(appender, 2, [25, 40])
     take_over(warehouse, (), 2 * EPOCH, None)
     remove_uncommitted(warehouse, EPOCH + 1, 2 * EPOCH)
-    event_ids.forget(warehouse, 20, 2 * EPOCH)
+    event_id_table.forget(warehouse, 20, 2 * EPOCH)
     assert times(warehouse) == [20, 30]
     with pytest.raises(Replaced):
         append(appender, 2, [25])
     with pytest.raises(Replaced):
-        event_ids.tend(warehouse, 30, EPOCH + 2)
+        event_id_table.tend(warehouse, 30, EPOCH + 2)
     assert times(warehouse) == [20, 30]
 
 
 def test_a_warehouse_without_the_table_has_nothing_to_forget(tmp_path: Path) -> None:
     create_tables(str(tmp_path), Settings().policy())
-    event_ids.forget(str(tmp_path), 20, EPOCH)
+    event_id_table.forget(str(tmp_path), 20, EPOCH)
     assert not (tmp_path / "event_ids").exists()

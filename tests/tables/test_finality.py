@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.commands.correct.finality import Finality
+from pipeline.amend.finality import Finality
 from pipeline.tables.ledger import Ledger
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.tables.results.islands import Islands
+from pipeline.results.islands import Islands
 
 GAP, LATENESS = 5, 3
 

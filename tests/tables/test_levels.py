@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.tables.results import levels
-from pipeline.tables.results.levels import Run, worth_merging, worth_rewriting
+from pipeline.results import levels
+from pipeline.results.levels import Run, worth_merging, worth_rewriting
 
 
 def played(batches: int, rows: int) -> tuple[list[Run], int]:

@@ -10,10 +10,10 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.app import open_service
+from pipeline.results.layout import create_tables
 from pipeline.service import maintenance
 from pipeline.tables.dictionary import EVENT_SCHEMAS
 from pipeline.tables.handle import Handle
-from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, results_of
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, metric, settings_of, take

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
+from pipeline.results.layout import create_tables
 from pipeline.tables.housekeeping import remove_dead_files
 from pipeline.tables.large import FOLDER
-from pipeline.tables.layout import create_tables
 from pipeline.tables.schemas import PANES
 from tests.verify.site import PAGE_VIEWS_ALONE
 

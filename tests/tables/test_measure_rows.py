@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES, PARTS
-from pipeline.settings.reports import ReportSettings
+from pipeline.settings.report_settings import ReportSettings
 from pipeline.tables.schemas import PANES, result_of
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.results import levels
+from pipeline.results import levels
 from tests.support.conservation import breaches
 from tests.support.live_views import READERS
 from tests.support.warehouse import milliseconds, rows

@@ -6,16 +6,16 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.commands.erase.later import drop_later
-from pipeline.commands.erase.person import Person
-from pipeline.commands.erase.site import Site as ErasureSite
-from pipeline.commands.status.status import read_status
+from pipeline.amend.erase.future_events import drop_later
+from pipeline.amend.erase.person import Person
+from pipeline.amend.erase.person_tables import Site as ErasureSite
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
+from pipeline.reading.service_status import read_status
+from pipeline.reading.sql_views import views
 from pipeline.tables.engines import Engine
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.schemas import LEDGER
-from pipeline.tables.views import views
 from tests.support.conservation import breaches
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site

@@ -7,10 +7,10 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.tables.results import due, periodic, result_table
-from pipeline.tables.results.result_table import MANY_ROWS, Results
+from pipeline.results import due, periodic_kind, result_table
+from pipeline.results.result_table import MANY_ROWS, Results
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import breaches
 from tests.support.warehouse import rows
@@ -35,7 +35,7 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
 @pytest.fixture(params=[1, due._MANY_PANES], ids=["by panes", "by rows"])
 def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due, "_MANY_PANES", request.param)
-    for module in (periodic, result_table):
+    for module in (periodic_kind, result_table):
         monkeypatch.setattr(module, "MANY_ROWS", 3)
 
 

@@ -8,10 +8,10 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.errors import Replaced, SetUpError
-from pipeline.event_time.report import Report
-from pipeline.event_time.retention import Keep
-from pipeline.tables.layout import create_tables
-from pipeline.tables.retention import remove_by_age
+from pipeline.event_time.keep import Keep
+from pipeline.event_time.reports import Report
+from pipeline.results.layout import create_tables
+from pipeline.results.retention import remove_by_age
 from tests.support.told import settings_told
 from tests.support.warehouse import rows
 from tests.verify.plant import OF_RESULTS, alter, drop, sentences, told

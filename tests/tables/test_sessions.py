@@ -14,21 +14,21 @@ from pipeline.event_time import window_states
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import closed_until, finals
 from pipeline.event_time.policy import Consumer, Policy
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.session import Sessions, SessionState
+from pipeline.results import levels, result_table
+from pipeline.results.applied import NO_CORRECTIONS
+from pipeline.results.compaction import Compaction
+from pipeline.results.kind_registry import kinds_of
+from pipeline.results.layout import create_tables
+from pipeline.results.publication import Publication
+from pipeline.results.session_kind import SessionKind
+from pipeline.tables.appender import Appender
 from pipeline.tables.engines import Engine
 from pipeline.tables.large import Written
-from pipeline.tables.layout import create_tables
 from pipeline.tables.query import query
-from pipeline.tables.results import levels, result_table
-from pipeline.tables.results.applied import NO_CORRECTIONS
-from pipeline.tables.results.compaction import Compaction
-from pipeline.tables.results.publication import Publication
-from pipeline.tables.results.registry import kinds_of
-from pipeline.tables.results.session import SessionKind
 from pipeline.tables.schemas import PANES
-from pipeline.tables.write import Appender
 from tests.support.policies import policy_of
 from tests.support.warehouse import milliseconds, rows, user_totals
 from tests.transcripts.model import Model

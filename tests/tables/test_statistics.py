@@ -7,10 +7,10 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from pipeline.runtime.disk import Size
+from pipeline.tables.file_statistics import sizes, space
 from pipeline.tables.files import write
 from pipeline.tables.handle import open_table
 from pipeline.tables.schemas import EVENT_IDS, LEDGER, PAGE_VIEWS
-from pipeline.tables.statistics import sizes, space
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
 
 

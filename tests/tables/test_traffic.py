@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.commands.erase.erase import erase_person
+from pipeline.amend.erase.erasure import erase_person
+from pipeline.results import levels
 from pipeline.runtime.disk import Purpose
 from pipeline.settings.model import Settings
 from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
-from pipeline.tables.results import levels
 from pipeline.tables.schemas import results_of
 from pipeline.tables.traffic import Meter, amplification, traffic
 from tests.verify.site import POLICY, REPORTS, Event, Site

@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import columns as c
 from pipeline.errors import Replaced
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
-from pipeline.runtime.session import spark_session
+from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from pipeline.tables.executors import SparkExecutors
-from pipeline.tables.large import FOLDER, NOTHING, Large, View
+from pipeline.tables.large import FOLDER, NOTHING, FilesView, Large
 from pipeline.tables.schemas import result_of
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.warehouse import rows
@@ -105,7 +105,7 @@ class Watched:
     def __init__(self, spark: SparkSession, *happens: Callable[[], object]) -> None:
         self._executors, self._happens = SparkExecutors(spark), list(happens)
 
-    def write(self, sql: str, views: Mapping[str, View], schema: pa.Schema, to: str) -> None:
+    def write(self, sql: str, views: Mapping[str, FilesView], schema: pa.Schema, to: str) -> None:
         self._executors.write(sql, views, schema, to)
         self._next()
 

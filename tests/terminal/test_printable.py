@@ -15,10 +15,10 @@ import structlog
 from command_line.printable import printable, printable_lines
 from command_line.terminal import Console, Table, styled
 from pipeline.cli import main
-from pipeline.commands.pages.written import as_text
-from pipeline.commands.sql.shown import shown
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
+from pipeline.reading.pages.page_text import as_text
+from pipeline.reading.shell_output import shown
 
 ROOT = Path(__file__).parents[2]
 ACTS = (

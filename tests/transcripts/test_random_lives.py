@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from pipeline.results import levels
 from pipeline.service import maintenance
-from pipeline.tables.results import levels
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP

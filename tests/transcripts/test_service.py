@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from pipeline.results import levels
 from pipeline.service import maintenance
 from pipeline.tables.large import FOLDER
-from pipeline.tables.results import levels
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.commands.verify.laws import LAWS, look_into, verify
-from pipeline.commands.verify.tables import read
 from pipeline.event_time.batch import EPOCH
+from pipeline.verifier.invariants import LAWS, look_into, verify
+from pipeline.verifier.warehouse_snapshot import read
 from tests.verify.site import MINUTE, NOON
 
 OF_LEDGER, OF_DEAD_LETTERS, OF_RESULTS = slice(0, 3), slice(3, 4), slice(4, 7)

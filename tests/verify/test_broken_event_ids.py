@@ -9,8 +9,8 @@ import pytest
 
 from pipeline.event_time.event_ids import Ids
 from pipeline.fold.outputs import event_ids
+from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import EVENT_IDS
-from pipeline.tables.write import Appender
 from tests.verify.conftest import play
 from tests.verify.plant import E, Rows, add, alter, change, ms, sentences, told
 from tests.verify.site import PAGE_VIEWS_ALONE, Site

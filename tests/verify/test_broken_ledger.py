@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.commands.verify.laws import verify
+from pipeline.verifier.invariants import verify
 from tests.verify.conftest import Copy, play
 from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, Rows, add, alter, change, drop, ms, sentences, told
 from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.commands.verify.laws import verify
-from pipeline.commands.verify.verification import Finding
+from pipeline.verifier.invariants import verify
+from pipeline.verifier.verification import Finding
 from tests.verify.conftest import Copy
 
 pytestmark = pytest.mark.slow

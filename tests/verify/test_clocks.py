@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.commands.verify.clocks import ends_of, follows
-from pipeline.event_time.report import Report
+from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.grid import Grid
+from pipeline.verifier.zone_calendar import ends_of, follows
 from tests.verify.plant import OF_RESULTS, sentences
 from tests.verify.site import MINUTE, POLICY, Event, Site
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
-from pipeline.commands.verify.laws import LAWS
+from pipeline.verifier.invariants import LAWS
 from tests.verify.conftest import Copy
 from tests.verify.plant import alter, change
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.commands.verify import tables
+from pipeline.verifier import warehouse_snapshot
 from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, sentences, told
 from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
@@ -69,7 +69,7 @@ def test_a_publication_that_comes_while_it_is_read_is_waited_for(
 ) -> None:
     """The ledger is read, then a service commits and publishes a batch, and then the other tables are read."""
     site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
-    opened, late = tables._open, iter([lambda: site.batch(Event(60), Event(33))])
+    opened, late = warehouse_snapshot._open, iter([lambda: site.batch(Event(60), Event(33))])
 
     def open_late(*told: object) -> object:
         found: Callable[..., object] = opened
@@ -77,7 +77,7 @@ def test_a_publication_that_comes_while_it_is_read_is_waited_for(
         next(late, lambda: None)()
         return result
 
-    monkeypatch.setattr(tables, "_open", open_late)
+    monkeypatch.setattr(warehouse_snapshot, "_open", open_late)
     assert told(tmp_path) == ""
 
 

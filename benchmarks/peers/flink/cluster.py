@@ -16,7 +16,7 @@ from pipeline.errors import SetUpError
 from pipeline.fold.projection import projection
 from pipeline.kafka.clients import source_options
 from pipeline.runtime.limits import cores, heap
-from pipeline.runtime.session import JVM_OPTIONS
+from pipeline.runtime.spark import JVM_OPTIONS
 from pipeline.settings.model import BatchSettings, KafkaSettings
 from schemas import WRITER_ID, load_schemas
 

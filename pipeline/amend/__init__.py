@@ -1,0 +1,1 @@
+"""Writers of a warehouse other than the service: verbs that correct, erase and reset."""

@@ -1,0 +1,32 @@
+"""`tidemark correct`: too-late events are added to the closed windows that they belong to, each once.
+
+It may run while the service goes on: it touches closed windows only, of which the service has published the end.
+"""
+
+from typing import Any
+
+import click
+
+from command_line.terminal import Console, Table
+from pipeline import columns as c
+from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.instants import time_of
+from pipeline.settings.model import Settings
+
+
+def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
+    """Runs the command and prints what it did, or would do."""
+    done = "would be added" if dry_run else "added"
+    table = Table("report", "window (UTC)", "page views", "clicks", title=f"Too-late events, {done} to closed windows")
+    cells: dict[tuple[Any, ...], list[int]] = {}
+    found = apply_corrections(settings, chosen, dry_run=dry_run)
+    for row in found.rows:
+        window = row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]
+        cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0])
+        cell[0] += row[c.PAGE_VIEWS]
+        cell[1] += row[c.CLICKS]
+    for (report, window), (views, clicks) in sorted(cells.items()):
+        table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
+    Console().print(table)
+    for name, events in sorted(found.waiting.items()):
+        click.echo(f"{events:,} events of {name} wait: what they belong to is not final yet. Run it again later.")

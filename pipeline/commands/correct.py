@@ -1,0 +1,29 @@
+"""The verb `correct`."""
+
+from typing import Any
+
+import click
+
+from command_line.verbs import Verb
+from pipeline.commands.options import choosing_events, settings_options
+from pipeline.settings.model import Settings
+
+
+@click.command(
+    cls=Verb,
+    examples=[
+        "tidemark correct --config tidemark.toml --dry-run",
+        "tidemark correct --config tidemark.toml --from 2024-05-01T00:00:00Z --user ann --reason too_late",
+    ],
+)
+@choosing_events("too_late", "partly_late", "future", by_default="too_late and partly_late")
+@settings_options
+def correct(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
+    """Adds too-late events to the closed windows that they belong to, each once.
+
+    It takes the settings that the service has, and may run beside it.
+    """
+    from pipeline.amend.correction_run import correct as do
+    from pipeline.amend.late_corrections import REASONS, Chosen
+
+    do(settings, Chosen(**chosen, reasons=reasons or REASONS), dry_run=dry_run)

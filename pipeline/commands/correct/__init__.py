@@ -1,1 +1,0 @@
-"""`tidemark correct`: too-late events, added to closed windows."""

@@ -1,0 +1,27 @@
+"""The verb `dashboard`."""
+
+import click
+
+from command_line.verbs import Verb
+from pipeline.commands.options import settings_options
+from pipeline.settings.model import Settings
+
+
+@click.command(
+    cls=Verb,
+    examples=[
+        "tidemark dashboard --warehouse /data/tidemark",
+        "tidemark dashboard --config tidemark.toml --dashboard.port 8080",
+        "tidemark dashboard --config tidemark.toml --dashboard.host 0.0.0.0 --dashboard.token-file /run/secrets/token",
+    ],
+)
+@settings_options
+def dashboard(settings: Settings) -> None:
+    """Serves a web page over the tables, at http://127.0.0.1:9478 by default, until SIGTERM or Ctrl-C.
+
+    It only reads, and may run beside the service. Of the settings it goes by `warehouse`, `schemas.*`, `dashboard.*`,
+    and `metrics.*`, by which it asks the service whether it is well.
+    """
+    from pipeline.reading.dashboard.dashboard_server import serve
+
+    serve(settings)

@@ -1,1 +1,0 @@
-"""`tidemark live`: the SQL of a view that has the open windows, too."""

@@ -1,0 +1,53 @@
+"""The verb `report`."""
+
+from zoneinfo import ZoneInfo
+
+import click
+
+from command_line.types import Read
+from command_line.verbs import Verb
+from pipeline.commands.options import warehouse_option
+from pipeline.reading.day_report.calendar_day import TODAY, told_day
+from pipeline.settings.report_settings import zone_of
+
+
+@click.command(
+    cls=Verb,
+    examples=[
+        "tidemark report --warehouse /data/tidemark --day yesterday",
+        "tidemark report --config tidemark.toml --day 2026-11-22 --zone Europe/Berlin --output day.html",
+        "tidemark report --warehouse /data/tidemark --day yesterday --output - > yesterday.html",
+    ],
+)
+@click.option(
+    "--day",
+    type=Read("DAY", told_day),
+    default=TODAY,
+    show_default=True,
+    help="today, yesterday, or a date such as 2026-11-22.",
+)
+@click.option(
+    "--output",
+    type=click.Path(),
+    metavar="FILE",
+    help="The file to write, - for standard output.  [default: tidemark-DAY.html]",
+)
+@warehouse_option
+@click.option(
+    "--zone",
+    type=Read("ZONE", zone_of),
+    envvar="TIDEMARK_WINDOW__ZONE",
+    show_envvar=True,
+    default="UTC",
+    help="By whose clocks days begin and times are told, such as Europe/Berlin.  [default: window.zone, or UTC]",
+)
+def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None:
+    """Writes a day as one HTML file: traffic, users, top pages, what came late, the ledger's balance, dead letters.
+
+    The file asks for nothing else, so it can be kept, sent and opened anywhere. A window belongs to the day on which it
+    ends. It only reads, needs no Spark, and may run beside the service.
+    """
+    from pipeline.reading.day_report.report_file import page_of, put
+
+    found, page = page_of(warehouse, day, zone)
+    put(page, output or f"tidemark-{found.date}.html")

@@ -1,1 +1,0 @@
-"""`tidemark reset-watermark`: puts back a watermark that ran ahead."""

@@ -1,0 +1,24 @@
+"""The verb `reset-watermark`."""
+
+import click
+
+from command_line.verbs import Verb
+from pipeline.commands.options import TIME, warehouse_option
+
+
+@click.command(
+    cls=Verb,
+    examples=[
+        'tidemark reset-watermark --warehouse /data/tidemark --reason "clock of host 17"',
+        'tidemark reset-watermark --warehouse /data/tidemark --to 2024-05-01T12:00:00Z --reason "host 17" --yes',
+    ],
+)
+@warehouse_option
+@click.option("--to", type=TIME, help="As 2024-05-01T12:00:00Z; by default the clock less the bound.")
+@click.option("--reason", default="", metavar="TEXT", help="What happened, for whoever reads the ledger.")
+@click.option("--yes", is_flag=True, help="Do it; without it nothing is changed.")
+def reset_watermark(warehouse: str, to: int | None, reason: str, *, yes: bool) -> None:
+    """Puts back a watermark that one wrong clock took into the future. Stop the service first."""
+    from pipeline.amend.watermark_reset import reset
+
+    click.echo(reset(warehouse, to, reason, does_it=yes))

@@ -1,1 +1,0 @@
-"""`tidemark run`: attempts, one after the other, until it is told to stop."""

@@ -1,0 +1,46 @@
+"""The verb `sql`."""
+
+import click
+
+from command_line.verbs import Verb
+from pipeline.commands.options import warehouse_option
+
+
+@click.command(
+    cls=Verb,
+    examples=[
+        "tidemark sql --warehouse /data/tidemark",
+        'tidemark sql --warehouse /data/tidemark "SELECT * FROM page_traffic ORDER BY page_views DESC LIMIT 10"',
+        'tidemark sql --warehouse /data/tidemark --format csv "FROM site_traffic_live"',
+        "tidemark sql --warehouse /data/tidemark --print spark",
+    ],
+)
+@click.argument("statement", required=False)
+@warehouse_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+    help="How rows are shown.",
+)
+@click.option(
+    "--print",
+    "engine",
+    type=click.Choice(["duckdb", "spark"]),
+    help="Print the statements that make the views, for a session of your own, and end.",
+)
+def sql(warehouse: str, statement: str | None, form: str, engine: str | None) -> int:
+    """Opens DuckDB over a warehouse, or answers STATEMENT: a view of each table, with times as timestamps.
+
+    Of each report NAME there is the view NAME_live with its open windows, too. It only reads, and may run beside the
+    service.
+    """
+    from pipeline.reading.sql_shell import ask, statements
+    from pipeline.tables.engines import Engine
+
+    if engine:
+        click.echo(statements(warehouse, Engine(engine)), nl=False)
+        return 0
+    return ask(warehouse, statement, form)

@@ -1,1 +1,0 @@
-"""`tidemark sql`: the tables as views in DuckDB."""

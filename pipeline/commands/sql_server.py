@@ -1,0 +1,48 @@
+"""The verb `sql-server`."""
+
+import os
+from pathlib import Path
+
+import click
+
+from command_line.verbs import Verb
+from pipeline.commands.options import warehouse_option
+
+
+@click.command(
+    cls=Verb,
+    examples=[
+        "tidemark sql-server --warehouse /data/tidemark",
+        "tidemark sql-server --warehouse s3://tidemark/warehouse --memory 4g",
+        "tidemark sql-server --warehouse /data/tidemark --host 0.0.0.0 --password-file /run/secrets/sql",
+    ],
+)
+@warehouse_option
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=10000, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option("--memory", default="2g", show_default=True, metavar="SIZE", help="Memory that all queries may use.")
+@click.option("--user", default="tidemark", show_default=True, metavar="NAME", help="User who may log in.")
+@click.option(
+    "--password-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the user's password, or set TIDEMARK_SQL_PASSWORD. Any but a local address needs a password.",
+)
+def sql_server(warehouse: str, host: str, port: int, memory: str, user: str, password_file: Path | None) -> None:
+    """Serves the views of `tidemark sql` to BI tools, in the protocol of PostgreSQL, until SIGTERM or Ctrl-C.
+
+    It is read-only: no statement can write, or reach files or other machines.
+    """
+    from pydantic import SecretStr
+
+    from kafka_access.secrets import clear_text
+    from pipeline.reading.sql_server.login import Access
+    from pipeline.reading.sql_server.sql_listener import serve_sql
+    from pipeline.settings.secrets import for_a_person
+
+    said = os.environ.pop("TIDEMARK_SQL_PASSWORD", "")
+    with for_a_person():
+        password = clear_text(SecretStr(said) if said else None, password_file, "--password")
+    serve_sql(warehouse, (host, port), memory, Access(user, None if password is None else SecretStr(password)))

@@ -1,1 +1,0 @@
-"""`tidemark status`: what the tables say."""

@@ -1,0 +1,21 @@
+"""The verb `verify`."""
+
+import click
+
+from command_line.verbs import Verb
+from pipeline.commands.options import warehouse_option
+
+
+@click.command(cls=Verb, examples=["tidemark verify --warehouse /data/tidemark"])
+@warehouse_option
+def verify(warehouse: str) -> int:
+    """Holds a warehouse against its laws, beside a running service or without one; needs no Spark.
+
+    Exit code 0: all hold. 1: a line `BREACH: ...` for the first few of each law.
+    """
+    from pipeline.verifier import invariants
+    from pipeline.verifier.verification_report import show
+
+    verification = invariants.verify(warehouse)
+    show(verification)
+    return 0 if verification.is_sound else 1

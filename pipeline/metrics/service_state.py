@@ -1,0 +1,98 @@
+"""The numbers since the start, as committed batches, publications and the broker change them."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from pipeline.event_time.batch import Batch, LedgerRow
+from pipeline.event_time.policy import Verdict
+from pipeline.event_time.watermark import Frontier, PartitionState
+from pipeline.event_time.window_states import Firings
+from pipeline.metrics.histogram import Histogram
+from pipeline.metrics.metric_catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
+from pipeline.metrics.probes import Backlog
+from pipeline.runtime.disk import Size, Traffic
+from pipeline.runtime.jobs import By, Job
+
+
+@dataclass(slots=True)
+class Totals:
+    """Plain state; who shares it between threads holds a lock. Times in milliseconds."""
+
+    reports: Collection[str]
+    """Those whose windows are counted."""
+    epoch: int | None = None
+    watermark: int | None = None
+    partitions: dict[int, PartitionState] = field(default_factory=dict)
+    batches: int = 0
+    unaccounted: int = 0
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    partly_late: int = 0
+    windows: Counter[tuple[str, WindowEvent]] = field(default_factory=Counter)
+    attempts: int = 0
+    failures: Counter[FailureKind] = field(default_factory=Counter)
+    last_error_at: int | None = None
+    last_commit_at: int | None = None
+    last_publication_at: int | None = None
+    open_windows: Mapping[str, int] = field(default_factory=dict)
+    tables: Mapping[str, Size] = field(default_factory=dict)
+    traffic: Traffic = field(default_factory=Traffic)
+    jobs: Counter[tuple[Job, By]] = field(default_factory=Counter)
+    publication_failures: int = 0
+    upkeep_failures: int = 0
+    unpublished: int = 0
+    unpublished_since: int | None = None
+    freshness: Histogram = field(default_factory=lambda: Histogram(FRESHNESS.buckets))
+    steps: dict[Step, Histogram] = field(
+        default_factory=lambda: {step: Histogram(BATCH_DURATION.buckets) for step in Step}
+    )
+    log_ends: Mapping[int, int] = field(default_factory=dict)
+    """As the broker last told them."""
+    log_ends_at: int | None = None
+    backlog: Backlog = field(default_factory=Backlog)
+
+    @property
+    def positions(self) -> dict[int, int]:
+        """The committed offset, per partition."""
+        return {number: state.position for number, state in self.partitions.items()}
+
+    def stand_at(self, frontier: Frontier) -> None:
+        """A committed frontier."""
+        self.watermark = frontier.watermark
+        self.partitions = dict(frontier.partitions)
+
+    def advance(self, frontier: Frontier) -> None:
+        """Takes idleness from an uncommitted frontier, whose offsets do not count yet."""
+        for number in self.partitions.keys() & frontier.partitions.keys():
+            idle = frontier.partitions[number].idle
+            self.partitions[number] = replace(self.partitions[number], idle=idle)
+
+    def commit(self, batch: Batch, committed_at: int) -> None:
+        """A batch that the ledger has."""
+        self.batches += 1
+        self.last_commit_at = committed_at
+        self.stand_at(batch.after)
+        self.open_windows = batch.open_windows
+        for row in batch.ledger_rows(committed_at):
+            self._account(row)
+        # Counted here and not at publication, which a batch that only closes windows does not have.
+        for name, firing in batch.firings.items():
+            self.windows[name, WindowEvent.CLOSED] += len(firing.closed)
+        for age_ms, records in batch.tallies.ages_ms.items():
+            # A producer's clock may be ahead of ours; a sum must never go back.
+            self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
+
+    def publish(self, firings: Firings, now: int) -> None:
+        """Windows whose results have become visible."""
+        self.last_publication_at = now
+        for name, firing in firings.items():
+            self.windows[name, WindowEvent.FIRED] += len(firing.fired)
+            self.windows[name, WindowEvent.REFIRED] += len(firing.refired)
+
+    def _account(self, row: LedgerRow) -> None:
+        verdicts = {verdict: getattr(row, verdict) for verdict in Verdict}
+        self.verdicts.update(verdicts)
+        self.partly_late += row.partly_late
+        # Records and offsets that nothing accounts for; 0 unless something is broken.
+        self.unaccounted += abs(row.records - sum(verdicts.values()))
+        self.unaccounted += abs(row.to_offset - row.from_offset - row.records - row.gap)

@@ -1,0 +1,1 @@
+"""Reading a warehouse: nothing here writes."""

@@ -1,0 +1,207 @@
+"""The pages, each made on the server from one reading of the tables."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from http_server.body import TooLarge, TooSlow, read_body
+from pipeline import columns as c
+from pipeline.errors import TidemarkError
+from pipeline.event_time import rules
+from pipeline.instants import now_ms
+from pipeline.reading.dashboard.dashboard_access import COOKIE, Guard, Guarded
+from pipeline.reading.dashboard.dashboard_health import Health
+from pipeline.reading.dashboard.key_history import history_of
+from pipeline.reading.dashboard.overview import Overview, overview_of
+from pipeline.reading.dashboard.shared_answer import Shared
+from pipeline.reading.ledger_summary import Books
+from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of
+from pipeline.reading.pages.page_text import templates
+from pipeline.reading.pages.table_reader import CurrentTables, TableReader
+from pipeline.reading.pages.window_sums import rows_of_report, windows_of
+from pipeline.reading.record_decoding import Schemas
+from pipeline.tables.store_errors import OF_THE_STORE, one_line
+
+T = TypeVar("T")
+_FILES: Final = Path(__file__).parent / "static"
+_HEALTH, _LOGIN, _STATIC = "/healthz", "/login", "/static"
+_LARGEST: Final = rules.LATEST_EVENT_MS
+"""Of numbers in addresses: ends of windows, batches and offsets."""
+_LOGIN_BYTES: Final = 4096
+_LOGIN_S: Final = 10.0
+_QUIET_MS: Final = 10_000
+"""A service that reads commits more often than that."""
+_KEPT_S: Final = 0.5
+"""So long the first screen is the same for all who ask."""
+
+
+class Nothing(TidemarkError):
+    """What was asked for is not there; the text says what to do."""
+
+
+class Pages:
+    """The answers, each a page."""
+
+    def __init__(
+        self, reader: TableReader, guard: Guard, schemas: Callable[[], Schemas], service: Callable[[], str]
+    ) -> None:
+        self._reader = reader
+        self._guard = guard
+        self._schemas = schemas
+        self._service = service
+        self._templates = templates("pipeline.reading.dashboard")
+        self._overview = Shared(lambda: reader.read(self._look), _KEPT_S)
+
+    def overview(self, _: Request) -> Response:
+        """The first screen."""
+        found = self._overview()
+        if found is None:
+            return self._page("empty.html", None)
+        return self._page("overview.html", found.books, it=found)
+
+    def report(self, request: Request) -> Response:
+        """A report by its name."""
+        name, place = request.path_params["name"], _place(request)
+        books, found = self._read(lambda tables, books: _report_page(tables, books, name, request.query_params, place))
+        return self._page("report.html", books, until=place[0], **found)
+
+    def history(self, key: str, asked: str, request: Request) -> Response:
+        """The history of a user or of a page of the site: of the value of a key, that is `asked` for by a name."""
+        value = request.query_params.get(asked, "")
+        if not value:
+            raise Nothing(f"Say which one by {request.scope['path']}?{asked}=…, or choose one on the first page.")
+        books, history = self._read(lambda tables, books: history_of(tables, books, key, value))
+        return self._page("history.html", books, history=history, key=key, value_of_key=value)
+
+    def dead_letters(self, request: Request) -> Response:
+        """Dead letters by reason."""
+        reason, place = request.query_params.get("reason"), _place(request)
+        if reason and reason not in REASONS:
+            raise Nothing(f"There is no such reason. Choose one of {', '.join(REASONS)}.")
+        books, letters = self._read(lambda tables, _: letters_of(tables, *place, reason=reason))
+        return self._page("dead_letters.html", books, letters=letters, reason=reason, reasons=REASONS)
+
+    def dead_letter(self, request: Request) -> Response:
+        """A dead letter, opened."""
+        if max(request.path_params.values()) > _LARGEST:
+            raise Nothing("There is no such dead letter.")
+        books, letter = self._read(lambda tables, _: letter_of(tables, self._schemas(), **request.path_params))
+        if letter is None:
+            raise Nothing("There is no such dead letter: it may have gone by age.")
+        return self._page("dead_letter.html", books, letter=letter)
+
+    async def login(self, request: Request) -> Response:
+        """Takes the token of a form, and gives the browser a cookie for it."""
+        try:
+            body = await read_body(request, _LOGIN_BYTES, _LOGIN_S)
+        except TooLarge as error:
+            return PlainTextResponse(f"{error}\n", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        except TooSlow as error:
+            return PlainTextResponse(f"{error}\n", HTTPStatus.REQUEST_TIMEOUT)
+        said = parse_qs(body.decode(errors="replace")).get("token", [""])[0]
+        if not self._guard.knows(said):
+            return self.ask("That is not the token.")
+        answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        answer.set_cookie(COOKIE, self._guard.pass_of_token, httponly=True, samesite="strict")
+        return answer
+
+    def ask(self, wrong: str = "") -> Response:
+        """Asks for the token."""
+        return self._page("login.html", None, HTTPStatus.UNAUTHORIZED, wrong=wrong)
+
+    def failed(self, _: Request, error: Exception) -> Response:
+        """The store does not answer, or has not what it should have."""
+        said = f"The tables cannot be read: {one_line(error)}"
+        return self._page("failed.html", None, HTTPStatus.SERVICE_UNAVAILABLE, said=said)
+
+    def missing(self, _: Request, error: Exception) -> Response:
+        """An address, or a thing, that there is not."""
+        said = str(error) if isinstance(error, Nothing) else "There is no such page."
+        return self._page("failed.html", None, HTTPStatus.NOT_FOUND, said=said)
+
+    def _look(self, tables: CurrentTables, books: Books | None) -> Overview | None:
+        return None if books is None else overview_of(tables, books, self._schemas(), now_ms())
+
+    def _read(self, ask: Callable[[CurrentTables, Books], T]) -> tuple[Books, T]:
+        """The books and an answer, as of one moment. Raises Nothing before the first batch."""
+
+        def begun(tables: CurrentTables, books: Books | None) -> tuple[Books, T]:
+            if books is None:
+                raise Nothing("Nothing was read yet: the first page says what is missing.")
+            return books, ask(tables, books)
+
+        return self._reader.read(begun)
+
+    def _page(self, name: str, books: Books | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
+        now = now_ms()
+        quiet = books is not None and now - books.committed_at > _QUIET_MS
+        common = {
+            "warehouse": self._reader.warehouse,
+            "books": books,
+            "now": now,
+            "quiet": quiet,
+            "service": self._service() if quiet else "",
+        }
+        return HTMLResponse(self._templates.get_template(name).render(common | told), status)
+
+
+def site(reader: TableReader, guard: Guard, schemas: Callable[[], Schemas], service: Callable[[], str]) -> ASGIApp:
+    """The application."""
+    pages = Pages(reader, guard, schemas, service)
+    static = StaticFiles(directory=_FILES, packages=[("pipeline.reading.pages", "static")])
+    files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
+    routes = [
+        Route("/", pages.overview),
+        Route("/reports/{name}", pages.report),
+        Route("/users", partial(pages.history, c.USER_ID, "id")),
+        Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
+        Route("/dead-letters", pages.dead_letters),
+        Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
+        Route(_HEALTH, Health(reader.warehouse).answer),
+        Route(_LOGIN, pages.login, methods=["POST"]),
+        Mount(_STATIC, static),
+    ]
+    handlers: dict[Any, Any] = {
+        HTTPStatus.NOT_FOUND: pages.missing,
+        Nothing: pages.missing,
+        **dict.fromkeys((TidemarkError, *OF_THE_STORE), pages.failed),
+    }
+    application = Starlette(routes=routes, exception_handlers=handlers)
+    return Guarded(application, guard, pages.ask, frozenset((_HEALTH, _LOGIN, *files)))
+
+
+def _report_page(
+    tables: CurrentTables, books: Books, name: str, asked: Mapping[str, str], place: tuple[int | None, int]
+) -> dict[str, Any]:
+    report = next((report for report in books.policy.reports if report.name == name), None)
+    if report is None:
+        raise Nothing(
+            f"There is no report of this name; there are {', '.join(one.name for one in books.policy.reports)}."
+        )
+    only = {key: asked[key] for key in report.keys if asked.get(key)}
+    return {
+        "report": report,
+        "only": only,
+        "windows": [] if only else windows_of(tables, report, place[0]),
+        "rows": rows_of_report(tables, report, only, *place),
+    }
+
+
+def _place(request: Request) -> tuple[int | None, int]:
+    """Where a list goes on. Raises Nothing for what is no number."""
+    told = [request.query_params.get(name, "") for name in ("until", "skip")]
+    if not all(re.fullmatch("[0-9]{0,15}", one) and int(one or 0) <= _LARGEST for one in told):
+        raise Nothing("What comes after until= and skip= is no place in a list: follow its links.")
+    until, skip = told
+    return int(until) if until else None, int(skip or 0)

@@ -1,0 +1,65 @@
+"""What changed after the fact: windows that took late events once they had fired, and corrections of closed ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipeline import columns as c
+from pipeline.reading.pages.table_reader import CurrentTables
+from pipeline.reading.pages.window_sums import Window
+from pipeline.tables.file_statistics import highest
+from pipeline.tables.query import rows_of
+from pipeline.tables.schemas import CORRECTIONS, LEDGER
+
+_LISTED: Final = 8
+_RUNS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A window that fired again, and when the batch that changed it last was committed, in milliseconds."""
+
+    window: Window
+    changed_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a run of `tidemark correct` added to a report."""
+
+    number: int
+    at: int
+    report: str
+    events: int
+
+
+def late_of(tables: CurrentTables, windows: Sequence[Window], listed: int = _LISTED) -> list[Late]:
+    """Those of the windows that took late events, newest first."""
+    late = [window for window in reversed(windows) if window.late_events][:listed]
+    ledger = tables.find(LEDGER.name)
+    if not late or ledger is None:
+        return []
+    batches = sorted({window.published_batch for window in late})
+    rows = rows_of(
+        f"SELECT {c.BATCH}, min(committed_at) AS at FROM ledger "  # noqa: S608 - our own numbers
+        f"WHERE {c.BATCH} >= {batches[0]} AND {c.BATCH} IN ({', '.join(map(str, batches))}) GROUP BY {c.BATCH}",
+        ledger=ledger,
+    )
+    committed = {row[c.BATCH]: row["at"] for row in rows}
+    return [Late(window, committed.get(window.published_batch)) for window in late]
+
+
+def corrections_of(tables: CurrentTables, span: tuple[int, int] | None = None) -> list[Correction]:
+    """The newest corrections, the latest first; of those of windows in a span, if there is one."""
+    table = tables.find(CORRECTIONS.name)
+    if table is None or (newest := highest(table, "correction")) is None:
+        return []
+    those = f"correction > {newest - _RUNS}"
+    if span is not None:
+        those = f"{c.WINDOW_END_MS} > {span[0]} AND {c.WINDOW_END_MS} <= {span[1]}"
+    rows = rows_of(
+        "SELECT correction, report, min(corrected_at) AS at, count(*) AS events FROM it "  # noqa: S608 - our own numbers
+        f"WHERE {those} GROUP BY 1, 2 ORDER BY 1 DESC, 2 LIMIT {_LISTED}",
+        it=table,
+    )
+    return [Correction(row["correction"], row["at"], row["report"], row["events"]) for row in rows]

@@ -1,0 +1,138 @@
+"""The tables of a warehouse as pages read them: handles that are kept, and moved on once for each answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, TypeVar
+
+from deltalake import DeltaTable
+
+from pipeline import columns as c
+from pipeline.event_time.reports import Report
+from pipeline.instants import ms_of
+from pipeline.reading.ledger_summary import Books, read_books
+from pipeline.results.live_view import live_sql
+from pipeline.tables.engines import Engine
+from pipeline.tables.file_statistics import highest, lowest
+from pipeline.tables.query import Row, rows_of
+from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, find_table
+from pipeline.tables.store_errors import is_of_store
+
+T = TypeVar("T")
+Span = tuple[int | None, int | None]
+"""Windows that end after the first and not after the second time; milliseconds, None for no bound."""
+Only = Mapping[str, str]
+"""Values of keys that rows must have."""
+
+# What is not asked for stays unread: files of other windows by their statistics, and of the ledger the batches that are
+# older than every pane.
+_LIVE: Final = """
+WITH {tables}, _live AS ({live})
+SELECT {select} FROM _live WHERE {within}{only} {rest}
+"""
+
+
+@dataclass(slots=True)
+class CurrentTables:
+    """The tables as of one moment: each is moved to its newest version when it is first asked for."""
+
+    warehouse: str
+    handles: dict[str, DeltaTable]
+    seen: set[str] = field(default_factory=set)
+
+    def find(self, name: str) -> DeltaTable | None:
+        """The table of a name; None where there is none yet."""
+        if name not in self.seen:
+            self.seen.add(name)
+            handle = self.handles.get(name)
+            if handle is not None:
+                handle.update_incremental()
+            elif (found := find_table(name, self.warehouse)) is not None:
+                self.handles[name] = found
+        return self.handles.get(name)
+
+    def ends(self, report: Report) -> tuple[int, int] | None:
+        """The earliest and the latest end of a published window, in milliseconds; None where there is none."""
+        table = self.find(report.name)
+        first, last = (None, None) if table is None else (lowest(table, c.WINDOW_END), highest(table, c.WINDOW_END))
+        return None if first is None or last is None else (ms_of(first), ms_of(last))
+
+    def live(self, report: Report, select: str, rest: str, span: Span, only: Only) -> list[Row]:
+        """Rows of a report's live view in a span; `select` and `rest`, which stands behind the conditions, are SQL."""
+        found = {name: self.find(name) for name in (LEDGER.name, PANES.name, report.name, CORRECTIONS.name)}
+        there = {name: table for name, table in found.items() if table is not None}
+        if len(there) < len(found) - (CORRECTIONS.name not in there):
+            return []
+        keys, within = "".join(f" AND {key} = {text_in_sql(value)}" for key, value in only.items()), _within(*span)
+        first = lowest(there[PANES.name], c.BATCH, report=report.name)
+        newest = highest(there[LEDGER.name], c.BATCH)
+        of_report = f"{c.REPORT} = '{report.name}'{keys}"
+        wanted = {
+            LEDGER.name: f"{c.BATCH} >= {newest if first is None else min(first, newest)}",
+            PANES.name: of_report,
+            report.name: f"{within}{keys}",
+            CORRECTIONS.name: of_report,
+        }
+        sql = _LIVE.format(
+            tables=", ".join(
+                f'"{name}" AS (SELECT {_columns(name, report)} FROM _all_{name} WHERE {wanted[name]})'  # noqa: S608 - ours, and quoted
+                for name in there
+            ),
+            live=live_sql(self.warehouse, report, Engine.DELTA_RS, corrected=CORRECTIONS.name in there),
+            select=select,
+            within=within,
+            only=keys,
+            rest=rest,
+        )
+        return rows_of(sql, **{f"_all_{name}": table for name, table in there.items()})
+
+
+class TableReader:
+    """A warehouse, for any number of people who look at the same time."""
+
+    def __init__(self, warehouse: str) -> None:
+        self.warehouse = warehouse
+        self._lock = Lock()
+        self._handles: dict[str, DeltaTable] = {}
+        self._books: Books | None = None
+
+    def read(self, ask: Callable[[CurrentTables, Books | None], T]) -> T:
+        """The answer as of one moment, with the ledger's books; None of them before the first batch.
+
+        A file that was removed meanwhile, because a newer version of its table has no use for it, is no failure yet:
+        it is asked again. Raises what a store raises.
+        """
+        with self._lock:
+            try:
+                return self._ask(ask)
+            except Exception as error:
+                if not is_of_store(error):
+                    raise
+                self._handles.clear()
+                return self._ask(ask)
+
+    def _ask(self, ask: Callable[[CurrentTables, Books | None], T]) -> T:
+        tables = CurrentTables(self.warehouse, self._handles)
+        ledger = tables.find(LEDGER.name)
+        self._books = None if ledger is None else read_books(ledger, self._books)
+        return ask(tables, self._books)
+
+
+def _columns(name: str, report: Report) -> str:
+    """All columns; keys without the comments that Delta has on them.
+
+    DataFusion 52 takes those of one branch of a union for those of the other, and fails over the difference.
+    """
+    bare = ", ".join(f"{key} || '' AS {key}" for key in report.keys)
+    return f"* REPLACE ({bare})" if bare and name in (PANES.name, report.name) else "*"
+
+
+def _within(after: int | None, until: int | None) -> str:
+    bounds = [(">", after), ("<=", until)]
+    told = [f"{c.WINDOW_END} {sign} {Engine.DELTA_RS.time(str(time))}" for sign, time in bounds if time is not None]
+    return " AND ".join(told) or "true"
+
+
+def text_in_sql(value: str) -> str:
+    """A text that came from outside, as SQL."""
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,62 @@
+"""Refuses statements that do more than read the views.
+
+This is an allow-list over DuckDB's own parse of the statement, not a search for words. In addition, the engine has no
+access to files, to the network or to its settings (`database.py`).
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+import duckdb
+
+from pipeline.reading.sql_server.wire import Refused
+
+_CATALOGS: Final = ("pg_catalog", "information_schema", "postgres")
+"""Schemas that describe the views; the last one is ours (`dialect.py`)."""
+_TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "unnest")
+_REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end point is read-only"
+
+
+def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> None:
+    """Raises Refused unless the statement only reads `views` and the catalogs that describe them."""
+    found = cursor.execute("SELECT json_serialize_sql(?)", [_explained(statement)]).fetchone()
+    parsed = json.loads(found[0] if found else "{}")
+    if parsed.get("error", True):
+        said = parsed.get("error_message", "")
+        raise Refused("42501", _REFUSED) if "Only SELECT" in said else Refused("42601", said)
+    nodes = [*_nodes(parsed["statements"])]
+    names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
+    for node in nodes:
+        _require_known(node, names)
+
+
+def _explained(statement: str) -> str:
+    """Returns the statement after EXPLAIN, or the whole text."""
+    first, _, rest = statement.strip().partition(" ")
+    if first.upper() != "EXPLAIN":
+        return statement
+    second, _, last = rest.strip().partition(" ")
+    return last if second.upper() == "ANALYZE" else rest
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+        if isinstance(node, dict | list):
+            waiting += node.values() if isinstance(node, dict) else node
+
+
+def _require_known(node: dict[str, Any], names: Collection[str]) -> None:
+    if node.get("type") == "BASE_TABLE":
+        schema, table = node["schema_name"].lower(), node["table_name"]
+        is_view = schema in ("", "main") and table in names
+        if not is_view and schema not in _CATALOGS and not (schema == "" and table.startswith("pg_")):
+            raise Refused("42P01", f"there is no view {table}: SHOW TABLES lists the views")
+    if node.get("type") == "TABLE_FUNCTION":
+        function = node["function"].get("function_name", "")
+        if function not in _TABLE_FUNCTIONS:
+            raise Refused("42501", f"the table function {function} is not allowed: query the views")

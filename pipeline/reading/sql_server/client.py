@@ -1,0 +1,204 @@
+"""Answers the messages of one client until it disconnects."""
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.reading.sql_server.answers import StatementResult, answer, schema_of, split
+from pipeline.reading.sql_server.database import Database
+from pipeline.reading.sql_server.parameters import count_of, filled, literal_of
+from pipeline.reading.sql_server.pg_values import TEXT, columns_of, formats_of, rows_of
+from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wire
+from pipeline.tables.store_errors import is_of_store, one_line
+
+_MOST_PREPARED: Final = 1000
+_ENDINGS: Final = ("COMMIT", "END", "ROLLBACK", "ABORT", "DISCARD")
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A statement with parameters; `oids` are the types of these in PostgreSQL, 0 for any."""
+
+    text: str
+    oids: Sequence[int]
+
+
+@dataclass(slots=True)
+class Portal:
+    """A statement with its values. `asked` are the requested formats of columns, `sent` counts sent rows."""
+
+    text: str
+    asked: Sequence[int]
+    answer: StatementResult | None = None
+    waiting: list[tuple[bytes | None, ...]] = field(default_factory=list)
+    sent: int = 0
+
+
+class Client:
+    """Answers the messages of a client that is logged in."""
+
+    def __init__(self, wire: Wire, database: Database, cursor: duckdb.DuckDBPyConnection) -> None:
+        self._wire, self._database, self._cursor = wire, database, cursor
+        self._prepared: dict[str, Prepared] = {}
+        self._portals: dict[str, Portal] = {}
+        self._state, self._skips = b"I", False
+        self._handlers: dict[bytes, Callable[[Body], None]] = {
+            b"Q": self._query,
+            b"P": self._parse,
+            b"B": self._bind,
+            b"D": self._describe,
+            b"E": self._execute,
+            b"C": self._close,
+            b"H": lambda _: self._wire.flush(),
+            b"S": lambda _: self._ready(),
+        }
+
+    def serve(self) -> None:
+        """Serves until the client disconnects. Raises Refused for a message that is too long."""
+        self._ready()
+        while message := self._wire.read(LONGEST):
+            if message.type == b"X":
+                return
+            self._take(message)
+
+    def _take(self, message: Message) -> None:
+        """Answers a message. After an error, skips messages up to the next Sync."""
+        if self._skips and message.type != b"S":
+            return
+        self._skips = False
+        try:
+            self._handlers.get(message.type, self._unknown)(message.body)
+        except Refused as error:
+            self._failed(message, error.code, str(error))
+        except duckdb.Error as error:
+            self._failed(message, "57014" if isinstance(error, duckdb.InterruptException) else "42000", str(error))
+        except (ArithmeticError, ValueError, RecursionError, struct.error) as error:
+            self._failed(message, "22000", f"invalid value or statement: {error}")
+        except Exception as error:
+            if not is_of_store(error):
+                raise
+            self._failed(message, "58030", f"the store failed: {one_line(error)}")
+
+    def _failed(self, message: Message, code: str, sentence: str) -> None:
+        self._wire.send_error(code, sentence)
+        self._state = b"E" if self._state != b"I" else b"I"
+        if message.type == b"Q":
+            self._ready()
+        else:
+            self._skips = True
+
+    def _ready(self) -> None:
+        if self._state == b"I":
+            self._portals.clear()
+        self._wire.send(b"Z", self._state)
+        self._wire.flush()
+
+    def _unknown(self, _: Body) -> None:
+        raise Refused("0A000", "messages of this type are not supported")
+
+    def _query(self, body: Body) -> None:
+        statements = split(body.text())
+        if not statements:
+            self._wire.send(b"I")
+        for statement in statements:
+            portal = Portal(statement, ())
+            portal.answer = answer(self._cursor, self._database, statement)
+            self._send_columns(portal.answer.schema, ())
+            self._send_rows(portal, 0)
+        self._ready()
+
+    def _parse(self, body: Body) -> None:
+        name, statements, oids = body.text(), split(body.text()), body.numbers("i")
+        if len(statements) > 1:
+            raise Refused("42601", "a prepared statement must be a single statement")
+        if len(self._prepared) >= _MOST_PREPARED and name not in self._prepared:
+            raise Refused("53000", f"this client has {_MOST_PREPARED} prepared statements: close some")
+        text = statements[0] if statements else ""
+        self._prepared[name] = Prepared(text, [*oids, *[0] * (count_of(text) - len(oids))])
+        self._wire.send(b"1")
+
+    def _bind(self, body: Body) -> None:
+        name, prepared = body.text(), self._statement(body.text())
+        forms, count = body.numbers("h"), body.number("h")
+        values = [None if (size := body.number()) < 0 else body.take(size) for _ in range(count)]
+        if count != len(prepared.oids):
+            raise Refused("08P01", f"the statement has {len(prepared.oids)} parameters, but {count} values were sent")
+        literals = map(literal_of, values, prepared.oids, formats_of(forms, count))
+        self._portals[name] = Portal(filled(prepared.text, [*literals]), body.numbers("h"))
+        self._wire.send(b"2")
+
+    def _describe(self, body: Body) -> None:
+        if body.take(1) == b"S":
+            prepared = self._statement(body.text())
+            oids = [oid or TEXT for oid in prepared.oids]
+            self._wire.send(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
+            nothing = filled(prepared.text, ["NULL"] * len(oids))
+            self._send_columns(schema_of(self._cursor, self._database, nothing), ())
+        else:
+            portal = self._portal(body.text())
+            self._send_columns(self._answer_of(portal).schema, portal.asked)
+
+    def _execute(self, body: Body) -> None:
+        portal, most = self._portal(body.text()), body.number()
+        if portal.text:
+            self._answer_of(portal)
+            self._send_rows(portal, most)
+        else:
+            self._wire.send(b"I")
+
+    def _close(self, body: Body) -> None:
+        kept: dict[str, Prepared] | dict[str, Portal] = self._prepared if body.take(1) == b"S" else self._portals
+        kept.pop(body.text(), None)
+        self._wire.send(b"3")
+
+    def _answer_of(self, portal: Portal) -> StatementResult:
+        if portal.answer is None:
+            portal.answer = answer(self._cursor, self._database, portal.text) if portal.text else StatementResult("")
+        return portal.answer
+
+    def _send_columns(self, schema: pa.Schema | None, asked: Sequence[int]) -> None:
+        if schema is None:
+            self._wire.send(b"n")
+        else:
+            self._wire.send_columns(columns_of(schema), formats_of(asked, len(schema)))
+
+    def _send_rows(self, portal: Portal, most: int) -> None:
+        """Sends at most `most` rows (0: all), then whether the portal is suspended or complete."""
+        given = self._answer_of(portal)
+        formats = formats_of(portal.asked, len(given.schema) if given.schema is not None else 0)
+        left = most or -1
+        while left != 0:
+            if not portal.waiting:
+                batch = next(given.batches, None)
+                if batch is None:
+                    break
+                portal.waiting = [*rows_of(batch, formats)][::-1]
+                continue
+            self._wire.send_row(portal.waiting.pop())
+            portal.sent, left = portal.sent + 1, left - 1
+        if left == 0:
+            self._wire.send(b"s")
+            return
+        self._began_or_ended(given.tag)
+        tag = f"{given.tag} {portal.sent}" if given.tag == "SELECT" else given.tag
+        self._wire.send(b"C", tag.encode() + b"\0")
+
+    def _began_or_ended(self, tag: str) -> None:
+        if tag in ("BEGIN", "START"):
+            self._state = b"T"
+        elif tag in _ENDINGS:
+            self._state = b"I"
+
+    def _statement(self, name: str) -> Prepared:
+        if name not in self._prepared:
+            raise Refused("26000", f"there is no prepared statement {name!r}")
+        return self._prepared[name]
+
+    def _portal(self, name: str) -> Portal:
+        if name not in self._portals:
+            raise Refused("34000", f"there is no portal {name!r}")
+        return self._portals[name]

@@ -1,0 +1,106 @@
+"""The views of a warehouse in a DuckDB that can reach nothing else.
+
+delta-rs reads the tables, and DuckDB is given what it reads. So DuckDB itself needs no file, no network and no
+extension, and has access to none of them. Its settings are locked: no statement of a client turns that on again.
+"""
+
+import re
+import time
+from dataclasses import replace
+from threading import Lock
+from typing import Final
+
+import duckdb
+from deltalake import DeltaTable
+
+from pipeline.errors import SetUpError
+from pipeline.reading.sql_server.dialect import CATALOG
+from pipeline.reading.sql_views import views
+from pipeline.tables.engines import Engine
+
+_CLOSED: Final = {
+    "allow_community_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+}
+_NEW_TABLES_S: Final = 60.0
+_NEW_ROWS_S: Final = 1.0
+_SCAN: Final = re.compile(r"delta_scan\('([^']*)'\)")
+_NAME: Final = "tidemark"
+"""Name of the database with the views. The tables that they read are in `stored`, which no client can name."""
+
+
+class Database:
+    """The engine with its views, which are recreated where the tables have changed. Thread-safe."""
+
+    def __init__(self, warehouse: str, memory: str) -> None:
+        """Queries take at most `memory`, such as `2g`. Raises SetUpError where there is no warehouse."""
+        self._warehouse = warehouse
+        self._lock = Lock()
+        self._tables: dict[str, DeltaTable] = {}
+        self._views_at = self._rows_at = float("-inf")
+        self.views: frozenset[str] = frozenset()
+        self._engine = _engine(memory)
+        self.refresh()
+        # What could reach out goes last: to attach a database in memory needs it, too.
+        self._engine.execute("SET enable_external_access = false")
+        self._engine.execute("SET lock_configuration = true")
+
+    def refresh(self) -> None:
+        """Reads new rows at most once a second and new tables at most once a minute. Called before each statement."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._views_at >= _NEW_TABLES_S:
+                self._make_views()
+                self._views_at = self._rows_at = now
+            elif now - self._rows_at >= _NEW_ROWS_S:
+                for name, table in self._tables.items():
+                    version = table.version()
+                    table.update_incremental()
+                    if table.version() != version:
+                        self._store(name, table)
+                self._rows_at = now
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own, for one client."""
+        cursor = self._engine.cursor()
+        cursor.execute(f"USE {_NAME}")
+        return cursor
+
+    def _make_views(self) -> None:
+        found = views(self._warehouse, Engine.DUCKDB)
+        for view in found:
+            for statement in replace(view, query=_SCAN.sub(self._stored, view.query)).statements(Engine.DUCKDB):
+                self._engine.execute(statement)
+        self.views = frozenset(view.name for view in found)
+
+    def _stored(self, scan: re.Match[str]) -> str:
+        """The relation that stands for a table, by the name of its folder."""
+        name = scan[1].rstrip("/").rpartition("/")[2]
+        if name not in self._tables:
+            self._tables[name] = DeltaTable(scan[1])
+            self._store(name, self._tables[name])
+        return f'stored."{name}"'
+
+    def _store(self, name: str, table: DeltaTable) -> None:
+        self._engine.execute("USE stored")
+        try:
+            self._engine.from_arrow(table.to_pyarrow_dataset()).create_view(name, replace=True)
+        finally:
+            self._engine.execute(f"USE {_NAME}")
+
+
+def _engine(memory: str) -> duckdb.DuckDBPyConnection:
+    try:
+        engine = duckdb.connect(":memory:", config={**_CLOSED, "memory_limit": memory})
+    except duckdb.Error as error:
+        raise SetUpError(f"--memory {memory}: {error}") from error
+    engine.execute("SET TimeZone = 'UTC'")
+    for name in ("stored", _NAME):
+        engine.execute(f"ATTACH ':memory:' AS {name}")
+    engine.execute(f"USE {_NAME}")
+    for statement in CATALOG:
+        engine.execute(statement)
+    return engine

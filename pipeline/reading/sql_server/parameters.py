@@ -1,0 +1,65 @@
+"""Parameters of a prepared statement, put into its text as literals: the engine then sees what it checks."""
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pipeline.reading.sql_server.wire import Refused
+
+_WORDS: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\d{1,5})", re.DOTALL)
+"""Matches strings, names and comments, in which `$1` is not a parameter, and parameters."""
+_TYPES: Final[Mapping[int, tuple[str, str]]] = {
+    16: ("BOOLEAN", "?"),
+    20: ("BIGINT", "q"),
+    21: ("SMALLINT", "h"),
+    23: ("INTEGER", "i"),
+    700: ("FLOAT", "f"),
+    701: ("DOUBLE", "d"),
+    1082: ("DATE", ""),
+    1114: ("TIMESTAMP", ""),
+    1184: ("TIMESTAMPTZ", ""),
+    1700: ("DECIMAL(38, 9)", ""),
+}
+"""Name in DuckDB and binary form (as for `struct`; empty: text only) of a type, by its number in PostgreSQL."""
+_TEXTS: Final = (0, 25, 1042, 1043)
+
+
+def count_of(statement: str) -> int:
+    """Returns the number of parameters of a statement."""
+    return max((int(word[1]) for word in _WORDS.finditer(statement) if word[1]), default=0)
+
+
+def filled(statement: str, literals: Sequence[str]) -> str:
+    """Returns the statement with literals in the place of its parameters."""
+
+    def literal(word: re.Match[str]) -> str:
+        if word[1] is None:
+            return word[0]
+        if not 0 < int(word[1]) <= len(literals):
+            raise Refused("08P01", f"no value was sent for the parameter {word[0]}")
+        return literals[int(word[1]) - 1]
+
+    return _WORDS.sub(literal, statement)
+
+
+def literal_of(value: bytes | None, oid: int, form: int) -> str:
+    """A value as it came, of a type by its number, as text (0) or in binary form (1). Raises Refused."""
+    if value is None:
+        return "NULL"
+    name, packed = _TYPES.get(oid, ("", ""))
+    if form == 1 and oid not in _TEXTS:
+        if not packed or struct.calcsize(f"!{packed}") != len(value):
+            raise Refused("0A000", f"parameters of type {oid} are supported as text only")
+        text = str(struct.unpack(f"!{packed}", value)[0])
+    else:
+        text = _text(value)
+    quoted = "'" + text.replace("'", "''") + "'"
+    return f"CAST({quoted} AS {name})" if name else quoted
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise Refused("22021", "a parameter is not UTF-8") from error

@@ -1,0 +1,112 @@
+"""Values of Arrow as PostgreSQL writes them, as text and in its binary form. Source: PostgreSQL, `pg_type.dat`."""
+
+import datetime as dt
+import decimal
+import json
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from pipeline.reading.sql_server.wire import Column, Refused
+
+TEXT: Final = 25
+_EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_YEAR_2000_US: Final = 946_684_800_000_000
+_YEAR_2000_DAYS: Final = 10_957
+_BASE: Final = 10_000
+Encode = Callable[[Any], bytes]
+
+
+class PgType(NamedTuple):
+    """A type of PostgreSQL: its number, its bytes, and how a value is written as text and in binary form."""
+
+    oid: int
+    size: int
+    text: Encode
+    binary: Encode
+
+
+def _packed(form: str) -> Encode:
+    return lambda value: struct.pack(f"!{form}", value)
+
+
+def _plain(value: Any) -> bytes:
+    return str(value).encode()
+
+
+def _time_text(value: int) -> bytes:
+    """A time in microseconds since 1970."""
+    return (_EPOCH + dt.timedelta(microseconds=value)).isoformat(" ").encode()
+
+
+def _decimal_binary(value: decimal.Decimal) -> bytes:
+    """Digits to the base 10,000, of which `weight` says how many stand before the point."""
+    sign, digits, exponent = value.as_tuple()
+    scale = max(0, -int(exponent))
+    whole = "".join(map(str, digits)) + "0" * max(0, int(exponent))
+    whole = whole.rjust(scale, "0")
+    before, after = whole[: len(whole) - scale], whole[len(whole) - scale :]
+    before, after = before.rjust(-(-len(before) // 4) * 4, "0"), after.ljust(-(-len(after) // 4) * 4, "0")
+    groups = [int((before + after)[at : at + 4]) for at in range(0, len(before + after), 4)]
+    return struct.pack(f"!hhHh{len(groups)}H", len(groups), len(before) // 4 - 1, 0x4000 if sign else 0, scale, *groups)
+
+
+def _text_of(value: Any) -> bytes:
+    """Text as it is; lists and structures as JSON."""
+    return value.encode() if isinstance(value, str) else json.dumps(value, default=str).encode()
+
+
+_TEXT: Final = PgType(TEXT, -1, _text_of, _text_of)
+_TIME: Final = PgType(1184, 8, _time_text, lambda value: struct.pack("!q", value - _YEAR_2000_US))
+_DATE: Final = PgType(
+    1082, 4, _plain, lambda value: struct.pack("!i", (value - dt.date(1970, 1, 1)).days - _YEAR_2000_DAYS)
+)
+_KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], PgType]]] = (
+    (pa.types.is_boolean, PgType(16, 1, lambda value: b"t" if value else b"f", _packed("?"))),
+    (lambda of: of in (pa.int8(), pa.uint8(), pa.int16()), PgType(21, 2, _plain, _packed("h"))),
+    (lambda of: of in (pa.uint16(), pa.int32()), PgType(23, 4, _plain, _packed("i"))),
+    (lambda of: of in (pa.uint32(), pa.int64()), PgType(20, 8, _plain, _packed("q"))),
+    (pa.types.is_float32, PgType(700, 4, _plain, _packed("f"))),
+    (pa.types.is_float64, PgType(701, 8, _plain, _packed("d"))),
+    (pa.types.is_decimal, PgType(1700, -1, _plain, _decimal_binary)),
+    (lambda of: of == pa.uint64(), PgType(1700, -1, _plain, lambda value: _decimal_binary(decimal.Decimal(value)))),
+    (pa.types.is_date, _DATE),
+    (pa.types.is_binary, PgType(17, -1, lambda value: b"\\x" + value.hex().encode(), bytes)),
+    (lambda of: pa.types.is_timestamp(of) and of.tz is not None, _TIME),
+    (pa.types.is_timestamp, _TIME._replace(oid=1114, text=lambda value: _time_text(value).removesuffix(b"+00:00"))),
+)
+
+
+def kind_of(field: pa.DataType) -> PgType:
+    """The type of PostgreSQL that stands for one of Arrow; text where it has none."""
+    return next((kind for fits, kind in _KINDS if fits(field)), _TEXT)
+
+
+def columns_of(schema: pa.Schema) -> list[Column]:
+    """The columns as a client is told of them."""
+    kinds = (kind_of(field.type) for field in schema)
+    return [Column(name, kind.oid, kind.size) for name, kind in zip(schema.names, kinds, strict=True)]
+
+
+def formats_of(asked: Sequence[int], columns: int) -> list[int]:
+    """0 for text and 1 for binary, by column: as asked for each, one for all, or text. Raises Refused."""
+    formats = list(asked) if len(asked) > 1 else [*asked, *[0] * (not asked)] * columns
+    if len(formats) != columns or not {*formats} <= {0, 1}:
+        raise Refused("08P01", f"{len(asked)} formats were requested for {columns} columns")
+    return formats
+
+
+def rows_of(batch: pa.RecordBatch, formats: Sequence[int]) -> Iterator[tuple[bytes | None, ...]]:
+    """The rows as they are sent."""
+    columns = [_written(column, is_binary=form == 1) for column, form in zip(batch.columns, formats, strict=True)]
+    return zip(*columns, strict=True) if columns else iter([()] * batch.num_rows)
+
+
+def _written(column: pa.Array, *, is_binary: bool) -> list[bytes | None]:
+    kind = kind_of(column.type)
+    encode = kind.binary if is_binary else kind.text
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+    return [None if value is None else encode(value) for value in column.to_pylist()]

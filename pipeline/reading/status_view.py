@@ -1,0 +1,94 @@
+"""The state of a warehouse, for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from command_line.terminal import Columns, Group, RenderableType, Table, styled
+from pipeline.event_time.policy import Verdict
+from pipeline.instants import span_of, time_of
+from pipeline.reading.ledger_summary import Account, Books, PartitionNow
+
+_DAY = len("2026-01-01 ")
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStatus:
+    """The counts of a report in the window `[start_ms, end_ms)`, by their names."""
+
+    start_ms: int
+    end_ms: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A warehouse at rest."""
+
+    warehouse: str
+    books: Books | None = None
+    """None where nothing was committed yet."""
+    report: str = ""
+    windows: tuple[WindowStatus, ...] = ()
+    """The latest ones of the report, newest first."""
+
+
+def render(status: Status, now_ms: int) -> RenderableType:
+    """The whole status, to be printed once or again and again."""
+    if status.books is None:
+        return f"{status.warehouse}: no service has opened this warehouse yet"
+    beside = Columns([_partitions(status.books.partitions), _verdicts(status.books.account)], padding=(0, 3))
+    return Group(_head(status.warehouse, status.books, now_ms), "", beside, "", _windows(status))
+
+
+def _head(warehouse: str, books: Books, now_ms: int) -> Table:
+    head = Table.grid(padding=(0, 2))
+    rate, ago, reached = books.records_per_second, span_of(now_ms - books.committed_at), books.watermark
+    behind = "nothing fires" if reached is None else f"{span_of(now_ms - reached)} behind the clock"
+    lines = {
+        "warehouse": warehouse,
+        "topic": books.topic,
+        "epoch": str(books.epoch),
+        "last batch": f"{books.number}, committed {time_of(books.committed_at)} ({ago} ago)",
+        "watermark": f"{time_of(reached)}, {behind}",
+        "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
+    }
+    for name, value in lines.items():
+        head.add_row(styled(name, "bold"), value)
+    return head
+
+
+def _partitions(partitions: Sequence[PartitionNow]) -> Table:
+    table = _table("partition", "committed offset", "highest event time")
+    for row in partitions:
+        table.add_row(str(row.partition), f"{row.to_offset:,}", time_of(row.max_event_time))
+    return table
+
+
+def _verdicts(account: Account) -> Table:
+    """Counted, duplicates, and the dead letters by reason."""
+    table = _table("verdict", "records")
+    for verdict in Verdict:
+        table.add_row(verdict.value, f"{getattr(account, verdict):,}")
+    table.add_section()
+    table.add_row("rejected", f"{account.rejected:,}")
+    table.add_row("partly late", f"{account.partly_late:,}")
+    return table
+
+
+def _windows(status: Status) -> Table:
+    names = status.windows[0].counts if status.windows else ()
+    table = _table(f"{status.report} (UTC)", *(name.replace("_", " ") for name in names))
+    for row in status.windows:
+        numbers = (f"{number:,}" for number in row.counts.values())
+        start, end = time_of(row.start_ms), time_of(row.end_ms)
+        # The day once, where it is the same: a terminal of 80 columns has room for all then.
+        table.add_row(f"[{start}, {end.removeprefix(start[:_DAY])})", *numbers)
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table()
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

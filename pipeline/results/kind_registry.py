@@ -1,0 +1,38 @@
+"""Which class has the table part of a kind of windows."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pipeline.event_time.policy import Policy
+from pipeline.event_time.reports import Report
+from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
+from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.session import Sessions
+from pipeline.results.count_kind import CountKind
+from pipeline.results.periodic_kind import AlignedKind, CalendarKind
+from pipeline.results.result_kind import ResultKind, WindowKind
+from pipeline.results.session_kind import SessionKind
+from pipeline.results.user_totals_kind import UserTotalsKind
+from pipeline.tables.large import NOTHING, Large
+
+_KINDS: Final[Mapping[type[Windows], type[WindowKind]]] = {
+    Calendar: CalendarKind,
+    Counts: CountKind,
+    Cumulate: AlignedKind,
+    Grid: AlignedKind,
+    Sessions: SessionKind,
+}
+
+
+def kind_of(report: Report, large: Large = NOTHING) -> WindowKind:
+    """The table part of a report's windows."""
+    return _KINDS[type(report.windows)](report, large)
+
+
+def kinds_of(warehouse: str, policy: Policy, large: Large = NOTHING) -> list[ResultKind]:
+    """That of everything that panes are kept for."""
+    totals = [UserTotalsKind(warehouse, policy.totals)] if policy.totals else []
+    return [*(kind_of(report, large) for report in policy.reports), *totals]

@@ -1,0 +1,158 @@
+"""Windows whose ends the clock tells.
+
+Panes are small, so they are added up where they are committed, by delta-rs and its query engine: thirty times less work
+than a Spark job and a commit of Spark's for each batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from pipeline import columns as c
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.firing import Firing
+from pipeline.event_time.lateness import Sql
+from pipeline.event_time.windows.aligned import Aligned
+from pipeline.event_time.windows.periodic import Periodic
+from pipeline.instants import moment, utc
+from pipeline.results.applied import Applied, with_corrections
+from pipeline.results.due import Due
+from pipeline.results.levels import Run, worth_merging
+from pipeline.results.measure_sql import joined_parts, sketches_joined
+from pipeline.results.result_kind import Merge, WindowKind, as_panes
+from pipeline.results.result_table import MANY_ROWS, Plan, Portion, committed, statements_for, values
+from pipeline.tables.engines import Engine
+from pipeline.tables.file_statistics import highest
+from pipeline.tables.query import Row, query
+from pipeline.tables.schemas import PANES
+
+# Rows that no window takes for late are all the same; of the others each batch's watermark decides.
+_MERGED: Final = """
+SELECT report, pane_start, user_id, page_url, event_type, {joined} max(batch) AS batch,
+  sum(late_events) AS late_events, min(watermark) AS watermark, min(closed_until) AS closed_until,
+  max(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms
+FROM ({parts}) AS parts JOIN (VALUES {firsts}) AS firsts (pane, first_end) ON pane_start = pane
+GROUP BY report, pane_start, user_id, page_url, event_type,
+  CASE WHEN {had_fired} THEN watermark ELSE {never} END,
+  CASE WHEN {had_fired} THEN closed_until ELSE {never} END
+"""
+_ALIGNED: Final = """windowed AS (
+  SELECT parts.*, {period} + from_ms AS start_ms, {period} + to_ms AS end_ms
+  FROM parts CROSS JOIN (VALUES {windows}) AS windows (from_ms, to_ms)
+)"""
+_CALENDAR: Final = """windowed AS (
+  SELECT parts.*, window_start_ms AS start_ms, window_end_ms AS end_ms FROM parts
+)"""
+
+
+class PeriodicKind(WindowKind):
+    """Grids, calendars and all other windows whose ends the clock tells."""
+
+    _windows: Periodic
+
+    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
+        """Plans the windows that are due; of a long backlog of overlapping windows some at a time."""
+        due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
+        return Plan(self._portions(due, panes, results, applied))
+
+    def _portions(self, due: Due, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Iterator[Portion | None]:
+        rows, ends = list[pa.Table](), list[int]()
+        for piece in due.pieces():
+            replaced = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
+            corrections = self._corrections(piece.ends, results, applied)
+            files = self.files(panes, due.batch, {c.PANE_START: piece.reach()})
+            if not corrections and (written := self.by_executors(files, piece.sql, replaced)):
+                yield written, _where(piece.ends, results)
+                continue
+            # As many windows at a time as have about MANY_ROWS rows of panes; one is never cut.
+            for some in piece.parts(statements_for(files.rows)):
+                ends += some.ends
+                made = self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
+                theirs = [row for row in corrections if row[c.WINDOW_END_MS] in {*some.ends}]
+                rows.append(with_corrections(made, theirs, self.report, grows=False))
+                del made
+                if sum(map(len, rows)) > MANY_ROWS:
+                    yield pa.concat_tables(rows), _where(ends, results)
+                    rows, ends = [], []
+                    yield None  # it would be in memory while the next one is made
+        if ends:
+            yield pa.concat_tables(rows), _where(ends, results)
+
+    def _corrections(self, ends: Sequence[int], results: DeltaTable, applied: Applied) -> list[Row]:
+        """Returns the corrections that these windows have: none if no row of the table ends as late."""
+        if _where(ends, results) is None:
+            return []
+        return [row for row in applied.rows(self.report, ends[0] - 1, ends[-1]) if row[c.WINDOW_END_MS] in {*ends}]
+
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
+        """Runs of final windows go, and the newest others become one row for each pane and key."""
+        # Whether a session began in a window is told by the panes before it.
+        first = self._windows.earliest_after(final) - self.report.session_gap_ms
+        for is_final, those in groupby(runs, lambda run: run.last_pane < first):
+            if is_final:  # all that follow one another in one commit: there is a run for each batch
+                yield [*those], None
+        if some := worth_merging([run for run in runs if run.last_pane >= first]):
+            among = f"{c.BATCH} >= {some[0].first} AND {c.PANE_START} >= {first}"
+            yield some, self._merged(committed(self.name, some[-1].last, among), panes)
+
+    def touched(self, spans: Sequence[tuple[int, int]]) -> str:
+        """The windows with these ends."""
+        return _with_ends(sorted({end for _, end in spans}))
+
+    def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
+        """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
+        windows = self._windows
+        distinct = f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts"  # noqa: S608 - our own
+        starts = query(distinct, panes=panes)[c.PANE_START].to_pylist()
+        if not starts:
+            return PANES.schema.empty_table()
+        sql = _MERGED.format(
+            parts=parts,
+            firsts=values((pane, min(windows.ends(windows.pane_start(pane)))) for pane in starts),
+            had_fired=lateness.has_fired(Sql("first_end"), Sql(c.WATERMARK)),
+            never=rules.NO_WATERMARK,
+            joined=joined_parts(self.report),
+        )
+        return as_panes(sketches_joined(query(sql, panes=panes), self.report))
+
+
+class AlignedKind(PeriodicKind):
+    """Windows that lie alike in every period."""
+
+    _windows: Aligned
+
+    @property
+    def is_open(self) -> str:
+        """The pane is part of it, and it has not fired."""
+        return f"end_ms > pane_start AND {super().is_open}"
+
+    def open_windows(self) -> str:
+        """Every window that a pane may be part of: the windows of its period's begin."""
+        offset_ms, period_ms = self._windows.offset_ms, self._windows.period_ms
+        windows = values((start - offset_ms, end - offset_ms) for start, end in self._windows.of(offset_ms))
+        return _ALIGNED.format(period=f"pane_start - (pane_start - {offset_ms}) % {period_ms}", windows=windows)
+
+
+class CalendarKind(PeriodicKind):
+    """Windows by the calendar of a time zone."""
+
+    def open_windows(self) -> str:
+        """The window that each pane tells."""
+        return _CALENDAR
+
+
+def _where(ends: Sequence[int], results: DeltaTable) -> str | None:
+    """Returns which rows these windows replace; None if all of them end after all that the table has.
+
+    The table itself is asked, and not what has fired before: an attempt whose failure was reported may have landed, and
+    a watermark that was reset fires again what a wrong clock had shown.
+    """
+    last = highest(results, c.WINDOW_END)
+    return None if last is None or moment(ends[0]) > last else _with_ends(ends)
+
+
+def _with_ends(ends: Sequence[int]) -> str:
+    return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in ends)})"
