@@ -95,6 +95,7 @@ def rows_after(how: str, came: str, other: str) -> int:
     return appended // 2 + 1 if how == "replace" and came == "landed" else appended
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("other", ["append", "merge", "fence"])
 @pytest.mark.parametrize("how", ["append", "replace", "merge", "fence"])

@@ -6,7 +6,7 @@ from pipeline.cli import main
 
 
 @pytest.mark.parametrize(
-    ("written", "said"), [("30", "'30' is not a duration: write a whole number"), ("0s", "must be at least 1ms")]
+    ("written", "said"), [("30", "'30' is not a duration: write a number"), ("0s", "must be at least 1ms")]
 )
 def test_what_is_no_duration_is_told_in_a_sentence(written: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--give-up-after", written, "--topic", "clicks"]) == 2
