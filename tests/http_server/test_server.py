@@ -20,7 +20,7 @@ from http_server.limits import Limits
 from http_server.listening import listen
 from http_server.server import Server
 from tests.support.certificates import Authority
-from tests.support.flood import BEGUN, dripping, hostile, is_ended, open_files
+from tests.support.flood import BEGUN, dripping, established, hostile, is_ended, open_files
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -118,9 +118,10 @@ def goes_on(line: socket.socket) -> bool:
 
 
 def test_a_client_that_does_not_read_is_cut_off(hasty: int) -> None:
-    before = open_files()
-    with client(hasty, b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n"):
-        wait_for(lambda: open_files() == before + 1, 30, "the end of the server's side")
+    with client(hasty, b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n") as line:
+        of_server = (hasty, line.getsockname()[1])
+        assert of_server in established()
+        wait_for(lambda: of_server not in established(), 30, "the end of the server's side")
 
 
 def test_a_body_is_read_only_so_far_and_so_long(hasty: int) -> None:
