@@ -96,7 +96,7 @@ class _Supervisor:
             except Exception as error:  # noqa: BLE001 - whatever failed, the ledger knows where to go on
                 self._raise_if_final(error)
                 if self._stopping.is_set():
-                    _log.warning("the service failed while it stopped", reason=_brief(error))
+                    _log.warning("service_failed_while_stopping", reason=_brief(error))
                     break
                 self._pause_after(error, began_s)
         if not self._stopping.asked:
@@ -131,7 +131,7 @@ class _Supervisor:
         kind = _kind(error)
         self._exporter.observer.failed(kind, _brief(error), pause_s)
         _log.warning(
-            "the service failed and starts again from the ledger",
+            "service_restarting",
             pause_s=pause_s,
             reason=_brief(error),
             exc_info=kind is FailureKind.OTHER and not isinstance(error, TidemarkError),

@@ -36,7 +36,7 @@ class OffsetMirror:
         """A missing right on the group is told once; it does not mend itself from one batch to the next."""
         told, self._told = self._told, error.code() if error else None
         if error and error.code() != told:
-            _log.warning("offsets not mirrored", group=self._group, topic=self._topic, reason=error.str())
+            _log.warning("offsets_not_mirrored", group=self._group, topic=self._topic, reason=error.str())
 
     def close(self) -> None:
         """Lets the last commit go out, but a broker that does not answer must not hold an attempt for minutes."""

@@ -66,7 +66,7 @@ class Stream:
         try:
             query.stop()
         except Exception as error:  # noqa: BLE001 - Spark raises what it likes, and the reason to stop matters more
-            _log.warning("the streaming query did not stop", reason=_first_line(error))
+            _log.warning("streaming_query_did_not_stop", reason=_first_line(error))
             self.spark.sparkContext.setLogLevel("OFF")  # until the next start: its last words would be pages
 
     def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:

@@ -180,5 +180,5 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
                     f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
                     "Start it, or correct kafka.bootstrap_servers or kafka.security.protocol"
                 ) from error
-            _log.warning("waiting for the broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
+            _log.warning("waiting_for_broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
             wait(_PAUSE_SECONDS)

@@ -57,7 +57,7 @@ class LogEnds:
             self._silent, self.unanswered_since = False, None
         except TidemarkError as error:
             if not self._silent:  # once per silence: a scrape comes every few seconds
-                _log.warning("log ends unknown, lag is as of the last answer", reason=str(error))
+                _log.warning("log_ends_unknown", reason=str(error))
             self._silent = True
         finally:
             answered.set()

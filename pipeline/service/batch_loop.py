@@ -191,7 +191,7 @@ class Service:
     def _observe(self, batch: Batch, committed_at: int) -> None:
         """Step 5: metrics and the mirrored offsets, from what was committed."""
         self._resources.observer.committed(batch, committed_at)
-        _log.info("batch committed", **batch.summary(committed_at))
+        _log.info("batch_committed", **batch.summary(committed_at))
         self._resources.mirror.commit(batch.after.positions)
         self._resources.ledger.tidy()
 

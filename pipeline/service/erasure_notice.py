@@ -42,4 +42,4 @@ class Notice:
         users = erased_users(self._table)
         self._version = self._table.version()
         self._erased = Erased(self._spark, users) if users else None
-        _log.info("erased users are those of the table", users=len(users.hashes) if users else 0)
+        _log.info("erased_users_loaded", users=len(users.hashes) if users else 0)

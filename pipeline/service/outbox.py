@@ -1,4 +1,4 @@
-"""Publications that wait: in order, and those that fall due meanwhile as one."""
+"""Publications that wait, in order; those that fall due while one is in progress are merged."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ class Offer:
 
 
 class Outbox:
-    """Plain state; who shares it between threads holds a lock.
+    """Plain state: threads that share it hold a lock.
 
-    An offer in hand stays what it is until it has landed, however often it is tried: a table that has it already can
-    then tell by its batch, and takes nothing twice.
+    An offer that was taken stays as it is until it has landed, however often it is attempted. So a table recognises by
+    its batch that it has the publication already.
     """
 
     def __init__(self) -> None:
@@ -28,23 +28,23 @@ class Outbox:
 
     @property
     def batches(self) -> int:
-        """How many batches are committed and not published."""
-        return sum(one.batches for one in (self._hand, self._next) if one)
+        """Batches that are committed and not published."""
+        return sum(offer.batches for offer in (self._hand, self._next) if offer)
 
     @property
     def since(self) -> int | None:
-        """When the first of them was committed; None if there is none."""
-        return next((one.since for one in (self._hand, self._next) if one), None)
+        """When the first unpublished batch was committed, in milliseconds; None: everything is published."""
+        return next((offer.since for offer in (self._hand, self._next) if offer), None)
 
     def add(self, offer: Offer) -> None:
-        """Takes what a batch made due, behind all that waits."""
+        """Adds what a batch made due, after everything that waits."""
         if first := self._next:
             together, batches = then(first.firings, offer.firings), first.batches + offer.batches
             offer = Offer(together, offer.batch, first.since, batches)
         self._next = offer
 
     def take(self) -> Offer | None:
-        """The next publication: the one that was taken and has not landed, else all that came since."""
+        """Returns the next publication: the one taken that has not landed yet, else everything added since."""
         if self._hand is None:
             self._hand, self._next = self._next, None
         return self._hand

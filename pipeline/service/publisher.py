@@ -1,9 +1,13 @@
-"""Step 4 of a batch: one publisher, in order, beside the next fold; it tries again as long as the store refuses."""
+"""Step 4 of a batch: publication, in a thread of its own while the next batch is folded.
 
+There is one publisher, and it publishes in order. It tries again for as long as the store refuses.
+"""
+
+import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
 from threading import Condition, Thread
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -13,24 +17,23 @@ from pipeline.metrics.observer import Observer
 from pipeline.results.publication import Publication
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.pauses import growing
+from pipeline.service.publisher_step import Maintain, Publish, PublisherState, Sleep, Stop, next_step
 from pipeline.service.resources import Clock, Resources
 from pipeline.tables.store_errors import is_of_store, one_line
 
-Wait = Callable[[Condition, Callable[[], bool], float], bool]
-"""Waits for a condition, no longer than so many seconds."""
+Wait = Callable[[Condition, float | None], object]
+"""Waits until a condition is notified, at most for this many seconds."""
 
 _PAUSES_S: Final = (0.5, 1, 2, 4, 8, 16, 30)
-_LAST_TRIES: Final = 4
-"""Of a publication that is waited for, before it is left to the next start."""
-_NOTHING: Final = -1
-"""In the place of a batch: none was published since the last step of upkeep."""
+_LAST_ATTEMPTS: Final = 4
+"""Attempts at a publication while a caller of `flush` waits for it, before it is left to the next start."""
 _CLOSE_S: Final = 10.0
-"""How long a store that does not even refuse is waited for at the end."""
+"""How long `close` waits for a store that does not answer, in seconds."""
 _log = structlog.get_logger()
 
 
 def publish_due(resources: Resources, publication: Publication, firings: Firings, batch: int) -> None:
-    """Publishes windows from the panes committed up to `batch`; doing it twice is harmless.
+    """Publishes windows from the panes committed up to `batch`; to do it twice is harmless.
 
     Raises Replaced if a newer service took over.
     """
@@ -38,69 +41,79 @@ def publish_due(resources: Resources, publication: Publication, firings: Firings
         publication.publish({name: firing for name, firing in firings.items() if firing}, batch)
     resources.observer.published(firings)
     fired, refired = (sum(len(getattr(firing, kind)) for firing in firings.values()) for kind in ("fired", "refired"))
-    _log.info("windows published", batch=batch, fired=fired, refired=refired)
+    _log.info("windows_published", batch=batch, fired=fired, refired=refired)
 
 
 class Publisher:
-    """Publishes in a thread of its own; what falls due while it is busy is published together afterwards."""
+    """Publishes in a thread of its own; windows that fall due meanwhile are published together afterwards.
+
+    `next_step` decides what the thread does; this class owns the thread, and the lock of what both threads change.
+    """
 
     def __init__(
-        self, publish: Callable[[Firings, int], None], observer: Observer, now: Clock, wait: Wait = Condition.wait_for
+        self,
+        publish: Callable[[Firings, int], None],
+        observer: Observer,
+        now: Clock,
+        clock_s: Callable[[], float] = time.monotonic,
+        wait: Wait = Condition.wait,
     ) -> None:
-        """`publish` takes the windows that are due, and the batch up to which panes are committed."""
+        """`publish` takes the windows that are due, and the batch up to which panes are committed.
+
+        `now` is the service's clock in milliseconds, `clock_s` measures pauses in seconds.
+        """
         self._publish = publish
         self._observer = observer
         self._now = now
+        self._clock_s = clock_s
         self._wait = wait
         self._changed = Condition()
         self._outbox = Outbox()
-        self._upkeep: tuple[Iterator[object], int] | None = None
-        self._landed = _NOTHING
-        self._busy = self._closed = False
+        self._maintenance: Iterator[object] = iter(())
+        self._state = PublisherState()
+        self._is_busy = False
         self._fatal: Exception | None = None
         self._last_failure: Exception | None = None
-        self._tries_left: int | None = None
-        self._hurries = 0
+        self._attempts_left: int | None = None
         self._pauses = growing(*_PAUSES_S)
-        # A store may hold it for ever, and then the process must be able to end without it.
+        # A daemon, because a store may never answer, and the process must be able to end all the same.
         self._thread = Thread(target=self._work, name="publisher", daemon=True)
         self._thread.start()
 
     def offer(self, firings: Firings, batch: int) -> None:
-        """Takes what a committed batch made due."""
+        """Takes the windows that a committed batch made due."""
         with self._changed:
             self._outbox.add(Offer(firings, batch, self._now()))
-            self._tell()
+            self._outbox_changed()
 
     def afterwards(self, steps: Iterator[object], batch: int) -> None:
-        """Goes through the steps of upkeep once all is published that the batches up to `batch` made due.
+        """Does the steps of maintenance once everything that the batches up to `batch` made due is published.
 
-        A publication that waits comes after each step, and a step after each publication: neither holds up the other
-        for longer, however much there is. Does nothing while an earlier upkeep is not done.
+        Publications and steps take turns. Does nothing while an earlier maintenance is unfinished.
         """
         with self._changed:
-            self._upkeep = self._upkeep or (steps, batch)
-            self._changed.notify_all()
+            if self._state.maintenance_after is None:
+                self._maintenance = steps
+                self._change(maintenance_after=batch)
 
     def check(self) -> None:
-        """Raises what made publishing impossible: Replaced, or whatever else is not the store's."""
+        """Raises the error that made publishing impossible: Replaced, or any error that is not the store's."""
         if self._fatal is not None:
             raise self._fatal
 
     def flush(self, patience_s: float | None = None) -> None:
-        """Returns when all that was offered is published, and upkeep done. Raises what `check` raises.
+        """Returns when everything offered is published, and maintenance done. Raises what `check` raises.
 
         Raises TransientError if the store refuses a few more times, or publication takes longer than `patience_s`. A
-        backlog may publish for minutes, and a store that is away refuses in the end, so there is no limit by itself.
+        backlog may take minutes to publish, and a store that is away refuses in the end, so the default is no limit.
         """
         with self._changed:
-            # Somebody waits: the next try is now, and pauses are short again.
-            self._tries_left = _LAST_TRIES
-            self._hurries += 1
+            # The caller waits: the next attempt is now, and pauses are short again.
+            self._attempts_left = _LAST_ATTEMPTS
             self._pauses = growing(*_PAUSES_S)
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._fatal or self._idle() or self._tries_left == 0, patience_s)
-            self._tries_left = None
+            self._change(retry_at_s=None)
+            self._changed.wait_for(lambda: self._fatal or self._is_idle() or self._attempts_left == 0, patience_s)
+            self._attempts_left = None
             self.check()
             if self._outbox.batches:
                 raise TransientError(
@@ -109,81 +122,87 @@ class Publisher:
                 ) from self._last_failure
 
     def close(self) -> None:
-        """Ends the thread after what it has in hand, if that takes no longer than the patience there is."""
+        """Ends the thread after its current step; gives up waiting for it after some seconds."""
         with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+            self._change(is_ending=True)
         self._thread.join(_CLOSE_S)
         if self._thread.is_alive():
-            _log.warning("the store does not answer: a publication is left to the next start")
+            _log.warning("publication_deferred", reason="the store does not answer")
 
-    def _idle(self) -> bool:
-        return not (self._busy or self._outbox.batches or self._upkeep)
+    def _is_idle(self) -> bool:
+        return not self._is_busy and self._state.is_idle
 
     def _work(self) -> None:
-        while (task := self._next()) is not None:
+        while not isinstance(step := self._await_step(), Stop):
             try:
-                task()
-            except Exception as error:  # noqa: BLE001 - kept for the thread that can act on it
+                if isinstance(step, Maintain):
+                    self._maintain()
+                else:
+                    self._attempt()
+            except Exception as error:  # noqa: BLE001 - `check` raises it in the thread that can act on it
                 self._fatal = error
             with self._changed:
-                self._busy = False
-                self._changed.notify_all()
+                self._is_busy = False
+                self._change(is_ending=self._state.is_ending or self._fatal is not None)
 
-    def _next(self) -> Callable[[], None] | None:
-        """The next thing to do, None at the end: a publication, or a step of upkeep in its turn or where none waits."""
+    def _await_step(self) -> Publish | Maintain | Stop:
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._fatal or not self._idle())
-            if self._closed or self._fatal:
-                return None
-            self._busy = True
-            if self._upkeep:
-                steps, batch = self._upkeep
-                if batch <= self._landed or not self._outbox.batches:
-                    self._landed = _NOTHING
-                    return partial(self._tend, steps)
-            offer = self._outbox.take()
-            assert offer is not None  # noqa: S101 - or it would be idle
-            return partial(self._try, offer)
+            while isinstance(step := next_step(self._state, self._clock_s()), Sleep):
+                self._wait(self._changed, step.seconds)
+            self._is_busy = not isinstance(step, Stop)
+            return step
 
-    def _try(self, offer: Offer) -> None:
+    def _attempt(self) -> None:
+        """Publishes what has waited longest; if the store refuses, a later attempt does."""
+        with self._changed:
+            offer = self._outbox.take()
+        assert offer is not None  # noqa: S101 - `unpublished` is counted from the outbox
         try:
             self._publish(offer.firings, offer.batch)
         except Exception as error:
             if not is_of_store(error):
                 raise
-            self._pause_after(error, offer.batch)
+            self._retry_later(error, offer.batch)
         else:
             with self._changed:
                 self._outbox.landed()
-                self._landed = offer.batch
                 self._pauses = growing(*_PAUSES_S)
                 self._last_failure = None
-                self._tell()
+                self._state = replace(self._state, published=offer.batch, retry_at_s=None)
+                self._outbox_changed()
 
-    def _pause_after(self, error: Exception, batch: int) -> None:
+    def _retry_later(self, error: Exception, batch: int) -> None:
         with self._changed:
             self._last_failure = error
-            self._tries_left = self._tries_left and self._tries_left - 1
-            pause_s, hurries = next(self._pauses), self._hurries
+            self._attempts_left = self._attempts_left and self._attempts_left - 1
+            pause_s = next(self._pauses)
             self._observer.publication_failed()
-            _log.warning("publication failed and is tried again", batch=batch, pause_s=pause_s, reason=one_line(error))
-            self._changed.notify_all()
-            self._wait(self._changed, lambda: self._closed or self._hurries > hurries, pause_s)
+            _log.warning("publication_failed", batch=batch, retry_in_s=pause_s, reason=one_line(error))
+            self._change(retry_at_s=self._clock_s() + pause_s)
 
-    def _tend(self, steps: Iterator[object]) -> None:
-        """A step of upkeep."""
+    def _maintain(self) -> None:
+        """Does one step of maintenance."""
+        with self._changed:
+            self._change(published=None)
         try:
-            next(steps)
+            next(self._maintenance)
         except StopIteration:
-            self._upkeep = None
+            self._end_maintenance()
         except Exception as error:
-            self._upkeep = None
+            self._end_maintenance()
             if not is_of_store(error):
                 raise
             self._observer.upkeep_failed()
-            _log.warning("upkeep failed and is left to the next time", reason=one_line(error))
+            _log.warning("maintenance_failed", reason=one_line(error))
 
-    def _tell(self) -> None:
+    def _end_maintenance(self) -> None:
+        with self._changed:
+            self._change(maintenance_after=None)
+
+    def _outbox_changed(self) -> None:
         self._observer.unpublished(self._outbox.batches, self._outbox.since)
+        self._change(unpublished=self._outbox.batches)
+
+    def _change(self, **changes: Any) -> None:
+        self._state = replace(self._state, **changes)
         self._changed.notify_all()

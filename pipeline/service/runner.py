@@ -67,4 +67,4 @@ class RunningService:
         try:
             self._publisher.flush(_LAST_S)
         except TransientError as error:
-            _log.warning("publication is left to the next start", reason=str(error))
+            _log.warning("publication_deferred", reason=str(error))

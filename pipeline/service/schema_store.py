@@ -41,7 +41,7 @@ class SchemaStore:
         except Unreachable as error:
             if not self.known.texts:
                 raise
-            _log.warning("schemas are those that were kept", reason=str(error))
+            _log.warning("registry_unavailable", reason=str(error))
             told = {}
         self._add(self._usable(told))
         if not self.known.texts:
@@ -70,7 +70,7 @@ class SchemaStore:
             if usable:
                 self._add(usable)
                 self.keep()
-                _log.info("schemas were found in the registry", ids=sorted(usable))
+                _log.info("schemas_found", ids=sorted(usable))
                 return True
         return False
 
@@ -84,7 +84,7 @@ class SchemaStore:
             try:
                 reader(replace(self.known, texts={**self.known.texts, **found, number: text}))
             except SetUpError as error:
-                _log.warning("events of a schema cannot be read", id=number, reason=str(error))
+                _log.warning("schema_unusable", id=number, reason=str(error))
             else:
                 found[number] = text
         return found

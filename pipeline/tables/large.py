@@ -60,7 +60,7 @@ class Large:
         large = self.is_large(rows)
         self.tell(job, By.EXECUTORS if large else By.DRIVER)
         if large:
-            _log.info("a large job goes to the executors", job=job.value, table=name, rows=rows)
+            _log.info("large_job_on_executors", job=job.value, table=name, rows=rows)
         return large
 
 

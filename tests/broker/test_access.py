@@ -216,7 +216,7 @@ def test_no_secret_is_told_anywhere(secured: SecuredBroker, enter: Enter, tmp_pa
     assert simulate(secured.at("SASL"), "--events", str(EVENTS), "--rate", "0", "--event-rate", "10") == 0
     arguments = ["run", "--topic", TOPIC, "--warehouse", str(warehouse), "--batch.interval", "200ms"]
     with Process([sys.executable, "-m", "pipeline.cli", *arguments], tmp_path / "log", told) as service:
-        wait_for(lambda: "batch committed" in service.said, PATIENCE_S, "a batch")
+        wait_for(lambda: "batch_committed" in service.said, PATIENCE_S, "a batch")
         wait_for(lambda: "MicroBatchScan" in plans(page), PATIENCE_S, "a batch on Spark's page")
         seen = {"log": service.said, "arguments": arguments_of_all(), "plans": plans(page)}
         seen |= {path: fetch(page, path) for path in ("/environment/", "/StreamingQuery/", "/SQL/", "/jobs/")}

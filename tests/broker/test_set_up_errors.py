@@ -24,7 +24,7 @@ Refused = Callable[..., str]
 PATIENCE_S = 120
 REQUEST_S = 10
 """How long one request to a broker may take, where nothing shorter is set."""
-WAITING = "waiting for the broker"
+WAITING = "waiting_for_broker"
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_a_broker_that_comes_up_later_is_waited_for(tmp_path: Path) -> None:
         # The broker dies with the thread that started it, so it is the service that goes to another one.
         with capture_logs() as said, ThreadPoolExecutor(max_workers=1) as pool:
             drained = pool.submit(drain, settings)
-            wait_for(lambda: WAITING in [line["event"] for line in said], PATIENCE_S, "waiting for the broker")
+            wait_for(lambda: WAITING in [line["event"] for line in said], PATIENCE_S, "waiting_for_broker")
             late.start()
             drained.result(PATIENCE_S)
     assert assert_conserved(tmp_path / "warehouse").counted == 1

@@ -139,7 +139,7 @@ def test_each_of_six_breaks_is_told_by_its_alert_and_by_no_other(tmp_path: Path)
         service(tmp_path, broker, first, FEW, faults.environment) as process,
     ):
         # The first batches are slow, and a lag that they leave is none.
-        wait_for(lambda: process.said.count("batch committed") > 3, PATIENCE_S, "batches")
+        wait_for(lambda: process.said.count("batch_committed") > 3, PATIENCE_S, "batches")
         with monitoring(tmp_path / "watching", first) as watching:
             stage = Stage(tmp_path, broker, site, watching, first, faults)
             well(stage)
@@ -212,10 +212,10 @@ def every_word_is_an_object(lines: Sequence[str]) -> None:
     """Of the service, of Spark's JVM and of all between; a batch has one line, by whose number others go."""
     words = [json.loads(line) for line in lines]
     assert all(word.keys() >= {"event", "level", "timestamp"} for word in words)
-    batches = [word["batch"] for word in words if word["event"] == "batch committed"]
+    batches = [word["batch"] for word in words if word["event"] == "batch_committed"]
     assert len(batches) > 10
     assert batches == list(range(EPOCH + 1, EPOCH + 1 + len(batches)))
-    assert {word["batch"] for word in words if word["event"] == "windows published"} <= {EPOCH, *batches}
+    assert {word["batch"] for word in words if word["event"] == "windows_published"} <= {EPOCH, *batches}
 
 
 def a_broker_that_is_away(stage: Stage, second: int) -> None:

@@ -100,7 +100,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
         with tidemark(tmp_path / "service.log", "run", *where, "--metrics.port", str(port), *RULES) as process:
             service = Watched(broker, process, port, warehouse)
             service.send_event()
-            wait_for(lambda: "epoch opened" in process.said or not process.alive, PATIENCE_S, "the opening")
+            wait_for(lambda: "epoch_opened" in process.said or not process.alive, PATIENCE_S, "the opening")
             service.await_all()
             yield service
 

@@ -58,7 +58,7 @@ def test_who_looks_sees_what_the_service_does_and_that_it_is_dead(
     tables = ("--warehouse", str(tmp_path / "warehouse"), "--metrics.port", port)
     with ExitStack() as stack:
         look = stack.enter_context(tidemark(tmp_path / "page.log", "dashboard", *tables, "--dashboard.port", page))
-        wait_for(lambda: "the dashboard is open" in look.said, 60, "the page")
+        wait_for(lambda: "dashboard_listening" in look.said, 60, "the page")
         person, phone = stack.enter_context(eyes(browser)), stack.enter_context(eyes(browser, PHONE, "dark"))
         person.page.set_default_timeout(MINUTES_MS)
         person.open(f"http://127.0.0.1:{page}")

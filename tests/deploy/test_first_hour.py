@@ -83,7 +83,7 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
         with here.container("producer", GIVES_UP) as producer, here.container("tidemark", **own) as service:
             await_(service, lambda: has_windows(warehouse), "a window")
             with here.container("sql", "--port", str(here.port(str(SQL)))) as end:
-                await_(end, lambda: "the SQL end point is open" in end.said, "the end point")
+                await_(end, lambda: "sql_server_listening" in end.said, "the end point")
                 assert_ports(here, kafka=kafka, tidemark=service, producer=producer, sql=end)
                 *looks, last = [words for _, (verb, *words) in told() if verb == "exec"]
                 said = [said_by(here, *words) for words in looks]
@@ -118,7 +118,7 @@ def assert_ports(here: Here, **processes: Process) -> None:
     port = ("--dashboard.port", str(here.port(DASHBOARD)))
     with here.container("collect") as collect, here.container("dashboard", *port) as dashboard:
         await_(collect, lambda: "collecting for" in collect.said, "the collector")
-        await_(dashboard, lambda: "the dashboard is open" in dashboard.said, "the dashboard")
+        await_(dashboard, lambda: "dashboard_listening" in dashboard.said, "the dashboard")
         processes |= {"collect": collect, "dashboard": dashboard}
         assert {*services()} - {*processes} == {"topic", "prometheus", "alertmanager", "grafana"}
         assert scanned(here, processes) == listed(processes)

@@ -67,7 +67,7 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
         here = {**CLOSED, "spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
         service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
         # Kubernetes is asked for executors by a driver that is there.
-        wait_for(lambda: "epoch opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
+        wait_for(lambda: "epoch_opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
         (application,) = cluster.applications()
         for number, home in enumerate(homes, 1):
             home.mkdir()

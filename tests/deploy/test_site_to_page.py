@@ -43,7 +43,7 @@ def test_who_visits_is_on_the_dashboard(tmp_path: Path) -> None:
             eyes(browser, PHONE) as phone,
         ):
             wait_for(lambda: "collecting for" in collector.said, PATIENCE_S, "the collector")
-            wait_for(lambda: "the dashboard is open" in dashboard.said, PATIENCE_S, "the dashboard")
+            wait_for(lambda: "dashboard_listening" in dashboard.said, PATIENCE_S, "the dashboard")
             look(here, desk)
             expect(desk.page.locator("#traffic-table")).to_contain_text("fired", timeout=PATIENCE_S * 1000)
             waited = [seen_after(browser, origin, here, desk.page, warehouse) for _ in range(VISITS)]

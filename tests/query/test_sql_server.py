@@ -39,7 +39,7 @@ def server(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
     told = {"TIDEMARK_SQL_PASSWORD": PASSWORD, "AWS_SECRET_ACCESS_KEY": MARK}
     arguments = (f"--warehouse={site.warehouse}", f"--port={port}", "--memory=500m")
     with tidemark(log, "sql-server", *arguments, driver=told) as process:
-        wait_for(lambda: "the SQL end point is open" in process.said or not process.alive, START_S, "its opening")
+        wait_for(lambda: "sql_server_listening" in process.said or not process.alive, START_S, "its opening")
         assert process.alive, process.said
         yield port, process
         assert process.alive, process.said

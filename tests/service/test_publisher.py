@@ -33,7 +33,10 @@ class Bench:
         self.in_a_pause: Callable[[], None] = lambda: None
         self.world = World()
         self.observer: Observer = self.world.observer()
-        self.publisher = Publisher(self._publish, self.observer, lambda: self.world.now, self._wait)
+        self.clock_s = 0.0
+        self.publisher = Publisher(
+            self._publish, self.observer, lambda: self.world.now, lambda: self.clock_s, self._wait
+        )
 
     def _publish(self, firings: Firings, batch: int) -> None:
         self.entered.set()
@@ -45,10 +48,13 @@ class Bench:
         self.done.append((set(firings["page_views"].fired), batch))
         self.came.set()
 
-    def _wait(self, changed: Condition, over: Callable[[], bool], seconds: float) -> bool:
-        self.pauses_s.append(seconds)
-        self.in_a_pause()
-        return changed.wait_for(over, 0.001)
+    def _wait(self, changed: Condition, seconds: float | None) -> None:
+        if seconds is None:
+            changed.wait()
+        else:
+            self.pauses_s.append(seconds)
+            self.in_a_pause()
+            self.clock_s += seconds
 
     def upkeep(self, *steps: str) -> Iterator[None]:
         """Upkeep that works, step by step."""

@@ -33,14 +33,14 @@ def said(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
 def test_our_own_words_and_those_of_libraries_are_objects_of_the_same_kind(capsys: pytest.CaptureFixture[str]) -> None:
     logging.captureWarnings(capture=False)  # pytest has put back what an earlier test had captured
     configure_logs("json")
-    structlog.get_logger().info("batch committed", records=3)
+    structlog.get_logger().info("batch_committed", records=3)
     logging.getLogger("py4j").warning("gone after %s", "a minute")
     logging.getLogger("py4j").info("not worth a line")
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.warn("old", DeprecationWarning, stacklevel=1)
     ours, theirs, warning = said(capsys)
-    assert (ours["event"], ours["level"], ours["records"]) == ("batch committed", "info", 3)
+    assert (ours["event"], ours["level"], ours["records"]) == ("batch_committed", "info", 3)
     assert (theirs["event"], theirs["level"], theirs["logger"]) == ("gone after a minute", "warning", "py4j")
     assert "DeprecationWarning: old" in str(warning["event"])
     assert all(str(line["timestamp"]).endswith("Z") for line in (ours, theirs, warning))

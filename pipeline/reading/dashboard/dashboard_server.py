@@ -49,7 +49,7 @@ def serve(settings: Settings) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         host, port = listener.getsockname()[:2]
-        _log.info("the dashboard is open", url=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+        _log.info("dashboard_listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         served(app).run(sockets=[listener])
 
 

@@ -34,7 +34,7 @@ def serve_sql(warehouse: str, address: tuple[str, int], memory: str, access: Acc
     access.require_for(address[0])
     server = Server(Database(warehouse, memory), access)
     with _listen(*address) as listener:
-        _log.info("the SQL end point is open", url="postgresql://{}:{}".format(*listener.getsockname()[:2]))
+        _log.info("sql_server_listening", url="postgresql://{}:{}".format(*listener.getsockname()[:2]))
         server.accept(listener, stop)
 
 

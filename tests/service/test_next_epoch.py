@@ -1,0 +1,113 @@
+"""The start of the next epoch, decided from what was gathered: no broker, no tables."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipeline.errors import SetUpError
+from pipeline.event_time.batch import EPOCH, LedgerRow
+from pipeline.event_time.reports import Report
+from pipeline.event_time.strategies import Punctuated
+from pipeline.event_time.windows.grid import Grid
+from pipeline.kafka.topic import Identity
+from pipeline.pseudonyms import Pseudonyms
+from pipeline.service.next_epoch import Gathered, TopicState, decide, remarks
+from pipeline.settings.model import KafkaSettings
+from pipeline.tables.opening import Opening, Reset
+from tests.support.policies import policy_of
+
+NOW = 1_790_820_000_000
+MINUTES = Report("minutes", Grid(60_000, 60_000), 0)
+DAYS = Report("days", Grid(86_400_000, 86_400_000), 0)
+POLICY = policy_of(MINUTES)
+KAFKA = KafkaSettings(topic="t", bootstrap_servers="b:9092")
+TOPIC = TopicState(Identity("c", "id"), {0: 0, 1: 0}, {0: 100, 1: 100}, {})
+NEW = Gathered("w", POLICY, KAFKA, None, [], [], replace(TOPIC, start={0: 7, 1: 0}), NOW)
+OPENING = Opening(POLICY, {}, "c", "id")
+
+
+def row(partition: int, to_offset: int, batch: int = 3 * EPOCH + 5, **others: Any) -> LedgerRow:
+    empty = dict.fromkeys(("records", "counted", "partly_late", "too_late", "future", "malformed", "gap", "lost"), 0)
+    times = {"max_event_time": NOW - partition, "watermark_before": None, "watermark": NOW - 9, "committed_at": NOW}
+    return LedgerRow(batch, batch // EPOCH, "t", partition, 0, to_offset, **{**empty, **times, **others})
+
+
+OLD = replace(NEW, rows=[row(0, 40), row(1, 50)], openings=[OPENING], topic=TOPIC)
+
+
+def test_a_new_warehouse_starts_where_the_settings_say() -> None:
+    found = decide(NEW, "me")
+    assert (found.batch.number, found.batch.after.positions) == (EPOCH, {0: 7, 1: 0})
+    assert (found.how.process, found.how.cluster_id, found.how.topic_id, found.how.last_batch) == ("me", "c", "id", 0)
+    assert not found.earlier
+    assert not remarks(found, KAFKA)
+
+
+def test_a_warehouse_goes_on_where_its_ledger_ends_and_a_new_partition_at_its_start() -> None:
+    grown = replace(TOPIC, earliest={0: 0, 1: 0, 2: 0}, log_ends={0: 100, 1: 100, 2: 8})
+    found = decide(replace(OLD, topic=grown))
+    assert found.batch.number == 4 * EPOCH
+    assert found.batch.after.positions == {0: 40, 1: 50, 2: 0}
+    assert found.batch.after.watermark == NOW - 9
+    assert [found.batch.after.partitions[at].max_event_time for at in range(3)] == [NOW, NOW - 1, None]
+    assert found.how.last_batch == 3 * EPOCH + 5
+
+
+def test_event_times_do_not_count_where_another_strategy_measures_them() -> None:
+    other = replace(POLICY, strategy=Punctuated("event_type = 'click'"))
+    assert decide(replace(OLD, policy=other)).batch.after.partitions[0].max_event_time is None
+
+
+def test_the_last_batch_before_an_epoch_without_one_is_that_of_its_opening() -> None:
+    rows = [row(0, 40, 4 * EPOCH), row(1, 50, 4 * EPOCH)]
+    found = decide(replace(OLD, rows=rows, openings=[OPENING, replace(OPENING, last_batch=3 * EPOCH + 5)]))
+    assert (found.batch.number, found.how.last_batch) == (5 * EPOCH, 3 * EPOCH + 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"kafka": KafkaSettings(topic="u")}, "holds topic t, not u"),
+        ({"topic": replace(TOPIC, identity=Identity("d", "id"))}, "holds topic t of the cluster c, but b:9092 is the"),
+        ({"topic": replace(TOPIC, identity=Identity("c", "other"))}, "topic t was deleted and made anew"),
+        ({"pseudonyms": Pseudonyms(b"k" * 32)}, "has users in clear"),
+        ({"topic": replace(TOPIC, earliest={0: 41, 1: 0})}, "offset 40 of partition 0, but the topic holds [41, 100)"),
+        ({"topic": replace(TOPIC, log_ends={0: 39, 1: 100})}, "offset 40 of partition 0, but the topic holds [0, 39)"),
+        ({"topic": replace(TOPIC, earliest={1: 0}, log_ends={1: 100})}, "but the topic holds [0, 0)"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SetUpError) as refused:
+        decide(replace(OLD, **change))
+    assert sentence in str(refused.value)
+
+
+def test_a_loss_that_the_settings_allow_is_recorded() -> None:
+    kafka = KAFKA.model_copy(update={"on_data_loss": "record"})
+    found = decide(replace(OLD, kafka=kafka, topic=replace(TOPIC, earliest={0: 45, 1: 0})))
+    assert found.batch.lost == {0: 5}
+    assert (found.batch.before.positions[0], found.batch.after.positions[0]) == (40, 45)
+    assert remarks(found, kafka) == ["5 offsets of partition 0 were deleted before they were read"]
+
+
+def test_a_start_position_is_for_a_new_warehouse() -> None:
+    kafka = KAFKA.model_copy(update={"start": "latest"})
+    (remark,) = remarks(decide(replace(OLD, kafka=kafka)), kafka)
+    assert "is for a new warehouse" in remark
+
+
+def test_reports_that_one_of_the_epochs_since_the_last_batch_dropped_are_known() -> None:
+    both = replace(OPENING, policy=policy_of(MINUTES, DAYS))
+    found = decide(replace(OLD, policy=policy_of(MINUTES, DAYS), openings=[both, OPENING]))
+    assert found.dropped == {"days"}
+
+
+def test_a_reset_and_what_deduplicates_is_known_of_all_epochs_since_the_last_batch() -> None:
+    reset = replace(OPENING, reset=Reset(NOW - 9, "a wrong clock"))
+    ids = replace(POLICY, deduplicate=True)
+    assert decide(replace(OLD, openings=[reset, OPENING])).is_reset
+    assert not decide(OLD).is_reset
+    remembering = replace(OLD, policy=ids, openings=[replace(OPENING, policy=ids)])
+    assert decide(remembering).remembers
+    assert not decide(replace(remembering, openings=[OPENING, replace(OPENING, policy=ids)])).remembers
