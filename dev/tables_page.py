@@ -30,7 +30,7 @@ _REPORT: Final = """
 ## The table of a report
 
 Each report has a table of its name: out of the box `page_views` per user, `page_traffic` per page and `site_traffic` in
-all. It has the keys and the measures of its [settings](operations.md#reports), of those below.
+all. It has the keys and the measures of its [settings](settings.md#reports), of those below.
 """
 _TYPES: Final = {
     pa.int64(): "bigint",

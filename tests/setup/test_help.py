@@ -150,7 +150,7 @@ def test_what_help_shows_as_default_is_accepted_and_is_the_default(setting: Sett
 
 
 def test_the_pages_have_each_setting_and_its_default() -> None:
-    pages = [(ROOT / "docs" / name).read_text() for name in ("operations.md", "security.md")]
+    pages = [(ROOT / "docs" / name).read_text() for name in ("settings.md", "security.md")]
     rows = re.findall(r"^\|([^|]*`[^|]*)\|(.*)", "\n".join(pages), re.MULTILINE)
     for setting in catalogue():
         told = next((rest for names, rest in rows if f"`{setting.name}`" in names), None)

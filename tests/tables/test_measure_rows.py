@@ -12,12 +12,12 @@ from pipeline.measures import MEASURES, PARTS
 from pipeline.settings.report_settings import ReportSettings
 from pipeline.tables.schemas import PANES, result_of
 
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+SETTINGS = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_is_described(name: str) -> None:
-    rows = [line for line in OPERATIONS.read_text().splitlines() if line.startswith("| `")]
+    rows = [line for line in SETTINGS.read_text().splitlines() if line.startswith("| `")]
     assert any(f"`{name}`" in row.split("|")[1] for row in rows)
 
 

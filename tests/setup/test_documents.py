@@ -1,0 +1,91 @@
+"""The documents: links lead somewhere, terms exist, promises name tests, decisions have a status."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from pipeline.event_time.reports import Report
+from pipeline.event_time.windows.grid import Grid
+from pipeline.measures import MEASURES
+from pipeline.tables.schemas import OWN, USER_TOTALS, result_of
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted({*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("[a-z]*/README.md"), *ROOT.glob("deploy/*/*.md")})
+DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def prose(page: Path) -> str:
+    """Returns a page without its blocks of code."""
+    return re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Returns the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    for link in LINK.findall(prose(page)):
+        if not link.startswith(("http:", "https:")):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
+
+
+def terms() -> Iterator[tuple[str, str]]:
+    """Yields each term of the glossary with each name that it has in the code."""
+    for row in re.findall(r"^\| ([^|]+) \|[^|]*\|([^|]+)\|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)[1:]:
+        yield from ((row[0], name) for name in re.findall(r"`([^`]+)`", row[1]))
+
+
+def names_in_code() -> set[str]:
+    """Returns modules and packages by path, and the names of classes, tables and columns."""
+    sources = [path for path in (ROOT / "pipeline").rglob("*.py") if path.name != "__init__.py"]
+    paths = {str(path.relative_to(ROOT / "pipeline")) for source in sources for path in (source, source.parent)}
+    classes = chain.from_iterable(re.findall(r"^class (\w+)", source.read_text(), re.MULTILINE) for source in sources)
+    tables = [result_of(Report("report", Grid(1, 1), 0, measures=tuple(MEASURES))), USER_TOTALS, *OWN]
+    return {*paths, *classes, *(spec.name for spec in tables), *(name for spec in tables for name in spec.schema.names)}
+
+
+def test_every_term_of_the_glossary_is_in_the_code() -> None:
+    assert [(term, name) for term, name in terms() if name not in names_in_code()] == []
+    assert [term for term, _ in terms()] == sorted(term for term, _ in terms())
+
+
+def promises() -> list[str]:
+    section = (DOCS / "guarantees.md").read_text().split("\n## ")[1]
+    return re.findall(r"^\d+\. .*?(?=^\d+\. |^\[|\Z)", section, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise[3:40])
+def test_every_promise_names_files_with_tests(promise: str) -> None:
+    files = [DOCS / link for link in LINK.findall(promise.split("Tests: ")[1])]
+    assert files
+    for file in files:
+        assert re.search(r"^def test_", file.read_text(), re.MULTILINE), file
+
+
+def relations(page: Path, label: str) -> set[str]:
+    """Returns the decisions that a line of the head names."""
+    line = re.search(rf"^- {label}: (.+)", page.read_text(), re.MULTILINE)
+    assert line, page
+    return set(LINK.findall(line[1]))
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_every_decision_has_a_status_and_is_listed(page: Path) -> None:
+    head = rf"# {int(page.name[:4])}\. .+\n\n- Status: accepted(, superseded in part)?\n- Date: \d{{4}}-\d\d-\d\d\n"
+    found = re.match(head, page.read_text())
+    assert found
+    assert bool(found[1]) == bool(relations(page, "Superseded by"))
+    assert all(page.name in relations(page.parent / name, "Superseded by") for name in relations(page, "Supersedes"))
+    assert all(page.name in relations(page.parent / name, "Supersedes") for name in relations(page, "Superseded by"))
+    assert f"]({page.name}) |" in (page.parent / "README.md").read_text()
