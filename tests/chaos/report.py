@@ -37,19 +37,19 @@ class Column:
 Columns = Mapping[str, Column]
 
 _PAGE = """\
-# What was done to it, and what became of it
+# Injected faults
 
-`make chaos` starts the real `tidemark run` on a real broker and on a stream with late, future and unreadable records,
-and does to it, at every point of a batch, everything of the list below. A column of the matrix is one fault, done at
-all points one after the other on one topic and one warehouse. A point is a call with which a process touches a file
-below the warehouse: a library that is loaded before the C library's holds the process there, or refuses the call, or
-does it and denies it. Nothing of Tidemark is patched. A process that failed or was killed is started again, as a
-supervisor would do it.
+`make chaos` starts the real `tidemark run` on a real broker, with a stream that has late, future and unreadable records,
+and injects each fault of the list below at every point of a batch. A column of the matrix is one fault, injected at all
+points one after the other on one topic and one warehouse. A point is a call by which a process accesses a file of the
+warehouse: a library that is loaded before the C library holds the process at this call, refuses the call, or executes it
+and reports a failure. Nothing of Tidemark is patched. A process that failed or was killed is restarted, as a supervisor
+would do.
 
-A cell is well when the service went on to commit by itself and, at the end of its column, had read the topic to its end
-and stopped in good order; when every conservation law holds over its tables; and when they show, user by user and
-window by window, exactly what the producer knows that it sent. Where a column does not end so, each of its cells is
-played alone, on a topic and a warehouse of its own; the one that it failed at counts as failed all the same.
+A cell is `well` if the service resumed commits by itself and, at the end of its column, had read the topic to its end
+and stopped in good order; if every invariant holds for its tables; and if they contain, user by user and window by
+window, exactly what the producer sent. If a column does not end so, each of its cells is repeated alone, on its own
+topic and warehouse; the cell at which it failed counts as failed all the same.
 
 ## The points
 
@@ -67,20 +67,20 @@ played alone, on a topic and a warehouse of its own; the one that it failed at c
 
 ## How long until the next commit
 
-From the fault to the next commit of new work in the ledger: the batch that was in hand does not count, nor does the
-row that opens an epoch. Of a fault that lasts it is the time from its begin to the first such commit after its end. A
-process that must start again needs most of it to start Spark. The figures are of a machine with two cores that played
-one or two columns at a time: compare them with each other, not with yours.
+The time from the fault to the next commit of new work in the ledger: neither the batch in progress counts, nor the row
+that opens an epoch. For a lasting fault it is the time from its start to the first such commit after its end. A process
+that must restart needs most of this time to start Spark. The figures are from a machine with two cores that ran one or
+two columns at a time: compare them with each other, not with yours.
 
 {recovery}
 
-## How to read it, and how to repeat it
+## Reading and repeating
 
-- A row is a point, a column a fault. A cell that failed says how to play it alone, and keeps its folder: the words of
-  every life of the service, its tables, and the producer's truth.
-- `make chaos ARGS="--points in-commit --faults lie kill"` plays some cells. `--minute 5` makes long faults short,
-  `--jobs` says how many columns are played at a time, `--seed` repeats the same events.
-- A test plays some of the cells each time, so that every row and every column is among them.
+- A row is a point, a column a fault. A failed cell prints how to run it alone, and keeps its folder: the logs of every
+  process of the service, its tables, and the record of what the producer sent.
+- `make chaos ARGS="--points in-commit --faults lie kill"` runs some cells. `--minute 5` shortens long faults, `--jobs`
+  is the number of concurrent columns, `--seed` repeats the same events.
+- The test suite runs a sample of the cells that covers every row and every column.
 """
 
 
@@ -139,10 +139,10 @@ def _played(columns: Sequence[Column]) -> str:
     """At which commits, and how long what lasts a minute lasted."""
     played = sorted(columns, key=_how)
     lines = (
-        f"- commit {commit}, where a minute was {minute:g} s: {', '.join(column.fault for column in of)}"
+        f"- commit {commit}, with a minute of {minute:g} s: {', '.join(column.fault for column in of)}"
         for (commit, minute), of in groupby(played, _how)
     )
-    return "\n".join(["The columns were played at", *lines])
+    return "\n".join(["The columns were run at", *lines])
 
 
 def _how(column: Column) -> tuple[str, float]:

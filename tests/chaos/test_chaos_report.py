@@ -16,7 +16,7 @@ def test_the_page_shows_every_cell_and_the_recovery_of_every_fault() -> None:
     columns["lie"] = replace(columns["lie"], commit="def")
     page = as_page(columns)
     assert f"{len(outcomes) - 1} of {len(outcomes)} cells are well." in page
-    assert "- commit def, where a minute was 60 s: lie\n" in page
+    assert "- commit def, with a minute of 60 s: lie\n" in page
     rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| ")}
     assert rows[POINTS[0].name].count("**failed**") == 1
     assert rows[POINTS[1].name].count("well") == len(FAULTS)
