@@ -39,12 +39,12 @@ Columns = Mapping[str, Column]
 _PAGE = """\
 # Injected faults
 
-`make chaos` starts the real `tidemark run` on a real broker, with a stream that has late, future and unreadable records,
-and injects each fault of the list below at every point of a batch. A column of the matrix is one fault, injected at all
-points one after the other on one topic and one warehouse. A point is a call by which a process accesses a file of the
-warehouse: a library that is loaded before the C library holds the process at this call, refuses the call, or executes it
-and reports a failure. Nothing of Tidemark is patched. A process that failed or was killed is restarted, as a supervisor
-would do.
+`make chaos` starts the real `tidemark run` on a real broker, with a stream that has late, future and unreadable
+records, and injects each fault of the list below at every point of a batch. A column of the matrix is one fault,
+injected at all points one after the other on one topic and one warehouse. A point is a call by which a process
+accesses a file of the warehouse: a library that is loaded before the C library holds the process at this call,
+refuses the call, or executes it and reports a failure. Nothing of Tidemark is patched. A process that failed or was
+killed is restarted, as by a supervisor.
 
 A cell is `well` if the service resumed commits by itself and, at the end of its column, had read the topic to its end
 and stopped in good order; if every invariant holds for its tables; and if they contain, user by user and window by

@@ -17,6 +17,15 @@ DOCS = ROOT / "docs"
 PAGES = sorted({*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("[a-z]*/README.md"), *ROOT.glob("deploy/*/*.md")})
 DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+GENERATED = {"faults.md", "metrics.md", "simulation.md", "tables.md"}
+"""Their sentences are in the code."""
+PLAIN = [page for page in PAGES if page.name not in GENERATED and not {"benchmarks", "deploy"} & {*page.parts}]
+AVOIDED = re.compile(
+    r"\b(told|nobody|somebody|anybody|whoever|beside|lest|likewise|perhaps|anew|goes? by|(the|its|a) begin"
+    r"|breach(es)?|upkeep|rooms?|so (many|long|often))\b|(^|[.;:] )Of [a-z]|, for (it|they|that|the|no)\b",
+    re.MULTILINE,
+)
+"""Words for which there are plainer ones."""
 
 
 def prose(page: Path) -> str:
@@ -89,3 +98,9 @@ def test_every_decision_has_a_status_and_is_listed(page: Path) -> None:
     assert all(page.name in relations(page.parent / name, "Superseded by") for name in relations(page, "Supersedes"))
     assert all(page.name in relations(page.parent / name, "Supersedes") for name in relations(page, "Superseded by"))
     assert f"]({page.name}) |" in (page.parent / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", PLAIN, ids=lambda page: page.stem)
+def test_documents_are_in_plain_english(page: Path) -> None:
+    words = re.sub(r"`[^`]*`|\]\([^)]*\)", "", prose(page))
+    assert [found[0] for found in AVOIDED.finditer(words)] == []
