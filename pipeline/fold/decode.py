@@ -5,7 +5,7 @@ Source of the frame: Confluent, "Wire format" (byte 0, big-endian schema id in f
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
@@ -16,6 +16,7 @@ from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.fold.mapping import MappedReader
 from pipeline.fold.projection import OURS, mentioned, passed_over, projection
+from pipeline.fold.writer_schema import normal_schema
 from schemas.fields import EventSchemas
 
 FRAME_BYTES: Final = 5
@@ -50,7 +51,8 @@ def reader(schemas: EventSchemas, sql: str = "") -> Reader:
 
     Raises SetUpError where a schema lacks what is needed.
     """
-    texts = schemas.texts
+    texts = {schema_id: normal_schema(schema_id, text) for schema_id, text in schemas.texts.items()}
+    schemas = replace(schemas, texts=texts)
     if schemas.fields.are_ours:
         further = mentioned(sql, texts.values())
         names = [*OURS, *(field["name"] for field in further)]

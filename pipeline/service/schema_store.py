@@ -10,6 +10,7 @@ from pipeline.errors import SetUpError, Unreachable
 from pipeline.fold.decode import reader
 from pipeline.kafka.registry import Registry
 from pipeline.tables.event_schemas import keep_schemas
+from pipeline.tables.store_errors import one_line
 from schemas.fields import EventSchemas
 
 _AGAIN_MS: Final = 300_000
@@ -83,8 +84,8 @@ class SchemaStore:
         for number, text in texts.items():
             try:
                 reader(replace(self.known, texts={**self.known.texts, **found, number: text}))
-            except SetUpError as error:
-                _log.warning("schema_unusable", id=number, reason=str(error))
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is a rejection
+                _log.warning("schema_unusable", id=number, reason=one_line(error))
             else:
                 found[number] = text
         return found

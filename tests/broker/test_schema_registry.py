@@ -23,6 +23,12 @@ from tests.support.warehouse import rows
 NOW = 1_790_820_000_000
 OURS = load_schemas()[1]
 NOT_AN_EVENT = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "total", "type": "long"}]})
+OTHERS = {
+    "orders": NOT_AN_EVENT,
+    "words": '"string"',
+    "colours": json.dumps({"type": "enum", "name": "Colour", "symbols": ["red"]}),
+}
+"""Schemas of what is no event, also of what is no record."""
 NOWHERE = 4711
 
 
@@ -72,17 +78,17 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
         assert (counted(warehouse), kept(warehouse)) == (1, {first})
 
         second = registry.register("another-subject", newer("score"))
-        order = registry.register("orders-value", NOT_AN_EVENT)
+        others = [registry.register(f"{name}-value", text) for name, text in OTHERS.items()]
         values = [
             record("bob", second, newer("score")),
             record("ann", first),
             record("nobody", NOWHERE),
-            Raw(b"\0" + order.to_bytes(4, "big") + b"\x02", timestamp_ms=NOW),
+            *(Raw(b"\0" + schema_id.to_bytes(4, "big") + b"\x02a", timestamp_ms=NOW) for schema_id in others),
         ]
         send(broker.bootstrap_servers, topic, values)
         service.drain()
         assert (counted(warehouse), kept(warehouse)) == (3, {first, second})
-        assert details(warehouse) == ["no schema has this schema id"] * 2
+        assert details(warehouse) == ["no schema has this schema id"] * 4
     # Another start, on what was kept: nothing listens at this address.
     away = f"http://127.0.0.1:{free_port()}"
     with open_service(settings(broker, topic, warehouse, away)) as service:
@@ -96,7 +102,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
             service.drain()
     with open_service(settings(broker, topic, warehouse, registry.url)) as service:
         service.drain()
-        assert (counted(warehouse), len(details(warehouse))) == (5, 2)
+        assert (counted(warehouse), len(details(warehouse))) == (5, 4)
 
 
 def test_without_a_registry_and_without_what_was_kept_no_service_starts(

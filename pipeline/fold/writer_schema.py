@@ -1,0 +1,115 @@
+"""Writer schemas in a normal form: validated once, without attributes that Avro ignores.
+
+Other producers' schemas carry attributes of their tools (`avro.java.string`, `connect.name`, `doc`) and spell a type in
+several ways (`"string"`, `{"type": "string"}`). In the normal form equal types are equal values.
+Source: Apache Avro 1.12, "Specification".
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from fastavro.schema import SchemaParseException, UnknownType, parse_schema
+
+from pipeline.errors import SetUpError
+
+_PRIMITIVES: Final = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OF_PRIMITIVES: Final = ("type", "logicalType", "precision", "scale")
+_RELEVANT: Final = (*_OF_PRIMITIVES, "name", "namespace", "aliases", "symbols", "default", "size")
+"""Attributes by which values are read."""
+_LOGICAL_OF: Final = {
+    "io.debezium.time.Date": "date",
+    "io.debezium.time.Time": "time-millis",
+    "io.debezium.time.MicroTime": "time-micros",
+    "io.debezium.time.Timestamp": "timestamp-millis",
+    "io.debezium.time.MicroTimestamp": "timestamp-micros",
+    "io.debezium.time.NanoTimestamp": "timestamp-nanos",
+    "org.apache.kafka.connect.data.Date": "date",
+    "org.apache.kafka.connect.data.Time": "time-millis",
+    "org.apache.kafka.connect.data.Timestamp": "timestamp-millis",
+}
+"""The logical type that `connect.name` stands for: Kafka Connect and Debezium write it instead of Avro's own."""
+
+
+def normal_schema(schema_id: int, text: str) -> str:
+    """Returns the normal form of a writer schema, as JSON text.
+
+    Raises SetUpError, in one sentence with `schema_id`, if it is not a record that Avro accepts.
+    """
+    try:
+        schema = json.loads(text)
+        if not isinstance(schema, dict) or schema.get("type") != "record":
+            raise SetUpError(f"schema {schema_id} is {_kind(schema)}, but an event must be an Avro record")
+        normal = _normal(schema)
+        parse_schema(normal)
+    except (SchemaParseException, UnknownType) as error:
+        reason = f"unknown type {error}" if isinstance(error, UnknownType) else str(error)
+        raise SetUpError(f"schema {schema_id} is not valid Avro: {reason[:200]}") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise SetUpError(f"schema {schema_id} is not valid Avro: {str(error)[:200] or 'nested too deeply'}") from error
+    return json.dumps(normal)
+
+
+def _normal(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_normal(branch) for branch in schema]
+    if isinstance(schema, str):
+        return schema if schema in _PRIMITIVES else _valid_name(schema)
+    if not isinstance(schema, dict) or "type" not in schema:
+        raise ValueError(f"{json.dumps(schema)[:80]} is no type")
+    if not isinstance(schema["type"], str):  # a type inside a type
+        return _normal(schema["type"])
+    return _normal_of(schema["type"], schema)
+
+
+def _normal_of(kind: str, schema: Mapping[str, Any]) -> Any:
+    """Returns the normal form of an object with this `type`."""
+    match kind:
+        case "record" | "error":
+            return {**_relevant(schema), "type": "record", "fields": _fields(schema["fields"])}
+        case "array":
+            return {"type": kind, "items": _normal(schema["items"])}
+        case "map":
+            return {"type": kind, "values": _normal(schema["values"])}
+        case "enum" | "fixed":
+            return _relevant(schema)
+    relevant = {name: value for name, value in _relevant(schema).items() if name in _OF_PRIMITIVES}
+    return relevant if "logicalType" in relevant else _normal(kind)
+
+
+def _relevant(schema: Mapping[str, Any]) -> dict[str, Any]:
+    relevant = {name: schema[name] for name in _RELEVANT if name in schema}
+    if logical := _LOGICAL_OF.get(str(schema.get("connect.name"))):
+        relevant.setdefault("logicalType", logical)
+    for name in filter(None, (relevant.get("name"), relevant.get("namespace"))):
+        _valid_name(name)
+    return relevant
+
+
+def _fields(fields: Any) -> list[dict[str, Any]]:
+    names = [_valid_name(field["name"]) for field in fields]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"field {twice[0]} is defined twice")
+    return [
+        {
+            **{name: field[name] for name in ("name", "default", "aliases") if name in field},
+            "type": _normal(field["type"]),
+        }
+        for field in fields
+    ]
+
+
+def _valid_name(name: Any) -> str:
+    """Returns a name, possibly with a namespace in front. Raises ValueError where Avro's Java library refuses it."""
+    if not isinstance(name, str) or not all(_NAME.fullmatch(part) for part in name.split(".")):
+        raise ValueError(f"{name!r} is no name: use letters, digits and underscores, not first a digit")
+    return name
+
+
+def _kind(schema: Any) -> str:
+    """Returns what a schema is, for a sentence."""
+    if isinstance(schema, list):
+        return "a union"
+    return str(schema.get("type") if isinstance(schema, dict) else schema)
