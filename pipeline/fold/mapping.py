@@ -15,11 +15,19 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.fold.projection import UNKNOWN_TYPE, Field, mentioned, passed_over, resolved, types_by_name
-from schemas.fields import VISIT, EventFields, EventSchemas
+from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 
 _WHOLE: Final = {"int", "long"}
 _PER_UNIT: Final = {"us": 1_000, "ns": 1_000_000}
-_UNIT_OF: Final = {"timestamp-millis": "ms", "timestamp-micros": "us", "timestamp-nanos": "ns"}
+_UNITS: Final[Sequence[tuple[str, TimeUnit]]] = (("millis", "ms"), ("micros", "us"), ("nanos", "ns"))
+_UNIT_OF: Final[Mapping[str, TimeUnit]] = {
+    f"{local}timestamp-{name}": unit for local in ("", "local-") for name, unit in _UNITS
+}
+"""The time unit by Avro logical type; a local timestamp is taken as UTC."""
+_NO_INSTANTS: Final = frozenset(["date", "time-millis", "time-micros"])
+"""Logical types of numbers that are no instants."""
+_HAS_DATE: Final = r"^\s*\d{4}-\d{2}-\d{2}"
+"""Spark would place a time of day on the day on which it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +94,9 @@ class MappedReader:
 
     def _time(self, raw: Column) -> Column:
         """Milliseconds; null for what none can be made of, and never an error: the bytes are somebody else's."""
-        unit = self._fields.time_unit or _unit(self._leaves["time"])
+        unit = _unit(self._leaves["time"], self._fields.time_unit)
         if unit == "iso":
-            return F.unix_millis(F.try_to_timestamp(raw))
+            return F.when(raw.rlike(_HAS_DATE), F.unix_millis(F.try_to_timestamp(raw)))
         if unit == "s":
             return F.try_multiply(raw, F.lit(1000)).try_cast("long")
         number = raw.try_cast("long")
@@ -180,15 +188,27 @@ def _name(kind: Any) -> str:
     return str(kind["type"] if isinstance(kind, dict) else kind)
 
 
-def _unit(time: _Leaf) -> str:
-    """As the schemas say. Raises SetUpError where they differ."""
-    if time.type == "string":
-        return "iso"
-    logical = [kind.get("logicalType", "") if isinstance(kind, dict) else "" for kind in time.written]
-    units = {_UNIT_OF.get(name, "ms") for name in logical}
-    if len(units) > 1:
+def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit:
+    """Returns the unit of a time: the configured one, else that of the schemas.
+
+    Raises SetUpError if the schemas differ, or the field is no instant.
+    """
+    name = ".".join(time.path)
+    logical = {kind.get("logicalType", "") if isinstance(kind, dict) else "" for kind in time.written}
+    if wrong := sorted(logical & _NO_INSTANTS):
         raise SetUpError(
-            f"the schemas have {'.'.join(time.path)} in {' and '.join(sorted(units))}: no version of a schema can "
-            "change the unit of a time"
+            f"schemas.mapping.time is {name}, which is an Avro {wrong[0]}: it is no instant, name a timestamp"
         )
-    return units.pop()
+    if time.type == "string":
+        return configured or "iso"
+    if configured == "iso":
+        raise SetUpError(
+            f"schemas.mapping.time_unit is iso, but {name} is a number: set s, ms, us or ns, as the producer writes it"
+        )
+    units: set[TimeUnit] = {_UNIT_OF.get(one, "ms") for one in logical}
+    if configured is None and len(units) > 1:
+        raise SetUpError(
+            f"the schemas have {name} in {' and '.join(sorted(units))}: no version of a schema can change the unit of "
+            "a time"
+        )
+    return configured or units.pop()

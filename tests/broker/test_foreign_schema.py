@@ -142,6 +142,10 @@ def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
         ("long", "us", {NOW * 1000 + 999: NOW, -1: 0}),
         ("long", "ns", {NOW * 10**6 + 1: NOW}),
         ("string", None, {"2026-10-01T01:20:00+02:00": ISO, "2026-09-30T23:20:00.5Z": ISO + 500, "soon": 0, "": 0}),
+        ("string", None, {"00:00:01": 0, "2026": 0}),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, None, {NOW * 1000 + 999: NOW}),
+        ({"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, None, {NOW * 1000 + 999: NOW}),
+        ({"type": "long", "connect.name": "io.debezium.time.NanoTimestamp"}, None, {NOW * 10**6 + 1: NOW}),
     ],
 )  # fmt: skip
 @pytest.mark.jvm
@@ -181,6 +185,7 @@ def _plain(avro: Any) -> Any:
         ({"user": "customer"}, "schemas.mapping.user is customer, which is record, not text or a whole number"),
         ({"time": "trace.at"}, "but schema 1047 has no field trace.at"),
         ({"kind": "meta.at"}, "schemas.mapping.kind is meta.at, which is long, not an enum or text"),
+        ({"time_unit": "iso"}, "schemas.mapping.time_unit is iso, but meta.at is a number: set s, ms, us or ns"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_a_sentence(changed: dict[str, str], sentence: str) -> None:
@@ -198,3 +203,18 @@ def test_events_that_can_have_no_id_are_not_deduplicated() -> None:
     fields = EventFields(**{**MAPPING, "event_id": "customer"})  # type: ignore[arg-type]
     with pytest.raises(SetUpError, match=r"schemas\.mapping\.event_id is customer, which is record, not text"):
         reader(EventSchemas(schemas, fields), "event_id")
+
+
+@pytest.mark.parametrize(
+    "avro",
+    [
+        {"type": "int", "logicalType": "date"},
+        {"type": "int", "connect.name": "io.debezium.time.Date"},
+        {"type": "int", "logicalType": "time-millis"},
+        {"type": "long", "logicalType": "time-micros"},
+    ],
+)
+def test_a_date_or_a_time_of_day_is_no_event_time(avro: dict[str, str]) -> None:
+    schema = {"type": "record", "name": "E", "fields": [{"name": "u", "type": "string"}, {"name": "t", "type": avro}]}
+    with pytest.raises(SetUpError, match=r"schemas\.mapping\.time is t, which is an Avro .*: it is no instant"):
+        reader(EventSchemas({ID: json.dumps(schema)}, EventFields(user="u", time="t", kind="")))
