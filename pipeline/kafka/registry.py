@@ -1,11 +1,15 @@
-"""A registry of schemas that speaks as Confluent's does, asked by Confluent's client."""
+"""A schema registry with the API of Confluent's, read by Confluent's client."""
 
+from collections.abc import Iterator
 from typing import Any, Final
+
+import structlog
 
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.settings.schema_settings import RegistrySettings
 from pipeline.settings.secrets import for_a_person
+from schemas.references import with_types
 
 _TIMEOUT_S: Final = 10
 _NOT_FOUND: Final = 404
@@ -13,52 +17,73 @@ _INSTALL: Final = (
     "schemas.registry.url needs Confluent's client of a registry: install tidemark-lake[registry], or name a folder "
     "with schemas.folder"
 )
+_log = structlog.get_logger()
 
 
 class Registry:
-    """Tells schemas by their ids and subjects; every call asks the registry, or raises Unreachable."""
+    """Reads schemas by id and by subject; every call asks the registry, or raises Unreachable."""
 
     def __init__(self, settings: RegistrySettings) -> None:
-        """Asks nothing yet. Raises SetUpError where the client is not installed or a file cannot be read."""
+        """Asks nothing yet. Raises SetUpError if the client is not installed or a file cannot be read."""
         self._url = settings.url
         try:
             from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415 - it comes with an extra
             from confluent_kafka.schema_registry.error import SchemaRegistryError  # noqa: PLC0415
         except ImportError as error:
             raise SetUpError(_INSTALL) from error
-        told = {"url": settings.url, "timeout": _TIMEOUT_S, "max.retries": 1}
+        conf = {"url": settings.url, "timeout": _TIMEOUT_S, "max.retries": 1}
         if settings.username is not None:
             with for_a_person():
                 password = clear_text(settings.password, settings.password_file, "schemas.registry.password")
-            told["basic.auth.user.info"] = f"{settings.username}:{password}"
+            conf["basic.auth.user.info"] = f"{settings.username}:{password}"
         if settings.ca is not None:
-            told["ssl.ca.location"] = str(settings.ca)
+            conf["ssl.ca.location"] = str(settings.ca)
         self._refused = SchemaRegistryError
-        self._client = SchemaRegistryClient(told)
+        try:
+            self._client = SchemaRegistryClient(conf)
+        except ValueError as error:
+            raise SetUpError(f"schemas.registry.url = {settings.url!r} is no address of a registry: {error}") from error
 
     def of_subject(self, subject: str) -> dict[int, str]:
-        """Schema id -> Avro JSON text of each version of a subject; nothing where there is no such subject."""
+        """Returns schema id -> Avro JSON text of each version of a subject; empty if there is no such subject."""
         versions = self._ask(lambda client: client.get_versions(subject)) or []
-        found = (self._ask(lambda client, one=one: client.get_version(subject, one)) for one in versions)
-        return {one.schema_id: one.schema.schema_str for one in found if one and _is_plain_avro(one.schema)}
+        found = (
+            self._ask(lambda client, version=version: client.get_version(subject, version)) for version in versions
+        )
+        texts = {one.schema_id: self._avro(one.schema_id, one.schema) for one in found if one}
+        return {schema_id: text for schema_id, text in texts.items() if text is not None}
 
-    def schema(self, number: int) -> str | None:
-        """Avro JSON text of a schema id; None where there is none, or it is not Avro that stands by itself."""
-        found = self._ask(lambda client: client.get_schema(number))
-        return found.schema_str if found and _is_plain_avro(found) else None
+    def schema(self, schema_id: int) -> str | None:
+        """Returns the Avro JSON text of a schema id; None if the registry has no such id, or it is not Avro."""
+        found = self._ask(lambda client: client.get_schema(schema_id))
+        return self._avro(schema_id, found) if found else None
+
+    def _avro(self, schema_id: int, schema: Any) -> str | None:
+        """Returns the text of a schema with the types that it refers to, None with a warning if it is not Avro."""
+        if schema.schema_type != "AVRO":
+            _log.warning("schema_unusable", id=schema_id, reason=f"it is {schema.schema_type}, and only Avro is read")
+            return None
+        named = list(self._referenced(schema, set()))
+        return with_types(str(schema.schema_str), named) if named else str(schema.schema_str)
+
+    def _referenced(self, schema: Any, seen: set[tuple[str, int]]) -> Iterator[str]:
+        """Yields the schemas that one refers to, each after those that it refers to itself."""
+        for reference in schema.references or ():
+            version = (str(reference.subject), int(reference.version))
+            if version not in seen:
+                seen.add(version)
+                if found := self._ask(lambda client, version=version: client.get_version(*version)):
+                    yield from self._referenced(found.schema, seen)
+                    yield str(found.schema.schema_str)
 
     def _ask(self, question: Any) -> Any:
-        """The answer; None where what was asked for is not there."""
+        """Returns the answer; None if the registry does not have what was asked for. Raises Unreachable."""
         try:
             return question(self._client)
         except self._refused as error:
             if error.http_status_code == _NOT_FOUND:
                 return None
-            reason = f"it said {error.http_status_code}: {error.error_message}"
+            reason = f"it answered {error.http_status_code}: {error.error_message}"
         except Exception as error:  # noqa: BLE001 - whatever its HTTP client raises, there was no answer
             reason = str(error) or type(error).__name__
-        raise Unreachable(f"the registry {self._url} tells no schema: {reason}. See to it, or correct its url")
-
-
-def _is_plain_avro(schema: Any) -> bool:
-    return schema.schema_type == "AVRO" and not schema.references
+        raise Unreachable(f"cannot read schemas from the registry {self._url}: {reason}. Check it, or correct its url")

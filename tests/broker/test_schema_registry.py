@@ -10,9 +10,12 @@ import pytest
 from demo.children import free_port
 from pipeline.app import open_service
 from pipeline.errors import SetUpError, Unreachable
+from pipeline.kafka.registry import Registry
 from pipeline.settings.model import Settings
+from pipeline.settings.schema_settings import RegistrySettings
 from producers.encode import encode_one
 from schemas import load_schemas
+from schemas.references import with_types
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.schema_registry import SchemaRegistry, schema_registry
@@ -29,18 +32,30 @@ OTHERS = {
     "colours": json.dumps({"type": "enum", "name": "Colour", "symbols": ["red"]}),
 }
 """Schemas of what is no event, also of what is no record."""
+JSON_SCHEMA = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}'
 NOWHERE = 4711
+SITE = json.dumps(
+    {"type": "record", "name": "Site", "namespace": "io.tidemark", "fields": [{"name": "host", "type": "string"}]}
+)
+
+
+def with_field(name: str, kind: Any, **default: Any) -> str:
+    """Our contract with one field more."""
+    contract: dict[str, Any] = json.loads(OURS)
+    return json.dumps({**contract, "fields": [*contract["fields"], {"name": name, "type": kind, **default}]})
+
+
+OF_A_SITE = with_field("site", "io.tidemark.Site")
 
 
 def newer(name: str) -> str:
-    """Our contract with a field more."""
-    contract: dict[str, Any] = json.loads(OURS)
-    return json.dumps({**contract, "fields": [*contract["fields"], {"name": name, "type": "int", "default": 0}]})
+    """Our contract with a number more."""
+    return with_field(name, "int", default=0)
 
 
-def record(user: str, number: int, schema: str = OURS, at: int = NOW) -> Raw:
+def record(user: str, number: int, schema: str = OURS, at: int = NOW, **more: Any) -> Raw:
     """An event by a schema, whatever it has in other fields."""
-    event = {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": at, "page_url": "/"}
+    event = {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": at, "page_url": "/", **more}
     return Raw(encode_one(event, number, schema), timestamp_ms=at)
 
 
@@ -79,30 +94,34 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
 
         second = registry.register("another-subject", newer("score"))
         others = [registry.register(f"{name}-value", text) for name, text in OTHERS.items()]
+        others.append(registry.register("objects-value", JSON_SCHEMA, "JSON"))
+        registry.register("sites-value", SITE)
+        site = registry.register("another-subject", OF_A_SITE, refers_to={"io.tidemark.Site": "sites-value"})
         values = [
             record("bob", second, newer("score")),
             record("ann", first),
             record("nobody", NOWHERE),
+            record("eve", site, with_types(OF_A_SITE, [SITE]), site={"host": "a"}),
             *(Raw(b"\0" + schema_id.to_bytes(4, "big") + b"\x02a", timestamp_ms=NOW) for schema_id in others),
         ]
         send(broker.bootstrap_servers, topic, values)
         service.drain()
-        assert (counted(warehouse), kept(warehouse)) == (3, {first, second})
-        assert details(warehouse) == ["no schema has this schema id"] * 4
+        assert (counted(warehouse), kept(warehouse)) == (4, {first, second, site})
+        assert details(warehouse) == ["no schema has this schema id"] * 5
     # Another start, on what was kept: nothing listens at this address.
     away = f"http://127.0.0.1:{free_port()}"
     with open_service(settings(broker, topic, warehouse, away)) as service:
         send(broker.bootstrap_servers, topic, [record("cid", second, newer("score"))])
         service.drain()
-        assert counted(warehouse) == 4
+        assert counted(warehouse) == 5
         third = registry.register("another-subject", newer("level"))
         send(broker.bootstrap_servers, topic, [record("dan", third, newer("level"))])
         # Nobody knows yet what it is: it waits, and is no dead letter.
-        with pytest.raises(Unreachable, match=f"the registry {away} "):
+        with pytest.raises(Unreachable, match=f"the registry {away}: "):
             service.drain()
     with open_service(settings(broker, topic, warehouse, registry.url)) as service:
         service.drain()
-        assert (counted(warehouse), len(details(warehouse))) == (5, 4)
+        assert (counted(warehouse), len(details(warehouse))) == (6, 5)
 
 
 def test_without_a_registry_and_without_what_was_kept_no_service_starts(
@@ -111,7 +130,7 @@ def test_without_a_registry_and_without_what_was_kept_no_service_starts(
     topic = make_topic()
     registry.register(f"{topic}-value", NOT_AN_EVENT)
     told = {
-        f"http://127.0.0.1:{free_port()}": "tells no schema",
+        f"http://127.0.0.1:{free_port()}": "cannot read schemas from the registry",
         registry.url: f"the registry has no schema of subject {topic}-value that has what an event needs",
     }
     for url, sentence in told.items():
@@ -121,3 +140,8 @@ def test_without_a_registry_and_without_what_was_kept_no_service_starts(
         ):
             pass
     assert not (tmp_path / "warehouse").exists()
+
+
+def test_an_address_without_a_scheme_is_a_sentence() -> None:
+    with pytest.raises(SetUpError, match=r"schemas\.registry\.url = 'registry:8081' is no address of a registry"):
+        Registry(RegistrySettings(url="registry:8081"))

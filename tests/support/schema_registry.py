@@ -2,12 +2,12 @@
 
 import tarfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
 from demo.children import free_port
 from pipeline.runtime.download import fetch
@@ -32,9 +32,15 @@ class SchemaRegistry:
 
     url: str
 
-    def register(self, subject: str, schema: str) -> int:
-        """Adds a version of a subject; returns the id of the schema."""
-        return SchemaRegistryClient({"url": self.url}).register_schema(subject, Schema(schema, "AVRO"))
+    def register(
+        self, subject: str, schema: str, kind: str = "AVRO", refers_to: Mapping[str, str] | None = None
+    ) -> int:
+        """Adds a version of a subject; returns the id of the schema.
+
+        `refers_to` are the subjects, in their first version, of the types that it refers to, by name.
+        """
+        references = [SchemaReference(name, named, 1) for name, named in (refers_to or {}).items()]
+        return SchemaRegistryClient({"url": self.url}).register_schema(subject, Schema(schema, kind, references))
 
 
 @contextmanager
