@@ -84,7 +84,14 @@ def open_service(
         stack.callback(service.close)
         stream = Stream(resources.spark, settings.kafka, settings.batch, service.take)
         yield RunningService(
-            service, stream, publisher, resources.observer, page.port, milliseconds(settings.time.interval) / 1000
+            service,
+            stream,
+            publisher,
+            resources.observer,
+            page.port,
+            resources.topic,
+            resources.policy.idle_timeout_ms,
+            milliseconds(settings.time.interval) / 1000,
         )
 
 

@@ -6,6 +6,7 @@ TidemarkError
 ├── Replaced          a newer service has taken this warehouse over: this one must stop
 ├── BrokenChain       a batch does not go on from the last one: a defect, and nothing was committed
 ├── TransientError    the world may get better by itself: the service tries again, with pauses
+├── NothingCounted    records were read to the end of the topic, and not one was an event that counts
 └── JavaEnded         Spark's Java process is gone: this one ends too, for whoever starts it again
 
 Bad data is not an error: it becomes a dead letter.
@@ -34,6 +35,10 @@ class BrokenChain(TidemarkError):
 
 class TransientError(TidemarkError):
     """A broker or store did not answer; what was not committed is read again after a pause."""
+
+
+class NothingCounted(TidemarkError):
+    """The whole topic was read and no record counted: the tables would be empty without a word."""
 
 
 class JavaEnded(TidemarkError):

@@ -28,12 +28,14 @@ _log = structlog.get_logger()
 
 
 def catch_up(settings: Settings) -> None:
-    """Reads to the end of the topic once. Raises TidemarkError where it cannot."""
+    """Reads to the end of the topic once, and publishes what silent partitions hold back. Raises TidemarkError."""
     configure_logs(settings.log_format)
     with java_watched(lambda: None):
         try:
             with open_service(settings) as service:
                 service.drain()
+                service.settle()
+                service.require_events()
         except Exception as error:
             _raise_if_java_ended(error)
             if is_of_store(error):

@@ -4,7 +4,7 @@ Whoever holds a `Progress` holds what the ledger has. The next one is computed b
 when its batch is committed, so a batch that fails anywhere has changed nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -41,6 +41,14 @@ class Progress:
         known = self.frontier.partitions
         new = {number: PartitionState(0, now) for number in numbers if number not in known}
         return replace(self, frontier=replace(self.frontier, partitions={**known, **new}))
+
+    def settled(self, silent: Collection[int], now: int) -> Self:
+        """Returns the progress in which exactly the `silent` partitions have been silent for the idle timeout."""
+        partitions = {
+            number: replace(state, last_record_at=now - self.policy.idle_timeout_ms if number in silent else now)
+            for number, state in self.frontier.partitions.items()
+        }
+        return replace(self, frontier=replace(self.frontier, partitions=partitions))
 
     def after(
         self, statistics: Iterable[Statistic], ends: Mapping[int, int], log_ends: Mapping[int, int], now: int

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
-from pipeline.event_time.checks import Check, verdict_of
+from pipeline.event_time.checks import DETAILS, Check, verdict_of
 from pipeline.event_time.policy import Verdict
 
 
@@ -71,6 +71,15 @@ class Tallies:
     def of(self, partition: int) -> Tally:
         """A partition's tally, empty if it brought nothing."""
         return self.partitions.get(partition, Tally())
+
+    def reasons(self) -> Counter[str]:
+        """Returns the number of records by verdict, of malformed ones by what is wrong with them."""
+        found = Counter[str]({DETAILS[check]: records for check, records in self.malformed.items()})
+        for tally in self.partitions.values():
+            for verdict, records in tally.verdicts.items():
+                if verdict is not Verdict.MALFORMED:
+                    found[verdict.value] += records
+        return found
 
     def total(self, verdicts: Iterable[Verdict] = tuple(Verdict)) -> int:
         """Records with one of the verdicts, over all partitions."""

@@ -54,6 +54,17 @@ class Topic:
         """The offset after the last record, of an open transaction too, per partition. Raises TransientError."""
         return self._offsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
+    def newest(self) -> dict[int, int | None]:
+        """Returns the highest Kafka timestamp of each partition, in milliseconds; None: it has no record.
+
+        Raises TransientError if the broker does not answer.
+        """
+        partitions = sorted(partition.id for partition in self._described().partitions)
+        asked = self._ask(partitions, OffsetSpec.max_timestamp())
+        with _answering(f"the newest records of topic {self.name}"):
+            times = {place.partition: answer.result(self.patience_s).timestamp for place, answer in asked.items()}
+        return {partition: time if time >= 0 else None for partition, time in times.items()}
+
     def first_offsets(self, require: Callable[[str], None]) -> dict[int, int]:
         """Like `earliest`, but first `require` gets the topic's id and may refuse it."""
         described = self._described()

@@ -4,7 +4,8 @@ Publication runs beside the batches that follow, in order; nothing is committed 
 taken for done before it is committed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from threading import Lock
 
@@ -13,12 +14,14 @@ from pyspark.sql import DataFrame
 from structlog.contextvars import bound_contextvars
 
 from pipeline.errors import SetUpError
+from pipeline.event_time import window_states
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.checks import DETAILS, Check
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
+from pipeline.event_time.watermark import Frontier
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
@@ -48,6 +51,7 @@ class Service:
         self._progress = opened.progress
         self._topic = SameTopic(resources.topic, resources.warehouse, opened.topic_id)
         self.committed = 0
+        self.verdicts = Counter[str]()
         self._publisher = publisher
         self._upkeep = Maintenance(resources, opened.compaction)
         self._lock = Lock()
@@ -86,12 +90,16 @@ class Service:
                 self._publish(batch)
                 self._observe(batch, committed_at)
 
-    def tick(self) -> None:
-        """A batch without records, in which time alone moves idleness and watermark. Raises what `take` raises."""
+    def tick(self, silent: Collection[int] | None = None) -> None:
+        """Takes a batch without records, in which time alone moves idleness and watermark. Raises what `take` raises.
+
+        With `silent` these partitions, and no others, have been silent for the idle timeout.
+        """
         with self._turn() as is_open:
             if is_open:
-                log_ends = self._topic.high_watermarks(self._progress.positions)
-                batch, after = self._progress.after((), {}, log_ends, self._resources.now())
+                log_ends, now = self._topic.high_watermarks(self._progress.positions), self._resources.now()
+                before = self._progress if silent is None else self._progress.settled(silent, now)
+                batch, after = before.after((), {}, log_ends, now)
                 if batch.is_empty:
                     self._progress = after
                     self._resources.observer.advanced(batch.after)
@@ -99,6 +107,16 @@ class Service:
                 committed_at = self._commit(batch, after)
                 self._publish(batch)
                 self._observe(batch, committed_at)
+
+    @property
+    def frontier(self) -> Frontier:
+        """The watermark and the partitions, as of the last batch."""
+        return self._progress.frontier
+
+    @property
+    def open_windows(self) -> Mapping[str, int]:
+        """The number of windows that have events and are not closed, by report."""
+        return window_states.open_windows(self._progress.windows)
 
     def close(self) -> None:
         """Takes no further batch, after the one in hand."""
@@ -179,6 +197,7 @@ class Service:
         self._deduplication.committed(ids, after)
         self._guesses.committed(batch.tallies)
         self.committed += 1
+        self.verdicts += batch.tallies.reasons()
         return committed_at
 
     def _publish(self, batch: Batch) -> None:

@@ -1,6 +1,8 @@
 """A service at work: its batches, and the stream that brings them."""
 
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -8,14 +10,19 @@ from typing import Final
 
 import structlog
 
-from pipeline.errors import TransientError
+from pipeline.errors import NothingCounted, TransientError
+from pipeline.event_time.policy import Verdict
 from pipeline.kafka.stream import Stream
+from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
 from pipeline.service.batch_loop import Service
+from pipeline.service.end_of_topic import held_by, silent_partitions
 from pipeline.service.publisher import Publisher
 
 _LAST_S: Final = 30.0
 """How long what is committed may take to be published once the service was told to stop."""
+_EVENTS: Final = (Verdict.COUNTED, Verdict.DUPLICATE, Verdict.TOO_LATE, Verdict.ERASED)
+"""Verdicts on records that could be read as events of this topic."""
 _log = structlog.get_logger()
 
 
@@ -28,6 +35,8 @@ class RunningService:
     _publisher: Publisher
     _observer: Observer
     metrics_port: int
+    _topic: Topic
+    _idle_timeout_ms: int
     _tick_seconds: float
     """From one tick to the next while it runs."""
 
@@ -44,6 +53,31 @@ class RunningService:
         self._stream.drain(self._service.positions())
         self._publisher.flush()
         self._observer.caught_up()
+
+    def require_events(self) -> None:
+        """Raises NothingCounted if records were read, and all of them are malformed or from the future."""
+        verdicts = self._service.verdicts
+        if verdicts and not any(verdicts[verdict] for verdict in _EVENTS):
+            reasons = ", ".join(f"{count} {reason}" for reason, count in verdicts.most_common(3))
+            raise NothingCounted(
+                f"of {verdicts.total()} records none was counted ({reasons}): `tidemark dead-letters show` opens them, "
+                "and `tidemark check` looks at the settings"
+            )
+
+    def settle(self, wait: Callable[[float], None] = time.sleep) -> None:
+        """After `drain`: publishes windows that only partitions without new records hold back.
+
+        Partitions that were silent for the idle timeout at the end of the topic are idle. A partition without any
+        record is first waited for, `wait` for that long. What then still holds windows open is logged.
+        """
+        timeout_ms = self._idle_timeout_ms
+        if any(self._service.open_windows.values()) and None in self._topic.newest().values():
+            wait(timeout_ms / 1000)
+        self._service.tick(silent_partitions(self._topic.newest(), timeout_ms))
+        self._publisher.flush()
+        if still_open := {name: count for name, count in self._service.open_windows.items() if count}:
+            held = held_by(self._service.frontier)
+            _log.info("windows_still_open", open=still_open, held_by_partitions=held, see="tidemark live")
 
     def tick(self) -> None:
         """Re-evaluates idleness now; commits and publishes what becomes due by it."""

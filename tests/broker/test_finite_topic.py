@@ -1,0 +1,48 @@
+"""`run --until-caught-up` on a topic that has ended: its windows are published though some partitions are silent."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+from tests.support.kafka_cluster import Cluster
+from tests.support.topic_writer import Raw, event, send
+from tests.support.warehouse import rows
+
+NOON = 1_714_564_800_000
+MINUTE = 60_000
+
+
+def test_silent_and_empty_partitions_do_not_hold_back_the_windows_of_the_others(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    # partition 0, 1:  an event every five minutes    2:  one at the start    3:  none
+    topic, warehouse = make_topic(partitions=4), tmp_path / "warehouse"
+    sent = [at(NOON + step * 5 * MINUTE, partition) for step in range(6) for partition in (0, 1)]
+    send(broker.bootstrap_servers, topic, [at(NOON, 2), *sent])
+    assert main(run(broker, topic, warehouse)) == 0
+    published = [(row["window_start"].minute, row["page_views"]) for row in rows(warehouse, "page_views")]
+    assert sorted(published) == sorted([(0, 3), *((5 * step, 2) for step in range(1, 5))])
+
+
+def test_a_topic_of_another_format_is_a_failure_that_says_why(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = make_topic(partitions=1)
+    send(broker.bootstrap_servers, topic, [Raw(b'{"user": "ann"}'), Raw(b"\x00\x00\x00\x00\x09abc")])
+    assert main(run(broker, topic, tmp_path / "warehouse")) == 1
+    said = capsys.readouterr().err
+    assert "of 2 records none was counted" in said
+    assert "1 no schema has this schema id" in said
+
+
+def run(broker: Cluster, topic: str, warehouse: Path) -> list[str]:
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--warehouse", str(warehouse))
+    rules = ("--metrics.port", "0", "--time.bound", "1s", "--time.idle-timeout", "2s")
+    return ["run", *where, *rules, "--until-caught-up"]
+
+
+def at(time: int, partition: int) -> Raw:
+    record = event("ann", time)
+    return Raw(record.value, record.key, partition, time)
