@@ -97,10 +97,9 @@ def _waiting(tables: WarehouseSnapshot, shown: Shown) -> str:
     parts = queries.parts(shown, published=False)
     late = f"SELECT {_EVENTS} AS events FROM ({parts}) AS parts WHERE batch > {shown.published}"
     if isinstance(windows, Counts):
-        full = f"events = {windows.size} AND published_batch <= {shown.published}"
-        return (
-            f"{count_windows.windows(shown, windows, published=False)} SELECT {_EVENTS} FROM windows WHERE NOT ({full})"
-        )
+        full = f"SELECT count(*) * {windows.size} FROM windows WHERE published_batch <= {shown.published}"
+        begin = count_windows.full_windows_sql(shown, windows, published=False)
+        return f"{begin} SELECT {_EVENTS} - ({full}) FROM parts"
     if isinstance(windows, Sessions):
         begin = session_sums.sessions(shown, windows)
         unfired = f"SELECT {_EVENTS} AS events FROM sessions WHERE end_ms > {shown.watermark}"

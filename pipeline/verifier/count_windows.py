@@ -8,26 +8,29 @@ from pipeline.verifier.published_results import Shown
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
-_WINDOWS: Final = """
-WITH numbered AS (
-  SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) AS number
-  FROM ({parts}) AS parts
+# With every `size`-th event of a key its last `size` events are a window.
+_FULL_SQL: Final = """
+WITH parts AS ({parts}), ending AS (
+  SELECT {keys} batch AS published_batch, min(first_time) OVER last_events AS start_ms,
+    max(last_time) OVER last_events + 1 AS end_ms, CAST(sum(page_views) OVER last_events AS BIGINT) AS page_views,
+    CAST(sum(clicks) OVER last_events AS BIGINT) AS clicks, CAST(count(*) OVER events AS BIGINT) AS events
+  FROM parts
+  WINDOW last_events AS ({order} ROWS BETWEEN {others} PRECEDING AND CURRENT ROW),
+    events AS ({order} ROWS UNBOUNDED PRECEDING)
 ), windows AS (
-  SELECT {keys} min(first_time) AS start_ms, max(last_time) + 1 AS end_ms,
-    CAST(sum(page_views) AS BIGINT) AS page_views,
-    CAST(sum(clicks) AS BIGINT) AS clicks, max(batch) AS published_batch, count(*) AS events
-  FROM numbered GROUP BY {keys} (number + {size} - 1) / {size}
+  SELECT * FROM ending WHERE events % {size} = 0
 )
 """
 
 
-def windows(shown: Shown, kind: Counts, *, published: bool = True) -> str:
-    """`WITH … windows AS (…)`: those that the panes tell of, full or not, with their `events`."""
-    keys = queries.columns(shown.report.keys)
-    return _WINDOWS.format(
-        by=f"PARTITION BY {keys[:-2]}" if keys else "",
+def full_windows_sql(shown: Shown, kind: Counts, *, published: bool = True) -> str:
+    """`WITH … windows AS (…)`: the full windows that the `parts` make, as far as the report is published or all."""
+    keys = shown.report.keys
+    return _FULL_SQL.format(
         parts=queries.parts(shown, published=published),
-        keys=keys,
+        keys=queries.columns(keys),
+        order=f"{queries.partition_by(keys)} ORDER BY batch, record_position",
+        others=kind.size - 1,
         size=kind.size,
     )
 
@@ -37,9 +40,9 @@ def check(tables: WarehouseSnapshot, shown: Shown, kind: Counts, finding: Findin
     sums = shown.report.sums
     same = (*shown.cell, *sums, "published_batch")
     one = f"SELECT {', '.join(same)}, 1 AS windows FROM"
-    due = f"{one} windows WHERE events = {kind.size}"
+    due = f"{one} windows"
     compared = queries.side_by_side(same, ["windows"], f"{one} ({queries.rows(shown)}) AS result", due)
-    cells = f"{windows(shown, kind)}, cells AS ({compared})"
+    cells = f"{full_windows_sql(shown, kind)}, cells AS ({compared})"
     finding.among(
         "count windows",
         tables.ask(queries.examples(cells, "shown_windows < due_windows", "start_ms, end_ms")),
@@ -50,8 +53,8 @@ def check(tables: WarehouseSnapshot, shown: Shown, kind: Counts, finding: Findin
         ),
     )
     waiting = tables.number(
-        f"{windows(shown, kind, published=False)} SELECT count(*) FROM windows "
-        f"WHERE events = {kind.size} AND published_batch > {shown.published}"
+        f"{full_windows_sql(shown, kind, published=False)} SELECT count(*) FROM windows "
+        f"WHERE published_batch > {shown.published}"
     )
     if waiting:
         finding.tell(f"{shown.name}: {waiting:,} windows that are full are not published yet")

@@ -3,7 +3,6 @@
 from typing import Final
 
 from pipeline import columns as c
-from pipeline.event_time import rules
 from pipeline.verifier import queries
 from pipeline.verifier.aligned_windows import aligned
 from pipeline.verifier.published_results import Shown
@@ -34,16 +33,8 @@ WITH parts AS ({parts}), spots AS (SELECT DISTINCT pane_start AS pane FROM parts
   ) AS known GROUP BY start_ms, end_ms
 )
 """
-# A session of a user begins with a part that no earlier one of the same window and user is near to.
-_BEGUN: Final = """
-SELECT counted.*, CASE WHEN first_time > coalesce(
-    max(last_time) OVER (
-      PARTITION BY end_ms, user_id ORDER BY first_time, {keys} last_time
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ) + {gap}, {never}
-  ) THEN 1 ELSE 0 END AS begun
-FROM counted
-"""
+# A session of a user starts with an event when no session of the user is open in the window.
+_BEGUN_SQL: Final = "SELECT *, CASE WHEN open = 1 THEN 1 ELSE 0 END AS begun FROM ({swept}) AS swept WHERE step = 1"
 
 
 def begin(tables: WarehouseSnapshot, shown: Shown, *, published: bool = True) -> str:
@@ -54,11 +45,12 @@ def begin(tables: WarehouseSnapshot, shown: Shown, *, published: bool = True) ->
     `a` to `b`, and whether they have panes or were corrected only.
     """
     it, keys, gap = aligned(shown.report.windows), queries.columns(shown.report.keys), shown.report.session_gap_ms
-    begun = _BEGUN.format(keys=keys, gap=gap, never=rules.NO_WATERMARK)
+    by, ties = ("end_ms", c.USER_ID), f", {keys}last_time"
+    swept = queries.sweep_sql("counted", by, "first_time", f"last_time + {gap}", ties)
     return _BEGIN.format(
         parts=queries.parts(shown, published=published),
         places=it.places(gap) if it else _CALENDAR.format(gap=gap),
-        begun=begun if gap else "SELECT counted.*, 0 AS begun FROM counted",
+        begun=_BEGUN_SQL.format(swept=swept) if gap else "SELECT counted.*, 0 AS begun FROM counted",
         keys=keys,
         watermark=shown.watermark,
         removed=shown.removed,

@@ -16,6 +16,16 @@ SELECT {cell}, sum(is_shown) AS is_shown, sum(is_due) AS is_due, {sums} FROM (
   SELECT {cell}, 0 AS is_shown, 1 AS is_due, {due_side} FROM ({due}) AS due
 ) AS sides GROUP BY {cell}
 """
+# Each row of `rows` once at its start and once at its end, and how many of its group are `open` then: 1 at the start of
+# the first of a run that touches or overlaps, 0 at the end of the last.
+_SWEEP_SQL: Final = """
+SELECT edges.*, CAST(sum(step) OVER (
+  {by} ORDER BY edge_ms, step DESC{ties} ROWS UNBOUNDED PRECEDING
+) AS BIGINT) AS open FROM (
+  SELECT {rows}.*, {start_ms} AS edge_ms, 1 AS step FROM {rows}
+  UNION ALL SELECT {rows}.*, {end_ms} AS edge_ms, -1 AS step FROM {rows}
+) AS edges
+"""
 # Panes have all that is asked of corrections, but for their number and the time of the event. No batch is below 0; of
 # WHERE false the optimizer makes a plan that the engine refuses.
 _NO_CORRECTIONS: Final = "(SELECT 0 AS correction, pane_start AS event_time, * FROM panes WHERE batch < 0) AS nothing"
@@ -48,6 +58,20 @@ def rows(shown: Shown) -> str:
     """The rows of a result, their windows in milliseconds."""
     times = "CAST(window_start AS BIGINT) / 1000 AS start_ms, CAST(window_end AS BIGINT) / 1000 AS end_ms"
     return f"SELECT {times}, * FROM {shown.table}"
+
+
+def sweep_sql(rows: str, by: Sequence[str], start_ms: str, end_ms: str, ties: str = "") -> str:
+    """Returns SQL that sweeps over the intervals of a table of `rows`, group by group, and counts those that are open.
+
+    `by` are the columns of a group; `ties` orders intervals that start together. Every row comes twice: with `step` 1
+    when it opens and -1 when it ends; `open` is the count after this step.
+    """
+    return _SWEEP_SQL.format(rows=rows, by=partition_by(by), start_ms=start_ms, end_ms=end_ms, ties=ties)
+
+
+def partition_by(names: Sequence[str]) -> str:
+    """Returns the clause that makes a window function start again for each value of these columns."""
+    return f"PARTITION BY {', '.join(names)}" if names else ""
 
 
 def decided(tables: WarehouseSnapshot) -> str:

@@ -10,23 +10,21 @@ from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 from pipeline.verifier.wording import moment
 
-# In order of time: a part begins a session where all before it had ended, for it and for whatever follows: a gap before
-# it began, or closed when it came. (What came after a session had closed lies after its last event.)
-_SESSIONS: Final = """
-WITH parts AS ({parts}), near AS (
-  SELECT parts.*, max(last_time) OVER ({in_order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + {gap} AS reached,
-    min(greatest(first_time - 1, closed)) OVER (
-      {in_order} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
-    ) AS apart
-  FROM parts
-), numbered AS (
-  SELECT near.*, sum(CASE WHEN reached > apart THEN 0 ELSE 1 END) OVER ({in_order} ROWS UNBOUNDED PRECEDING) AS number
-  FROM near
+# A part keeps its session open from its first event on, or from what had closed when it came if that is later, to a gap
+# after its last event. A session is a stretch of time in which some part of the key is open.
+_SESSIONS_SQL: Final = """
+WITH parts AS ({parts}), spans AS (
+  SELECT {keys} first_time, greatest(first_time, closed + 1) AS from_ms, last_time + {gap} AS until_ms, page_views,
+    clicks, late_events FROM parts
+), swept AS ({swept}), numbered AS (
+  SELECT swept.*, sum(CASE WHEN open = 0 THEN 1 ELSE 0 END) OVER (
+    {by} ORDER BY edge_ms, step DESC ROWS UNBOUNDED PRECEDING
+  ) AS number FROM swept
 ), sessions AS (
-  SELECT {keys} min(first_time) AS start_ms, max(last_time) + {gap} AS end_ms,
+  SELECT {keys} min(first_time) AS start_ms, max(until_ms) AS end_ms,
     CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
     CAST(sum(late_events) AS BIGINT) AS late_events
-  FROM numbered GROUP BY {keys} number
+  FROM numbered WHERE step = 1 GROUP BY {keys} number
 )
 """
 # What a correction joined is one row with it, and which sessions that were swept it joined is not known any more.
@@ -39,10 +37,13 @@ _CORRECTED: Final = """
 
 def sessions(shown: Shown, windows: Sessions) -> str:
     """`WITH … sessions AS (…)`: all that the panes tell of, as far as the report is published."""
-    keys = queries.columns(shown.report.keys)
-    by = f"PARTITION BY {keys[:-2]}" if keys else ""
-    return _SESSIONS.format(
-        parts=queries.parts(shown), in_order=f"{by} ORDER BY first_time, last_time", keys=keys, gap=windows.gap_ms
+    keys = shown.report.keys
+    return _SESSIONS_SQL.format(
+        parts=queries.parts(shown),
+        keys=queries.columns(keys),
+        gap=windows.gap_ms,
+        swept=queries.sweep_sql("spans", keys, "from_ms", "until_ms"),
+        by=queries.partition_by(keys),
     )
 
 

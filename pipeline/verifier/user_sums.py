@@ -15,13 +15,12 @@ from pipeline.verifier.wording import Row, moment
 _NUMBERS: Final = ("page_views", "clicks", "sessions", "first_ms", "last_ms")
 # What has `sessions` stands for so many that nothing joins any more; other parts are sessions where a gap is between.
 _TOTALS: Final = """
-WITH parts AS ({parts}), begins AS (
-  SELECT user_id, CASE WHEN first_time <= max(last_time) OVER (
-    PARTITION BY user_id ORDER BY first_time, last_time ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-  ) + {gap} THEN 0 ELSE 1 END AS sessions FROM parts WHERE sessions IS NULL
+WITH parts AS ({parts}), spans AS (
+  SELECT user_id, first_time, last_time FROM parts WHERE sessions IS NULL
 ), counted AS (
-  SELECT user_id, sum(sessions) AS sessions FROM (
-    SELECT user_id, sessions FROM begins UNION ALL SELECT user_id, sessions FROM parts WHERE sessions IS NOT NULL
+  SELECT user_id, CAST(sum(sessions) AS BIGINT) AS sessions FROM (
+    SELECT user_id, 1 AS sessions FROM ({swept}) AS swept WHERE open = 0
+    UNION ALL SELECT user_id, sessions FROM parts WHERE sessions IS NOT NULL
   ) AS both GROUP BY user_id
 ), sums AS (
   SELECT user_id, sum(page_views) AS page_views, sum(clicks) AS clicks, min(first_time) AS first_ms,
@@ -58,7 +57,7 @@ def check(tables: WarehouseSnapshot, shown: ShownTotals, finding: Finding) -> No
     """User by user."""
     cells = _TOTALS.format(
         parts=queries.parts(shown, published=False),
-        gap=shown.totals.gap_ms,
+        swept=queries.sweep_sql("spans", [c.USER_ID], "first_time", f"last_time + {shown.totals.gap_ms}"),
         published=shown.published,
         table=shown.table,
         decided=queries.decided(tables),
