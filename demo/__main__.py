@@ -1,4 +1,4 @@
-"""`make demo`: a broker, a disorderly site, the service and two views of it; then truth and laws against the tables."""
+"""`make demo`: a broker, a disorderly site, the service and two views of it; then verifies the tables."""
 
 import os
 import sys

@@ -27,7 +27,7 @@ _VERBS: Final = {
     "status": ("pipeline.commands.status:status", "Show what the tables say."),
     "dashboard": ("pipeline.commands.dashboard:dashboard", "Show the tables as a web page."),
     "report": ("pipeline.commands.report:report", "Write a day as one HTML file."),
-    "verify": ("pipeline.commands.verify:verify", "Hold a warehouse against its laws."),
+    "verify": ("pipeline.commands.verify:verify", "Verify the tables against their invariants."),
     "live": ("pipeline.commands.live:live", "Print the SQL of a view that has the open windows, too."),
     "sql": ("pipeline.commands.sql:sql", "Ask the tables in DuckDB's SQL."),
     "sql-server": ("pipeline.commands.sql_server:sql_server", "Be a SQL end point for BI tools."),

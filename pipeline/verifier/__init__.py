@@ -1,1 +1,1 @@
-"""`tidemark verify`: a warehouse held against its laws, by definitions alone and not by the code that wrote it."""
+"""`tidemark verify`: checks a warehouse against its invariants, by definitions, without the code that wrote it."""

@@ -1,4 +1,4 @@
-"""Windows whose bounds are plain arithmetic, as the verifier has them: it does not go by the code that it verifies."""
+"""The bounds of grid and cumulating windows, by arithmetic of the verifier's own."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,12 +7,13 @@ from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 
-# Which windows each pane is looked at for: those it is part of, and where sessions are counted those after it, too.
-_PLACES: Final = """
-places AS (
+# The windows of each pane, and where sessions are counted also the windows that start up to a gap after it.
+_WINDOWS_OF_PANES_SQL: Final = """
+windows_of_panes AS (
   SELECT pane, newest - back.n * {period} AS start_ms, newest - back.n * {period} + length.n AS end_ms
   FROM (
-    SELECT pane, pane + {gap} - ((pane + {gap} - {offset}) % {period} + {period}) % {period} AS newest FROM spots
+    SELECT pane, pane + {gap} - ((pane + {gap} - {offset}) % {period} + {period}) % {period} AS newest
+    FROM distinct_panes
   ) AS latest CROSS JOIN (SELECT unnest(range(0, {backs})) AS n) AS back
   CROSS JOIN (SELECT unnest(range({shortest}, {beyond}, {step})) AS n) AS length
   WHERE newest - back.n * {period} + length.n > pane
@@ -22,24 +23,24 @@ places AS (
 
 @dataclass(frozen=True, slots=True)
 class AlignedWindows:
-    """A window of each length begins at every multiple of a period plus an offset. All in milliseconds."""
+    """A window of each length starts at every multiple of a period plus an offset. All in milliseconds."""
 
     period_ms: int
     offset_ms: int
     lengths_ms: range
 
-    def misfit(self) -> str:
-        """SQL: that what has `start_ms` and `end_ms` is none of them."""
-        length, known = "(end_ms - start_ms)", self.lengths_ms
+    def misfit_sql(self) -> str:
+        """SQL condition: `[start_ms, end_ms)` is not one of these windows."""
+        length, lengths = "(end_ms - start_ms)", self.lengths_ms
         return (
-            f"(start_ms - {self.offset_ms}) % {self.period_ms} <> 0 OR {length} NOT BETWEEN {known[0]} AND {known[-1]} "
-            f"OR ({length} - {known[0]}) % {known.step} <> 0"
+            f"(start_ms - {self.offset_ms}) % {self.period_ms} <> 0 "
+            f"OR {length} NOT BETWEEN {lengths[0]} AND {lengths[-1]} OR ({length} - {lengths[0]}) % {lengths.step} <> 0"
         )
 
-    def places(self, gap_ms: int) -> str:
-        """CTE `places`: each `pane` of `spots` with its windows, and with those that begin a gap after it at most."""
+    def windows_of_panes_sql(self, gap_ms: int) -> str:
+        """CTE: each `pane` of `distinct_panes` with its windows, and with those that start up to `gap_ms` after it."""
         longest = self.lengths_ms[-1]
-        return _PLACES.format(
+        return _WINDOWS_OF_PANES_SQL.format(
             period=self.period_ms,
             offset=self.offset_ms,
             gap=gap_ms,
@@ -49,14 +50,14 @@ class AlignedWindows:
             step=self.lengths_ms.step,
         )
 
-    def end(self, time: str) -> str:
-        """SQL: the end of the last window that a time belongs to."""
+    def end_sql(self, time: str) -> str:
+        """SQL: the end of the last window to which the expression `time`, in milliseconds, belongs."""
         period = self.period_ms
         return f"{time} - (({time} - {self.offset_ms}) % {period} + {period}) % {period} + {self.lengths_ms[-1]}"
 
 
 def aligned(windows: Windows) -> AlignedWindows | None:
-    """Where windows of a kind lie; None of those that do not lie so."""
+    """Returns the period and lengths of a report's windows, None if they are not aligned."""
     if isinstance(windows, Grid):
         return AlignedWindows(windows.slide_ms, windows.offset_ms, range(windows.size_ms, windows.size_ms + 1))
     if isinstance(windows, Cumulate):

@@ -1,6 +1,6 @@
-"""Law 7: every counted event is in results or waits in panes, once; for every report that has a place for each."""
+"""Invariant 7: every counted event is in results or waits in panes, once, for each report that counts all events."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline import columns as c
 from pipeline.event_time import rules
@@ -13,139 +13,152 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.schemas import DEAD_LETTERS, ERASED_EVENTS_APP, ERASING_APP, ERASURES, PANES
 from pipeline.verifier import count_windows, periodic_sums, queries, session_sums
 from pipeline.verifier.aligned_windows import aligned
-from pipeline.verifier.published_results import Shown, ShownTotals, shown_results
+from pipeline.verifier.published_results import PublishedReport, PublishedTotals, published_results
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import moment
+from pipeline.verifier.wording import time_text
 from pipeline.verifier.zone_calendar import ends_of
 
-_EVENTS: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
+_EVENT_COUNT_SQL: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
 _QUARTER_MS: Final = 900_000
 
 
+class _Missed(NamedTuple):
+    """Bounds of a number of events."""
+
+    least: int
+    most: int
+
+
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
-    """Result by result, of those where an event has exactly one place."""
+    """Compares the sums of each result that counts every event exactly once."""
     if tables.version(PANES.name, ERASING_APP):
-        finding.tell("a person is being erased, or that was cut off: then run `tidemark erase` again for the same one")
-    for shown in shown_results(tables):
-        if why := _why_left_out(tables, shown):
-            finding.tell(f"{shown.name}{why}")
+        finding.note(
+            "a person is being erased. If that was interrupted, run `tidemark erase` again for the same person"
+        )
+    for result in published_results(tables):
+        if reason := _why_skipped(tables, result):
+            finding.note(f"{result.name}{reason}")
         else:
-            _compare(tables, shown, finding)
+            _compare(tables, result, finding)
 
 
-def _why_left_out(tables: WarehouseSnapshot, shown: Shown | ShownTotals) -> str:
-    if not shown.epochs or not (isinstance(shown, ShownTotals) or _has_one_place(shown.report)):
-        return " does not tell of all events, each once: it is left out"
-    if shown.removed:
-        return f": windows that ended by {moment(shown.removed)} were removed by age: it is left out"
-    is_of_sessions = isinstance(shown, Shown) and isinstance(shown.report.windows, Sessions)
-    if is_of_sessions and any(one.reset for one in tables.openings.values()):
-        return ": sessions cannot be told apart after a return to a lower watermark"
+def _why_skipped(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals) -> str:
+    if not result.epochs or not (isinstance(result, PublishedTotals) or _counts_all_once(result.report)):
+        return " does not count every event once: it is not checked"
+    if result.removed:
+        return f": windows that ended by {time_text(result.removed)} were removed by age: it is not checked"
+    is_of_sessions = isinstance(result, PublishedReport) and isinstance(result.report.windows, Sessions)
+    if is_of_sessions and any(opening.reset for opening in tables.openings.values()):
+        return ": sessions are ambiguous after a reset of the watermark: it is not checked"
     return ""
 
 
-def _has_one_place(report: Report) -> bool:
+def _counts_all_once(report: Report) -> bool:
     return {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where and not report.windows.has_overlap
 
 
-def _compare(tables: WarehouseSnapshot, shown: Shown | ShownTotals, finding: Finding) -> None:
-    least, most = _missed(tables, shown)
-    there, parts = _there(tables, shown)
-    erased = _erased(tables, shown.name, finding)
-    counted = _of_ledger(tables, shown, "counted") - erased
-    finding.look(counted, f"events of {shown.name}")
-    if counted - most <= there <= counted - least:
+def _compare(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals, finding: Finding) -> None:
+    least, most = _missed(tables, result)
+    found, where = _found(tables, result)
+    erased = _erased(tables, result.name, finding)
+    counted = _ledger_sum(tables, result, "counted") - erased
+    finding.count(counted, f"events of {result.name}")
+    if counted - most <= found <= counted - least:
         return
     late = f"{least} " if least == most else f"{least} to {most} "
-    finding.breach(
-        f"{shown.name}: there are {there} events ({parts}), but the ledger has {counted} that were counted since epoch "
-        f"{shown.epochs[0]}{' and not erased' if erased else ''}, of which {late}came too late for this report"
+    finding.report(
+        f"{result.name}: there are {found} events ({where}), but the ledger has {counted} that were counted since "
+        f"epoch {result.epochs[0]}{' and not erased' if erased else ''}, of which {late}came too late for this report"
     )
 
 
 def _erased(tables: WarehouseSnapshot, name: str, finding: Finding) -> int:
-    """How many events were erased, as the panes have it; what was written down of them may lag behind, and not more."""
+    """Returns the number of erased events by the panes; `erasures` may have fewer until a run is repeated, not more."""
     erased = tables.version(PANES.name, f"{ERASED_EVENTS_APP}{name}") or 0
-    sums = f"SELECT sum(events) FROM erasures WHERE \"table\" = '{name}'"
-    told = tables.number(sums) if ERASURES.name in tables.handles else 0
-    if told > erased:
-        finding.breach(f"{name}: {told} events of persons were erased by what erasures says, but by the panes {erased}")
-    if told < erased:
-        finding.tell(f"{name}: {erased - told} events of a person were erased by a run that was cut off")
+    recorded_sql = f"SELECT sum(events) FROM erasures WHERE \"table\" = '{name}'"
+    recorded = tables.scalar(recorded_sql) if ERASURES.name in tables.handles else 0
+    if recorded > erased:
+        finding.report(
+            f"{name}: {recorded} events of persons were erased by what erasures says, but by the panes {erased}"
+        )
+    if recorded < erased:
+        finding.note(f"{name}: {erased - recorded} events of a person were erased by a run that was interrupted")
     return erased
 
 
-def _of_ledger(tables: WarehouseSnapshot, shown: Shown | ShownTotals, name: str) -> int:
-    return tables.number(f"SELECT sum({name}) FROM ledger WHERE batch >= {shown.epochs[0] * EPOCH}")
+def _ledger_sum(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals, name: str) -> int:
+    return tables.scalar(f"SELECT sum({name}) FROM ledger WHERE batch >= {result.epochs[0] * EPOCH}")
 
 
-def _there(tables: WarehouseSnapshot, shown: Shown | ShownTotals) -> tuple[int, str]:
-    """How many events are there, and where."""
-    if isinstance(shown, ShownTotals):  # a user's panes never go, and what they add up to is law 5
-        in_panes = tables.number(f"SELECT {_EVENTS} FROM ({queries.parts(shown, published=False)}) AS parts")
+def _found(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals) -> tuple[int, str]:
+    """Returns the number of events in panes and results, and where they are."""
+    if isinstance(result, PublishedTotals):  # a user's panes stay, and invariant 5 compares their sums
+        in_panes = tables.scalar(
+            f"SELECT {_EVENT_COUNT_SQL} FROM ({queries.panes_sql(result, published=False)}) AS parts"
+        )
         return in_panes, f"{in_panes} in panes"
-    in_rows = tables.number(f"SELECT {_EVENTS} FROM {shown.table}")
-    corrected = tables.number(f"SELECT {_EVENTS} FROM ({queries.corrections(tables, shown)}) AS added")
-    waiting = tables.number(_waiting(tables, shown))
+    in_rows = tables.scalar(f"SELECT {_EVENT_COUNT_SQL} FROM {result.table}")
+    corrected = tables.scalar(f"SELECT {_EVENT_COUNT_SQL} FROM ({queries.corrections_sql(tables, result)}) AS added")
+    waiting = tables.scalar(_waiting_sql(tables, result))
     return in_rows - corrected + waiting, f"{in_rows} shown, {corrected} of them corrected, and {waiting} in panes"
 
 
-def _waiting(tables: WarehouseSnapshot, shown: Shown) -> str:
-    """How many events are in panes and not shown: their window is not, or they came after the last publication."""
-    windows = shown.report.windows
-    parts = queries.parts(shown, published=False)
-    late = f"SELECT {_EVENTS} AS events FROM ({parts}) AS parts WHERE batch > {shown.published}"
+def _waiting_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
+    """SQL: the number of events in panes whose window is not published, or that came after the last publication."""
+    windows = result.report.windows
+    parts = queries.panes_sql(result, published=False)
+    late = f"SELECT {_EVENT_COUNT_SQL} AS events FROM ({parts}) AS parts WHERE batch > {result.batch}"
     if isinstance(windows, Counts):
-        full = f"SELECT count(*) * {windows.size} FROM windows WHERE published_batch <= {shown.published}"
-        begin = count_windows.full_windows_sql(shown, windows, published=False)
-        return f"{begin} SELECT {_EVENTS} - ({full}) FROM parts"
+        full = f"SELECT count(*) * {windows.size} FROM windows WHERE published_batch <= {result.batch}"
+        with_windows = count_windows.with_full_windows(result, windows, published=False)
+        return f"{with_windows} SELECT {_EVENT_COUNT_SQL} - ({full}) FROM parts"
     if isinstance(windows, Sessions):
-        begin = session_sums.sessions(shown, windows)
-        unfired = f"SELECT {_EVENTS} AS events FROM sessions WHERE end_ms > {shown.watermark}"
-        return f"{begin} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
-    placed = f"{periodic_sums.begin(tables, shown, published=False)} SELECT {_EVENTS} FROM placed"
+        with_sessions = session_sums.with_sessions(result, windows)
+        unfired = f"SELECT {_EVENT_COUNT_SQL} AS events FROM sessions WHERE end_ms > {result.watermark}"
+        return f"{with_sessions} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
+    placed = f"{periodic_sums.with_sums(tables, result, published=False)} SELECT {_EVENT_COUNT_SQL} FROM placed"
     return (
         f"{placed} WHERE pane_start >= start_ms AND "
-        f"(batch > {shown.published} OR end_ms NOT IN (SELECT end_ms FROM ({queries.rows(shown)}) AS result))"
+        f"(batch > {result.batch} OR end_ms NOT IN (SELECT end_ms FROM ({queries.rows_sql(result)}) AS result))"
     )
 
 
-def _missed(tables: WarehouseSnapshot, shown: Shown | ShownTotals) -> tuple[int, int]:
-    """At least and at most how many of the counted events came too late for this result."""
-    if isinstance(shown, ShownTotals) or not shown.report.windows.by_time:
-        return 0, 0
-    if not _of_ledger(tables, shown, "partly_late"):
-        return 0, 0
+def _missed(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals) -> _Missed:
+    """Returns how many of the counted events came too late for this result."""
+    if isinstance(result, PublishedTotals) or not result.report.windows.by_time:
+        return _Missed(0, 0)
+    if not _ledger_sum(tables, result, "partly_late"):
+        return _Missed(0, 0)
     removed = tables.removed(DEAD_LETTERS.name)
     least = 0
-    most = tables.number(f"SELECT sum(partly_late) FROM ledger WHERE batch <= {removed}")
-    for epoch in shown.epochs:
+    most = tables.scalar(f"SELECT sum(partly_late) FROM ledger WHERE batch <= {removed}")
+    for epoch in result.epochs:
         opening = tables.openings[epoch]
-        report = opening.report(shown.name)
+        report = opening.report(result.name)
         letters = f"reason = 'partly_late' AND batch / {EPOCH} = {epoch} AND batch IN (SELECT batch FROM ledger)"
-        if opening.policy.time_of is TimeOf.PROCESSING:  # which time that was is written nowhere
-            most += tables.number(f"SELECT count(*) FROM dead_letters WHERE {letters}")
+        if opening.policy.time_of is TimeOf.PROCESSING:  # their time is not stored
+            most += tables.scalar(f"SELECT count(*) FROM dead_letters WHERE {letters}")
             continue
         time = c.KAFKA_TIMESTAMP if opening.policy.time_of is TimeOf.INGESTION else c.EVENT_TIME
         lateness = report.allowed_lateness_ms if report else 0
-        closed = opening.closed.get(shown.name, rules.NO_WATERMARK)
-        end = _end(tables, shown, time, letters)
-        exact = tables.number(
+        closed = opening.closed.get(result.name, rules.NO_WATERMARK)
+        end = _end_sql(tables, result, time, letters)
+        exact = tables.scalar(
             f"SELECT count(*) FROM dead_letters WHERE {letters} AND {end} <= "
             f"greatest(coalesce(watermark, {rules.NO_WATERMARK}) - {lateness}, {closed})"
         )
         least, most = least + exact, most + exact
-    return least, most
+    return _Missed(least, most)
 
 
-def _end(tables: WarehouseSnapshot, shown: Shown, time: str, letters: str) -> str:
-    """SQL of the end of the window that a dead letter belongs to."""
-    windows = shown.report.windows
+def _end_sql(tables: WarehouseSnapshot, result: PublishedReport, time: str, letters: str) -> str:
+    """SQL: the end of the window of dead letters; `time` is a column, `letters` the condition that selects them."""
+    windows = result.report.windows
     if isinstance(windows, Sessions):
         return f"{time} + {windows.gap_ms}"
-    if it := aligned(windows):
-        return it.end(time)
+    if arithmetic := aligned(windows):
+        return arithmetic.end_sql(time)
     assert isinstance(windows, Calendar)  # noqa: S101 - for the type checker
     slots = tables.ask(f"SELECT DISTINCT {time} / {_QUARTER_MS} AS slot FROM dead_letters WHERE {letters}")
     ends = ends_of(windows, [slot * _QUARTER_MS for slot in slots.column(0).to_pylist()])

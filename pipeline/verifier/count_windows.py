@@ -1,10 +1,10 @@
-"""Count windows: by batch and record position the first `size` events of a key, then the next; full ones are shown."""
+"""Count windows: the first `size` events of a key, by batch and record position, then the next; published when full."""
 
 from typing import Final
 
 from pipeline.event_time.windows.count import Counts
 from pipeline.verifier import queries
-from pipeline.verifier.published_results import Shown
+from pipeline.verifier.published_results import PublishedReport
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
@@ -23,11 +23,11 @@ WITH parts AS ({parts}), ending AS (
 """
 
 
-def full_windows_sql(shown: Shown, kind: Counts, *, published: bool = True) -> str:
-    """`WITH … windows AS (…)`: the full windows that the `parts` make, as far as the report is published or all."""
-    keys = shown.report.keys
+def with_full_windows(result: PublishedReport, kind: Counts, *, published: bool = True) -> str:
+    """SQL `WITH parts, windows`: panes up to the published batch, or all of them, and the full windows they make."""
+    keys = result.report.keys
     return _FULL_SQL.format(
-        parts=queries.parts(shown, published=published),
+        parts=queries.panes_sql(result, published=published),
         keys=queries.columns(keys),
         order=f"{queries.partition_by(keys)} ORDER BY batch, record_position",
         others=kind.size - 1,
@@ -35,26 +35,25 @@ def full_windows_sql(shown: Shown, kind: Counts, *, published: bool = True) -> s
     )
 
 
-def check(tables: WarehouseSnapshot, shown: Shown, kind: Counts, finding: Finding) -> None:
-    """Windows that panes tell to be full are shown. Those of the same times are told apart by nothing but number."""
-    sums = shown.report.sums
-    same = (*shown.cell, *sums, "published_batch")
-    one = f"SELECT {', '.join(same)}, 1 AS windows FROM"
-    due = f"{one} windows"
-    compared = queries.side_by_side(same, ["windows"], f"{one} ({queries.rows(shown)}) AS result", due)
-    cells = f"{full_windows_sql(shown, kind)}, cells AS ({compared})"
-    finding.among(
+def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, finding: Finding) -> None:
+    """Checks that all full windows are published. Windows with the same columns differ by nothing: they are counted."""
+    sums = result.report.sums
+    cell = (*result.cell, *sums, "published_batch")
+    select = f"SELECT {', '.join(cell)}, 1 AS windows FROM"
+    actual, expected = f"{select} ({queries.rows_sql(result)}) AS result", f"{select} windows"
+    cells = f"{with_full_windows(result, kind)}, cells AS ({queries.compared_sql(cell, ['windows'], actual, expected)})"
+    finding.report_examples(
         "count windows",
-        tables.ask(queries.examples(cells, "shown_windows < due_windows", "start_ms, end_ms")),
+        tables.ask(queries.examples_sql(cells, "actual_windows < expected_windows", "start_ms, end_ms")),
         lambda row: (
-            f"{shown.at(row)}, full with batch {row['published_batch']} "
-            f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {row['shown_windows']} "
-            f"times, but its panes fill {row['due_windows']}"
+            f"{result.at(row)}, full with batch {row['published_batch']} "
+            f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {row['actual_windows']} "
+            f"times, but its panes fill {row['expected_windows']}"
         ),
     )
-    waiting = tables.number(
-        f"{full_windows_sql(shown, kind, published=False)} SELECT count(*) FROM windows "
-        f"WHERE published_batch > {shown.published}"
+    waiting = tables.scalar(
+        f"{with_full_windows(result, kind, published=False)} SELECT count(*) FROM windows "
+        f"WHERE published_batch > {result.batch}"
     )
     if waiting:
-        finding.tell(f"{shown.name}: {waiting:,} windows that are full are not published yet")
+        finding.note(f"{result.name}: {waiting:,} windows that are full are not published yet")

@@ -1,101 +1,104 @@
-"""Different users of a window: by sketches where panes keep sketches, else by the users themselves."""
+"""Distinct users of a window: by sketches where panes have sketches, else by the users themselves."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from datasketches import hll_sketch, hll_union
 
 from pipeline import columns as c
 from pipeline.measures import Join
 from pipeline.verifier import queries
-from pipeline.verifier.periodic_sums import begin, is_whole
-from pipeline.verifier.published_results import Shown
+from pipeline.verifier.periodic_sums import is_whole_sql, with_sums
+from pipeline.verifier.published_results import PublishedReport
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 from pipeline.verifier.wording import Row
 
 _LG_K: Final = 12
 _EXACT_UP_TO: Final = 300
-"""Below this a sketch keeps every user, so that it can be made again."""
-_ERROR: Final = 0.08
+"""Up to this many users a sketch contains every user, so that it can be recomputed."""
+_RELATIVE_ERROR: Final = 0.08
 """Five times the relative standard error of 1.6 %."""
 _ERASED: Final = "erased-"
-"""Before the name of somebody who was erased, and perhaps in pieces: who it was is not known.
-
-Such a one may be known by other names than when it was counted.
-"""
+"""Prefix of the names that erased users have since. One user may have several of them."""
 _ROUNDING: Final = 1000
-"""One in so many: sketches that were merged in another order add up the same registers, perhaps in other roundings."""
-_SHOWN: Final = "SELECT {cell}, unique_users FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b"
-_PARTS: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}"
-_SKETCHES: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PARTS} GROUP BY {{cell}}"
-_CORRECTED: Final = "SELECT {cell}, array_agg(user_id) AS users FROM added GROUP BY {cell}"
-_USERS: Final = f"""
-SELECT {{cell}}, count(DISTINCT seen) AS users,
-  count(DISTINCT CASE WHEN seen LIKE '{_ERASED}%' THEN seen END) AS erased,
-  CASE WHEN count(DISTINCT seen) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT seen) END AS few
+"""Tolerance of 1 in this many: sketches merged in another order add up the same registers with other roundings."""
+_ACTUAL_SQL: Final = "SELECT {cell}, unique_users FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b"
+_PARTS_SQL: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}"
+_SKETCHES_SQL: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PARTS_SQL} GROUP BY {{cell}}"
+_CORRECTED_SQL: Final = "SELECT {cell}, array_agg(user_id) AS users FROM added GROUP BY {cell}"
+_USERS_SQL: Final = f"""
+SELECT {{cell}}, count(DISTINCT user_id) AS users,
+  count(DISTINCT CASE WHEN user_id LIKE '{_ERASED}%' THEN user_id END) AS erased,
+  CASE WHEN count(DISTINCT user_id) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT user_id) END AS few
 FROM (
-  SELECT {{cell}}, user_id AS seen {_PARTS}
+  SELECT {{cell}}, user_id {_PARTS_SQL}
   UNION ALL
-  SELECT {{cell}}, user_id AS seen FROM added JOIN windows ON start_ms = a AND end_ms = b
+  SELECT {{cell}}, user_id FROM added JOIN windows ON start_ms = a AND end_ms = b
   WHERE has_panes = 1 AND {{is_whole}}
 ) AS users GROUP BY {{cell}}
 """
 
 Cell = tuple[Any, ...]
-Expected = tuple[int, int]
-"""How many users, and how far from it what is shown may be."""
 
 
-def check(tables: WarehouseSnapshot, shown: Shown, finding: Finding) -> None:
-    """Cell by cell, in windows none of whose panes can be gone."""
-    has_sketches = any(part.join is Join.SKETCH for part in shown.report.parts)
-    due = (_by_sketches if has_sketches else _by_users)(tables, shown)
-    found = _cells(tables, shown, _SHOWN)
-    finding.look(len(due), "cells with different users")
-    for cell, (users, tolerance) in due.items():
-        # That a cell is not shown at all is told where its counts are.
-        row = found.get(cell)
+class _Expected(NamedTuple):
+    """The number of users of a cell, and how much the published number may differ from it."""
+
+    users: int
+    tolerance: int
+
+
+def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
+    """Compares each cell of windows that have lost no panes."""
+    has_sketches = any(part.join is Join.SKETCH for part in result.report.parts)
+    expected = (_by_sketches if has_sketches else _by_users)(tables, result)
+    actual = _cells(tables, result, _ACTUAL_SQL)
+    finding.count(len(expected), "cells with different users")
+    for cell, (users, tolerance) in expected.items():
+        row = actual.get(cell)  # the check of its counts reports a cell that is missing
         if row and abs(row[c.UNIQUE_USERS] - users) > tolerance:
-            finding.breach(f"{shown.at(row)} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
+            finding.report(f"{result.at(row)} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
 
 
-def _cells(tables: WarehouseSnapshot, shown: Shown, query: str) -> dict[Cell, Row]:
-    asked = query.format(
-        cell=", ".join(shown.cell), rows=queries.rows(shown), watermark=shown.watermark, is_whole=is_whole(shown)
+def _cells(tables: WarehouseSnapshot, result: PublishedReport, template: str) -> dict[Cell, Row]:
+    sql = template.format(
+        cell=", ".join(result.cell),
+        rows=queries.rows_sql(result),
+        watermark=result.watermark,
+        is_whole=is_whole_sql(result),
     )
-    rows = tables.ask(f"{begin(tables, shown)} {asked}").to_pylist()
-    return {tuple(row[name] for name in shown.cell): row for row in rows}
+    rows = tables.ask(f"{with_sums(tables, result)} {sql}").to_pylist()
+    return {tuple(row[name] for name in result.cell): row for row in rows}
 
 
-def _by_sketches(tables: WarehouseSnapshot, shown: Shown) -> dict[Cell, Expected]:
-    due, added = _cells(tables, shown, _SKETCHES), _cells(tables, shown, _CORRECTED)
-    expected = dict[Cell, Expected]()
-    for cell, row in due.items():
+def _by_sketches(tables: WarehouseSnapshot, result: PublishedReport) -> dict[Cell, _Expected]:
+    added, expected = _cells(tables, result, _CORRECTED_SQL), dict[Cell, _Expected]()
+    for cell, row in _cells(tables, result, _SKETCHES_SQL).items():
         corrected = added[cell]["users"] if cell in added else []
         users = _union(row["users"], corrected)
         erased = sum(user.startswith(_ERASED) for user in corrected)
-        expected[cell] = users, users // _ROUNDING + erased
+        expected[cell] = _Expected(users, users // _ROUNDING + erased)
     return expected
 
 
-def _by_users(tables: WarehouseSnapshot, shown: Shown) -> dict[Cell, Expected]:
-    """The number of users is exact; where it is small enough, so is what a sketch of them says."""
-    expected = dict[Cell, Expected]()
-    for cell, row in _cells(tables, shown, _USERS).items():
+def _by_users(tables: WarehouseSnapshot, result: PublishedReport) -> dict[Cell, _Expected]:
+    """Returns exact numbers of users: a published estimate of many users may differ more than one of few."""
+    expected = dict[Cell, _Expected]()
+    for cell, row in _cells(tables, result, _USERS_SQL).items():
         users = row["users"] if row["few"] is None else _union([], row["few"])
-        tolerance = int(users * _ERROR) if row["few"] is None else users // _ROUNDING
-        expected[cell] = users, tolerance + row["erased"]
+        tolerance = int(users * _RELATIVE_ERROR) if row["few"] is None else users // _ROUNDING
+        expected[cell] = _Expected(users, tolerance + row["erased"])
     return expected
 
 
 def _union(sketches: Iterable[bytes], users: Iterable[str]) -> int:
-    """How many different users there are in sketches and beside them."""
-    union, beside = hll_union(_LG_K), hll_sketch(_LG_K)
+    """Returns the number of distinct users in sketches and among further users."""
+    union, further = hll_union(_LG_K), hll_sketch(_LG_K)
     for sketch in sketches:
         union.update(hll_sketch.deserialize(sketch))
     for user in users:
-        beside.update(user)
-    union.update(beside)
+        further.update(user)
+    union.update(further)
     estimate: float = union.get_estimate()
     return round(estimate)

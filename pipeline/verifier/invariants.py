@@ -1,4 +1,4 @@
-"""The laws of a warehouse, and `verify`, which holds one against all of them."""
+"""The invariants of a warehouse, and `verify`, which checks all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,48 +23,49 @@ from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line, 
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
-    """A law that must hold, and the tables beside the ledger without which it cannot be told."""
+class Invariant:
+    """A condition that always holds, and the tables besides the ledger that its check reads."""
 
     name: str
     check: Callable[[WarehouseSnapshot, Finding], None]
     needs: tuple[str, ...] = ()
 
 
-LAWS: Final[tuple[Law, ...]] = (
-    Law("ledger balances", ledger_balance.check),
-    Law("offsets join", offset_continuity.check),
-    Law("watermark is handed on", watermark_order.check),
-    Law("dead letters are the rejected", rejected_records.check, (DEAD_LETTERS.name,)),
-    Law("results are their panes", result_sums.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
-    Law("windows have fired, once", fired_windows.check, (CORRECTIONS.name,)),
-    Law("counted events are there", conservation.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
-    Law("events are counted once", unique_events.check, (EVENT_IDS.name,)),
+INVARIANTS: Final[tuple[Invariant, ...]] = (
+    Invariant("ledger balances", ledger_balance.check),
+    Invariant("offsets are contiguous", offset_continuity.check),
+    Invariant("watermark never goes back", watermark_order.check),
+    Invariant("dead letters match rejections", rejected_records.check, (DEAD_LETTERS.name,)),
+    Invariant("results equal their panes", result_sums.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
+    Invariant("windows have fired, once", fired_windows.check, (CORRECTIONS.name,)),
+    Invariant("counted events are conserved", conservation.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
+    Invariant("events are counted once", unique_events.check, (EVENT_IDS.name,)),
 )
 
 
 def verify(warehouse: str) -> Verification:
-    """Holds a warehouse against every law, without changing it. Raises SetUpError where there is none.
+    """Checks every invariant of a warehouse, which it does not change. Raises SetUpError if there is no warehouse.
 
-    It may be at rest or written to: what was not committed when the ledger was read is void, and what was not published
-    yet is told and no breach.
+    The warehouse may be in use: rows of batches that the ledger did not have when it was read are uncommitted, and
+    windows that are not published yet become notes; neither is a violation.
     """
     require_warehouse(warehouse)
     tables = read(warehouse)
-    whole = Finding("tables are whole")
-    unsafe = table_files.check(tables, whole)
-    safe = tables.without(unsafe)
-    return Verification(warehouse, (*(look_into(law, safe, unsafe) for law in LAWS), whole))
+    intact = Finding("tables are intact")
+    damaged = table_files.check(tables, intact)
+    readable = tables.without(damaged)
+    findings = (check_invariant(invariant, readable, damaged) for invariant in INVARIANTS)
+    return Verification(warehouse, (*findings, intact))
 
 
-def look_into(law: Law, tables: WarehouseSnapshot, unsafe: set[str]) -> Finding:
-    """Holds tables against one law, as far as those are safe to ask that it needs."""
-    finding = Finding(law.name)
-    if missing := sorted(unsafe.intersection((LEDGER.name, *law.needs))):
-        finding.tell(f"not looked into: {', '.join(missing)} is not whole")
+def check_invariant(invariant: Invariant, tables: WarehouseSnapshot, damaged: set[str]) -> Finding:
+    """Checks one invariant, unless a table that it needs is damaged."""
+    finding = Finding(invariant.name)
+    if missing := sorted(damaged.intersection((LEDGER.name, *invariant.needs))):
+        finding.note(f"not checked: {', '.join(missing)} is damaged")
         return finding
     try:
-        law.check(tables, finding)
+        invariant.check(tables, finding)
     except OSError as error:
         raise SetUpError(f"the warehouse {tables.warehouse} cannot be read: {first_line(error)}. Try again") from error
     return finding

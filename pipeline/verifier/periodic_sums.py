@@ -1,27 +1,28 @@
-"""Windows whose ends the clock tells: what their panes add up to, from the definitions."""
+"""Grid, cumulating and calendar windows: the sums of their panes, by the definitions."""
 
 from typing import Final
 
 from pipeline import columns as c
 from pipeline.verifier import queries
 from pipeline.verifier.aligned_windows import aligned
-from pipeline.verifier.published_results import Shown
+from pipeline.verifier.published_results import PublishedReport
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import Row, moment
+from pipeline.verifier.wording import Row, time_text
 
-# Panes tell their windows. Each is looked at for its own, and where sessions are counted for those after it, too.
-_CALENDAR: Final = """
-places AS (
-  SELECT pane, start_ms, end_ms FROM spots
-  JOIN (SELECT DISTINCT window_start_ms AS start_ms, window_end_ms AS end_ms FROM parts) AS known
+# Panes of calendar windows store the window. Where sessions are counted, a pane is also compared with later windows.
+_CALENDAR_SQL: Final = """
+windows_of_panes AS (
+  SELECT pane, start_ms, end_ms FROM distinct_panes
+  JOIN (SELECT DISTINCT window_start_ms AS start_ms, window_end_ms AS end_ms FROM parts) AS stored
     ON pane >= start_ms - {gap} AND pane < end_ms
 )
 """
-_BEGIN: Final = """
-WITH parts AS ({parts}), spots AS (SELECT DISTINCT pane_start AS pane FROM parts), {places}, counted AS (
-  SELECT parts.*, start_ms, end_ms FROM parts JOIN places ON pane_start = pane AND closed < end_ms
-), placed AS ({begun}), due AS (
+_SUMS_SQL: Final = """
+WITH parts AS ({parts}), distinct_panes AS (SELECT DISTINCT pane_start AS pane FROM parts), {windows_of_panes},
+counted AS (
+  SELECT parts.*, start_ms, end_ms FROM parts JOIN windows_of_panes ON pane_start = pane AND closed < end_ms
+), placed AS ({placed}), expected AS (
   SELECT start_ms, end_ms, {keys} CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
     CAST(sum(CASE WHEN watermark >= end_ms THEN page_views + clicks ELSE 0 END) AS BIGINT) AS late_events,
     CAST(sum(begun) AS BIGINT) AS sessions_begun
@@ -29,110 +30,112 @@ WITH parts AS ({parts}), spots AS (SELECT DISTINCT pane_start AS pane FROM parts
   GROUP BY {keys} start_ms, end_ms
 ), added AS ({added}), windows AS (
   SELECT start_ms AS a, end_ms AS b, max(has) AS has_panes FROM (
-    SELECT start_ms, end_ms, 1 AS has FROM due UNION ALL SELECT start_ms, end_ms, 0 FROM added
-  ) AS known GROUP BY start_ms, end_ms
+    SELECT start_ms, end_ms, 1 AS has FROM expected UNION ALL SELECT start_ms, end_ms, 0 FROM added
+  ) AS both GROUP BY start_ms, end_ms
 )
 """
 # A session of a user starts with an event when no session of the user is open in the window.
 _BEGUN_SQL: Final = "SELECT *, CASE WHEN open = 1 THEN 1 ELSE 0 END AS begun FROM ({swept}) AS swept WHERE step = 1"
 
 
-def begin(tables: WarehouseSnapshot, shown: Shown, *, published: bool = True) -> str:
-    """`WITH …`: what panes and corrections say, as far as the report is published, or all of it.
+def with_sums(tables: WarehouseSnapshot, result: PublishedReport, *, published: bool = True) -> str:
+    """SQL `WITH placed, expected, added, windows`: panes and corrections up to the published batch, or all of them.
 
-    `placed` has each row of panes once for each of its windows in which it counts; `due` the rows that they add up to,
-    of windows that have fired and were not removed by age; `added` the corrections; `windows` those to compare, from
-    `a` to `b`, and whether they have panes or were corrected only.
+    `placed` has each row of panes once for each window in which it counts; `expected` has their sums, of windows that
+    have fired and were not removed by age; `added` the corrections; `windows` the windows to compare, from `a` to `b`,
+    and whether they have panes or only corrections.
     """
-    it, keys, gap = aligned(shown.report.windows), queries.columns(shown.report.keys), shown.report.session_gap_ms
+    keys, gap = queries.columns(result.report.keys), result.report.session_gap_ms
+    arithmetic = aligned(result.report.windows)
     by, ties = ("end_ms", c.USER_ID), f", {keys}last_time"
     swept = queries.sweep_sql("counted", by, "first_time", f"last_time + {gap}", ties)
-    return _BEGIN.format(
-        parts=queries.parts(shown, published=published),
-        places=it.places(gap) if it else _CALENDAR.format(gap=gap),
-        begun=_BEGUN_SQL.format(swept=swept) if gap else "SELECT counted.*, 0 AS begun FROM counted",
+    return _SUMS_SQL.format(
+        parts=queries.panes_sql(result, published=published),
+        windows_of_panes=arithmetic.windows_of_panes_sql(gap) if arithmetic else _CALENDAR_SQL.format(gap=gap),
+        placed=_BEGUN_SQL.format(swept=swept) if gap else "SELECT counted.*, 0 AS begun FROM counted",
         keys=keys,
-        watermark=shown.watermark,
-        removed=shown.removed,
-        added=queries.corrections(tables, shown),
+        watermark=result.watermark,
+        removed=result.removed,
+        added=queries.corrections_sql(tables, result),
     )
 
 
-def is_whole(shown: Shown) -> str:
-    """SQL: of which windows no pane can be gone: those that may still change."""
-    return f"end_ms > {shown.swept}"
+def is_whole_sql(result: PublishedReport) -> str:
+    """SQL condition: the window may still change, so it has lost no panes to compaction."""
+    return f"end_ms > {result.swept}"
 
 
-def check(tables: WarehouseSnapshot, shown: Shown, finding: Finding) -> None:
-    """Cell by cell where panes are left; the others must have closed."""
-    _compare(tables, shown, finding)
-    _look_for_windows_without_panes(tables, shown, finding)
-    _tell_what_waits(tables, shown, finding)
+def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
+    """Compares each cell of windows that have panes; only closed windows may lack them."""
+    _compare(tables, result, finding)
+    _check_without_panes(tables, result, finding)
+    _note_unpublished(tables, result, finding)
 
 
-def _compare(tables: WarehouseSnapshot, shown: Shown, finding: Finding) -> None:
-    numbers = [name for name in shown.numbers if name != c.SESSIONS_BEGUN]
-    broken = (
-        f"(has_panes = 1 AND {is_whole(shown)} AND (is_shown <> 1 OR {queries.differs(shown.numbers)})) "
-        f"OR is_shown = 0 OR {queries.differs(numbers, '<')}"
+def _compare(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
+    sums = [name for name in result.sums if name != c.SESSIONS_BEGUN]
+    violation = (
+        f"(has_panes = 1 AND {is_whole_sql(result)} AND (actual_rows <> 1 OR {queries.differs_sql(result.sums)})) "
+        f"OR actual_rows = 0 OR {queries.differs_sql(sums, '<')}"
     )
-    cells = f"{begin(tables, shown)}, cells AS ({_sides(shown)})"
-    rows = tables.ask(queries.examples(cells, broken, "start_ms, end_ms"))
-    finding.among("cells of windows with panes", rows, lambda row: difference(shown, row))
+    cells = f"{with_sums(tables, result)}, cells AS ({_compared_sql(result)})"
+    rows = tables.ask(queries.examples_sql(cells, violation, "start_ms, end_ms"))
+    finding.report_examples("cells of windows with panes", rows, lambda row: difference(result, row))
 
 
-def _sides(shown: Shown) -> str:
-    columns = ", ".join((*shown.cell, *shown.numbers))
-    # Corrections tell of no sessions.
+def _compared_sql(result: PublishedReport) -> str:
+    columns = ", ".join((*result.cell, *result.sums))
+    # Corrections have no number of sessions.
     added = columns.replace(c.SESSIONS_BEGUN, f"0 AS {c.SESSIONS_BEGUN}")
-    here = "JOIN windows ON start_ms = a AND end_ms = b"
-    rows = f"SELECT * FROM ({queries.rows(shown)}) AS result {here}"
-    both = f"SELECT {columns} FROM due UNION ALL SELECT {added} FROM added"
-    due = f"SELECT has_panes, it.* FROM ({both}) AS it {here}"
-    return queries.side_by_side(("has_panes", *shown.cell), shown.numbers, rows, due)
+    in_windows = "JOIN windows ON start_ms = a AND end_ms = b"
+    actual = f"SELECT * FROM ({queries.rows_sql(result)}) AS result {in_windows}"
+    sums = f"SELECT {columns} FROM expected UNION ALL SELECT {added} FROM added"
+    expected = f"SELECT has_panes, sums.* FROM ({sums}) AS sums {in_windows}"
+    return queries.compared_sql(("has_panes", *result.cell), result.sums, actual, expected)
 
 
-def difference(shown: Shown, row: Row) -> str:
-    """The sentence on a cell whose two sides differ."""
-    where, numbers = shown.at(row), shown.numbers
-    told = ", ".join(f"{row[f'due_{one}']} {one}" for one in numbers)
-    if not row["is_shown"]:
-        return f"{where} is not shown, but its panes and corrections have {told}"
-    if not row["is_due"]:
-        told = ", ".join(f"{row[f'shown_{one}']} {one}" for one in numbers)
-        return f"{where} shows {told}, but its panes and corrections have 0 of it"
-    different = [one for one in numbers if row[f"shown_{one}"] != row[f"due_{one}"]]
+def difference(result: PublishedReport, row: Row) -> str:
+    """Returns the sentence on a cell whose actual and expected sums differ."""
+    where, expected = result.at(row), ", ".join(f"{row[f'expected_{name}']} {name}" for name in result.sums)
+    if not row["actual_rows"]:
+        return f"{where} is not shown, but its panes and corrections have {expected}"
+    if not row["expected_rows"]:
+        actual = ", ".join(f"{row[f'actual_{name}']} {name}" for name in result.sums)
+        return f"{where} shows {actual}, but its panes and corrections have 0 of it"
+    different = [name for name in result.sums if row[f"actual_{name}"] != row[f"expected_{name}"]]
     return f"{where} shows " + " and ".join(
-        f"{row[f'shown_{one}']} {one}, but its panes and corrections have {row[f'due_{one}']}" for one in different
+        f"{row[f'actual_{name}']} {name}, but its panes and corrections have {row[f'expected_{name}']}"
+        for name in different
     )
 
 
-def _look_for_windows_without_panes(tables: WarehouseSnapshot, shown: Shown, finding: Finding) -> None:
-    """Windows that have not closed may still change, so their panes must be there."""
-    gone = (
-        f"{begin(tables, shown)} SELECT start_ms, end_ms, count(*) AS rows FROM ({queries.rows(shown)}) AS result "
+def _check_without_panes(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
+    """Checks that windows without panes have closed: others may still change."""
+    without_panes = (
+        f"{with_sums(tables, result)} SELECT start_ms, end_ms, count(*) AS rows "
+        f"FROM ({queries.rows_sql(result)}) AS result "
         "WHERE end_ms NOT IN (SELECT end_ms FROM placed WHERE pane_start >= start_ms) "
-        f"AND end_ms <= {shown.highest} {{which}} GROUP BY start_ms, end_ms ORDER BY start_ms"
+        f"AND end_ms <= {result.highest} {{which}} GROUP BY start_ms, end_ms ORDER BY start_ms"
     )
-    finding.look(len(tables.ask(gone.format(which=""))), "closed windows without panes")
-    if not shown.is_kept:
-        finding.tell(f"{shown.name} is no longer configured: what it had open is gone")
+    finding.count(len(tables.ask(without_panes.format(which=""))), "closed windows without panes")
+    if not result.is_configured:
+        finding.note(f"{result.name} is no longer configured: its open windows are gone")
         return
-    finding.each(
-        tables.ask(gone.format(which=f"AND end_ms > {shown.closed}")),
+    finding.report_rows(
+        tables.ask(without_panes.format(which=f"AND end_ms > {result.closed}")),
         lambda row: (
-            f"{shown.at(row)} shows {row['rows']} rows and has 0 panes, though only windows that end at "
-            f"{moment(shown.closed)} or before have closed"
+            f"{result.at(row)} shows {row['rows']} rows and has 0 panes, though only windows that end at "
+            f"{time_text(result.closed)} or before have closed"
         ),
     )
 
 
-def _tell_what_waits(tables: WarehouseSnapshot, shown: Shown, finding: Finding) -> None:
-    now = f"SELECT max(watermark) FROM ledger WHERE batch = {tables.newest}"
-    waiting = tables.number(
-        f"{begin(tables, shown, published=False)} SELECT count(DISTINCT end_ms) FROM placed "
-        f"WHERE pane_start >= start_ms AND end_ms <= ({now}) "
-        f"AND (end_ms > {shown.watermark} OR batch > {shown.published})"
+def _note_unpublished(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
+    watermark = f"SELECT max(watermark) FROM ledger WHERE batch = {tables.newest}"
+    waiting = tables.scalar(
+        f"{with_sums(tables, result, published=False)} SELECT count(DISTINCT end_ms) FROM placed "
+        f"WHERE pane_start >= start_ms AND end_ms <= ({watermark}) "
+        f"AND (end_ms > {result.watermark} OR batch > {result.batch})"
     )
     if waiting:
-        finding.tell(f"{shown.name}: {waiting:,} windows that have fired or changed are not published yet")
+        finding.note(f"{result.name}: {waiting:,} windows that have fired or changed are not published yet")

@@ -1,4 +1,4 @@
-"""Each result as its table has it: how far it is published, and what has fired and closed by then."""
+"""The published results: the batch up to which each table is published, and what had fired and closed by then."""
 
 import json
 from dataclasses import dataclass
@@ -10,90 +10,92 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.opening import report_from_json
 from pipeline.tables.schemas import CORRECTED_APP
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, name_of
-from pipeline.verifier.wording import Row, moment
+from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
+from pipeline.verifier.wording import Row, time_text
 
 _STORED_AS: Final = "tidemark.report"
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class PublishedResult:
     """A result table; times in milliseconds."""
 
     name: str
-    published: int
+    batch: int
     """The batch up to which it is published."""
     watermark: int
-    """The watermark after that batch."""
+    """The watermark after this batch."""
     highest: int
-    """The highest one up to that batch: where an epoch began with a lower one, what had fired stays."""
+    """The highest watermark up to this batch: windows that had fired before a reset stay."""
     closed: int
-    """Windows that end no later are closed, as of the newest batch."""
+    """Windows that end at or before it are closed, as of the newest batch."""
     swept: int
-    """Windows that end no later are final by the table's own word: these alone may lack some of their panes."""
+    """The table's `closed` mark: only windows that end at or before it may have lost panes to compaction."""
     removed: int
-    """Windows that end no later were removed by age; 0 for none."""
+    """Windows that end at or before it were removed by age; 0 for no window."""
     corrected: int
-    """The last correction that it has."""
-    is_kept: bool
-    """Whether the newest epoch still has it."""
+    """The last correction that was added to it."""
+    is_configured: bool
+    """Whether the newest epoch has it."""
     epochs: tuple[int, ...]
-    """The epochs that have it, if from its first one on it was never left out."""
+    """The epochs that have it; empty if it was not configured all the time since the first of them."""
 
     @property
     def table(self) -> str:
-        """The table in SQL."""
-        return name_of(self.name)
+        """The table's name in SQL."""
+        return sql_name(self.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown(Result):
-    """That of a report."""
+class PublishedReport(PublishedResult):
+    """The table of a report."""
 
     report: Report
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """The columns that tell rows apart."""
+        """The columns that identify a row."""
         return ("start_ms", "end_ms", *self.report.keys)
 
     @property
-    def numbers(self) -> list[str]:
+    def sums(self) -> list[str]:
         """The columns that are sums."""
         return [*self.report.sums, c.LATE_EVENTS]
 
     def at(self, row: Row) -> str:
-        """How a sentence on a row begins: with the table and the place in it."""
-        return f"{self.name}: {self.place(row)}"
+        """Returns how a sentence on a row starts: the table, the window and the keys."""
+        return f"{self.name}: {self.window_and_keys(row)}"
 
-    def place(self, row: Row) -> str:
-        """The window of a row, and those keys that it has."""
+    def window_and_keys(self, row: Row) -> str:
+        """Returns the window of a row, and those of the report's keys that the row has."""
         keys = ", ".join(f"{key} {row[key]!r}" for key in self.report.keys if key in row)
-        window = f"window [{moment(row['start_ms'])}, {moment(row['end_ms'])})"
+        window = f"window [{time_text(row['start_ms'])}, {time_text(row['end_ms'])})"
         return f"{window} of {keys}" if keys else window
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTotals(Result):
-    """That of the totals."""
+class PublishedTotals(PublishedResult):
+    """The table of the users' totals."""
 
     totals: UserTotals
 
 
-def shown_results(tables: WarehouseSnapshot) -> list[Shown | ShownTotals]:
-    """Every result whose table can be read: reports, then the totals."""
-    names = dict.fromkeys(report.name for one in tables.openings.values() for report in one.policy.reports)
-    found: list[Shown | ShownTotals] = [
-        Shown(**_result(name, tables), report=definition(name, tables)) for name in names if name in tables.handles
+def published_results(tables: WarehouseSnapshot) -> list[PublishedReport | PublishedTotals]:
+    """Returns every result whose table can be read: reports, then the totals."""
+    names = dict.fromkeys(report.name for opening in tables.openings.values() for report in opening.policy.reports)
+    results: list[PublishedReport | PublishedTotals] = [
+        PublishedReport(**_state(name, tables), report=definition(name, tables))
+        for name in names
+        if name in tables.handles
     ]
     if UserTotals.name in tables.handles:
         totals = UserTotals(**_stored(UserTotals.name, tables))
-        found.append(ShownTotals(**_result(totals.name, tables), totals=totals))
-    return found
+        results.append(PublishedTotals(**_state(totals.name, tables), totals=totals))
+    return results
 
 
 def definition(name: str, tables: WarehouseSnapshot) -> Report:
-    """The report of a result table. Raises ValueError, KeyError or TypeError where it does not say so."""
+    """Returns the report that a result table stores. Raises ValueError, KeyError or TypeError if it stores none."""
     return report_from_json({**_stored(name, tables), "name": name})
 
 
@@ -102,30 +104,30 @@ def _stored(name: str, tables: WarehouseSnapshot) -> dict[str, Any]:
     return stored
 
 
-def _result(name: str, tables: WarehouseSnapshot) -> dict[str, Any]:
-    published = tables.published(name)
+def _state(name: str, tables: WarehouseSnapshot) -> dict[str, Any]:
+    batch = tables.published(name)
     reached = tables.ask(
-        f"SELECT max(watermark) AS highest, max(CASE WHEN batch = {published} THEN watermark END) AS watermark "
-        f"FROM ledger WHERE batch <= {published}"
+        f"SELECT max(watermark) AS highest, max(CASE WHEN batch = {batch} THEN watermark END) AS watermark "
+        f"FROM ledger WHERE batch <= {batch}"
     ).to_pylist()[0]
     epochs = sorted(tables.openings)
-    having = [epoch for epoch in epochs if name in {one.name for one in tables.openings[epoch].policy.consumers}]
+    having = [epoch for epoch in epochs if name in {each.name for each in tables.openings[epoch].policy.consumers}]
     return {
         "name": name,
-        "published": published,
+        "batch": batch,
         "watermark": rules.as_number(reached["watermark"]),
         "highest": rules.as_number(reached["highest"]),
         "closed": _closed(name, tables),
         "swept": tables.swept(name),
         "removed": tables.removed(name),
         "corrected": tables.version(name, CORRECTED_APP) or 0,
-        "is_kept": having[-1:] == epochs[-1:],
+        "is_configured": having[-1:] == epochs[-1:],
         "epochs": tuple(having) if having == epochs[len(epochs) - len(having) :] else (),
     }
 
 
 def _closed(name: str, tables: WarehouseSnapshot) -> int:
-    """Up to which end some epoch has closed windows of a report, or found them closed."""
+    """Returns the latest end up to which any epoch closed windows of a report, or found them closed."""
     closed = [rules.NO_WATERMARK]
     for row in tables.ask("SELECT epoch, max(watermark) AS highest FROM ledger GROUP BY epoch").to_pylist():
         opening = tables.openings.get(row["epoch"])

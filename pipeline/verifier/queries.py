@@ -1,23 +1,22 @@
-"""Parts of the queries over results and panes: which rows count, and how two sides are laid side by side."""
+"""SQL over results and panes: which rows count, intervals that overlap, and actual next to expected numbers."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from pipeline.event_time import rules
 from pipeline.tables.schemas import CORRECTIONS
-from pipeline.verifier.published_results import Result, Shown
+from pipeline.verifier.published_results import PublishedReport, PublishedResult
 from pipeline.verifier.verification import EXAMPLES_OF_EACH, Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
-_SIDE_BY_SIDE: Final = """
-SELECT {cell}, sum(is_shown) AS is_shown, sum(is_due) AS is_due, {sums} FROM (
-  SELECT {cell}, 1 AS is_shown, 0 AS is_due, {shown_side} FROM ({shown}) AS shown
+_COMPARED_SQL: Final = """
+SELECT {cell}, sum(actual_rows) AS actual_rows, sum(expected_rows) AS expected_rows, {sums} FROM (
+  SELECT {cell}, 1 AS actual_rows, 0 AS expected_rows, {of_actual} FROM ({actual}) AS actual
   UNION ALL
-  SELECT {cell}, 0 AS is_shown, 1 AS is_due, {due_side} FROM ({due}) AS due
-) AS sides GROUP BY {cell}
+  SELECT {cell}, 0 AS actual_rows, 1 AS expected_rows, {of_expected} FROM ({expected}) AS expected
+) AS both GROUP BY {cell}
 """
-# Each row of `rows` once at its start and once at its end, and how many of its group are `open` then: 1 at the start of
-# the first of a run that touches or overlaps, 0 at the end of the last.
+# `open` is 1 at the start of the first interval of a run and 0 at the end of the last. Intervals that touch are a run.
 _SWEEP_SQL: Final = """
 SELECT edges.*, CAST(sum(step) OVER (
   {by} ORDER BY edge_ms, step DESC{ties} ROWS UNBOUNDED PRECEDING
@@ -26,44 +25,47 @@ SELECT edges.*, CAST(sum(step) OVER (
   UNION ALL SELECT {rows}.*, {end_ms} AS edge_ms, -1 AS step FROM {rows}
 ) AS edges
 """
-# Panes have all that is asked of corrections, but for their number and the time of the event. No batch is below 0; of
-# WHERE false the optimizer makes a plan that the engine refuses.
-_NO_CORRECTIONS: Final = "(SELECT 0 AS correction, pane_start AS event_time, * FROM panes WHERE batch < 0) AS nothing"
+# Stand-in for a missing `corrections` table: the columns that are used, no rows. `batch < 0`, because the engine
+# rejects the plan for `WHERE false`.
+_NO_CORRECTIONS_SQL: Final = "(SELECT 0 AS correction, pane_start AS event_time, * FROM panes WHERE batch < 0) AS empty"
 
 
 def committed(tables: WarehouseSnapshot, name: str, finding: Finding) -> int:
-    """How many rows of a table are of batches that the ledger has; others are told."""
-    void = tables.number(f"SELECT count(*) FROM {name} WHERE batch NOT IN (SELECT batch FROM ledger)")
-    if void:
-        finding.tell(f"{name}: {void:,} rows of batches that the ledger does not have are void")
-    return tables.number(f"SELECT count(*) FROM {name}") - void
+    """Returns the number of a table's rows whose batch the ledger has. Other rows become a note."""
+    uncommitted = tables.scalar(f"SELECT count(*) FROM {name} WHERE batch NOT IN (SELECT batch FROM ledger)")
+    if uncommitted:
+        finding.note(f"{name}: {uncommitted:,} rows of batches that the ledger does not have are uncommitted")
+    return tables.scalar(f"SELECT count(*) FROM {name}") - uncommitted
 
 
-def twice(rows: str, columns: Sequence[str], more: str = "") -> str:
-    """What is there more than once, how often it was `found`, and perhaps more of it."""
-    it = ", ".join(columns)
-    return f"SELECT {it}, count(*) AS found{more} FROM {rows} GROUP BY {it} HAVING count(*) > 1 ORDER BY {it}"
+def repeated_sql(rows: str, columns: Sequence[str], aggregates: str = "") -> str:
+    """SQL: each value of these columns that occurs more than once, and its count `found`.
+
+    `aggregates` are further columns, each after a comma.
+    """
+    key = ", ".join(columns)
+    return f"SELECT {key}, count(*) AS found{aggregates} FROM {rows} GROUP BY {key} HAVING count(*) > 1 ORDER BY {key}"
 
 
-def parts(shown: Result, *, published: bool = True) -> str:
-    """The committed rows of a result's panes, as far as it is published, or all of them."""
-    until = f"AND batch <= {shown.published}" if published else ""
+def panes_sql(result: PublishedResult, *, published: bool = True) -> str:
+    """SQL: the committed rows of a result's panes, up to the published batch or all of them."""
+    until = f"AND batch <= {result.batch}" if published else ""
     return (
         f"SELECT panes.*, coalesce(closed_until, {rules.NO_WATERMARK}) AS closed FROM panes "
-        f"WHERE report = '{shown.name}' AND batch IN (SELECT batch FROM ledger) {until}"
+        f"WHERE report = '{result.name}' AND batch IN (SELECT batch FROM ledger) {until}"
     )
 
 
-def rows(shown: Shown) -> str:
-    """The rows of a result, their windows in milliseconds."""
+def rows_sql(result: PublishedReport) -> str:
+    """SQL: the rows of a report's table, with `start_ms` and `end_ms` of their windows."""
     times = "CAST(window_start AS BIGINT) / 1000 AS start_ms, CAST(window_end AS BIGINT) / 1000 AS end_ms"
-    return f"SELECT {times}, * FROM {shown.table}"
+    return f"SELECT {times}, * FROM {result.table}"
 
 
 def sweep_sql(rows: str, by: Sequence[str], start_ms: str, end_ms: str, ties: str = "") -> str:
-    """Returns SQL that sweeps over the intervals of a table of `rows`, group by group, and counts those that are open.
+    """SQL that sweeps over the intervals of a table `rows`, group by group, and counts those that are open.
 
-    `by` are the columns of a group; `ties` orders intervals that start together. Every row comes twice: with `step` 1
+    `by` are the columns of a group; `ties` orders intervals that start together. Every row occurs twice: with `step` 1
     when it opens and -1 when it ends; `open` is the count after this step.
     """
     return _SWEEP_SQL.format(rows=rows, by=partition_by(by), start_ms=start_ms, end_ms=end_ms, ties=ties)
@@ -74,47 +76,50 @@ def partition_by(names: Sequence[str]) -> str:
     return f"PARTITION BY {', '.join(names)}" if names else ""
 
 
-def decided(tables: WarehouseSnapshot) -> str:
-    """The table `corrections`, or an empty one where there is none yet."""
-    return CORRECTIONS.name if CORRECTIONS.name in tables.handles else _NO_CORRECTIONS
+def all_corrections_sql(tables: WarehouseSnapshot) -> str:
+    """SQL: the table `corrections`, or an empty one if it does not exist yet."""
+    return CORRECTIONS.name if CORRECTIONS.name in tables.handles else _NO_CORRECTIONS_SQL
 
 
-def corrections(tables: WarehouseSnapshot, shown: Shown) -> str:
-    """The corrections that a report's table has."""
+def corrections_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
+    """SQL: the corrections that were added to a report's table."""
     return (
-        f"SELECT window_start_ms AS start_ms, window_end_ms AS end_ms, * FROM {decided(tables)} "
-        f"WHERE report = '{shown.name}' AND correction <= {shown.corrected} AND window_end_ms > {shown.removed}"
+        f"SELECT window_start_ms AS start_ms, window_end_ms AS end_ms, * FROM {all_corrections_sql(tables)} "
+        f"WHERE report = '{result.name}' AND correction <= {result.corrected} AND window_end_ms > {result.removed}"
     )
 
 
-def side_by_side(cell: Sequence[str], numbers: Sequence[str], shown: str, due: str) -> str:
-    """Each cell once, with `is_shown` and `is_due` rows, and of each number what is shown and what is due.
+def compared_sql(cell: Sequence[str], sums: Sequence[str], actual: str, expected: str) -> str:
+    """SQL: each cell once, with the number of its actual and expected rows, and the two values of each sum.
 
-    By adding both up, and not by joining, because keys may be null.
+    `actual` and `expected` are queries. Both are added up and not joined, because keys may be null.
     """
-    return _SIDE_BY_SIDE.format(
+    return _COMPARED_SQL.format(
         cell=", ".join(cell),
-        sums=", ".join(f"sum(shown_{name}) AS shown_{name}, sum(due_{name}) AS due_{name}" for name in numbers),
-        shown_side=", ".join(f"{name} AS shown_{name}, 0 AS due_{name}" for name in numbers),
-        due_side=", ".join(f"0 AS shown_{name}, {name} AS due_{name}" for name in numbers),
-        shown=shown,
-        due=due,
+        sums=", ".join(
+            f"sum(actual_{name}) AS actual_{name}, sum(expected_{name}) AS expected_{name}" for name in sums
+        ),
+        of_actual=", ".join(f"{name} AS actual_{name}, 0 AS expected_{name}" for name in sums),
+        of_expected=", ".join(f"0 AS actual_{name}, {name} AS expected_{name}" for name in sums),
+        actual=actual,
+        expected=expected,
     )
 
 
-def differs(numbers: Sequence[str], how: str = "<>") -> str:
-    """That some number shown is another than (or `how` it must not be to) what is due."""
-    return "(" + " OR ".join(f"shown_{name} {how} due_{name}" for name in numbers) + ")"
+def differs_sql(sums: Sequence[str], operator: str = "<>") -> str:
+    """SQL condition: for some sum `actual operator expected` holds, which must not be."""
+    return "(" + " OR ".join(f"actual_{name} {operator} expected_{name}" for name in sums) + ")"
 
 
-def examples(begin: str, broken: str, order: str) -> str:
-    """The first few of `cells`, broken ones before others, with how many were `looked` at and how many are `wrong`."""
+def examples_sql(with_cells: str, violation: str, order: str) -> str:
+    """SQL: the first few of `cells`, violations first, with the numbers of all cells and of violations."""
     return (
-        f"{begin} SELECT *, count(*) OVER () AS looked, sum(CASE WHEN {broken} THEN 1 ELSE 0 END) OVER () AS wrong "
-        f"FROM cells ORDER BY CASE WHEN {broken} THEN 0 ELSE 1 END, {order} LIMIT {EXAMPLES_OF_EACH}"
+        f"{with_cells} SELECT *, count(*) OVER () AS checked, "
+        f"sum(CASE WHEN {violation} THEN 1 ELSE 0 END) OVER () AS wrong "
+        f"FROM cells ORDER BY CASE WHEN {violation} THEN 0 ELSE 1 END, {order} LIMIT {EXAMPLES_OF_EACH}"
     )
 
 
 def columns(names: Sequence[str]) -> str:
-    """Names in front of further ones."""
+    """Returns names, each followed by a comma."""
     return "".join(f"{name}, " for name in names)

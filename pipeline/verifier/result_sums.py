@@ -1,4 +1,4 @@
-"""Law 5: every result is what its panes add up to, as long as they are there."""
+"""Invariant 5: every result equals the sum of its panes, as long as these exist."""
 
 from typing import Final
 
@@ -15,13 +15,13 @@ from pipeline.verifier import (
     session_sums,
     user_sums,
 )
-from pipeline.verifier.published_results import Shown, ShownTotals, shown_results
+from pipeline.verifier.published_results import PublishedReport, PublishedTotals, published_results
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _TO_ONE_WINDOW: Final = ("report", "topic", '"partition"', '"offset"', "window_start_ms", "window_end_ms")
-# Of what was removed by age nothing is left that it could be held against.
-_OF_NOTHING: Final = """
+# Dead letters that were removed by age cannot be compared.
+_WITHOUT_DEAD_LETTER_SQL: Final = """
 SELECT added.* FROM corrections AS added LEFT JOIN dead_letters AS dead
   ON added.topic = dead.topic AND added."partition" = dead."partition" AND added."offset" = dead."offset"
 LEFT JOIN (
@@ -32,49 +32,49 @@ WHERE dead.topic IS NULL AND added."offset" >= coalesce(gone.until, 0) ORDER BY 
 
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
-    """Result by result, each kind of windows in its own way; then what was corrected."""
+    """Checks each result by its kind of windows, then the corrections."""
     queries.committed(tables, PANES.name, finding)
-    shown = shown_results(tables)
-    for one in shown:
-        _check_one(tables, one, finding)
+    results = published_results(tables)
+    for result in results:
+        _check_result(tables, result, finding)
     if CORRECTIONS.name in tables.handles:
         _check_corrections(tables, finding)
-        for report in shown:
-            if isinstance(report, Shown):
-                _tell_what_waits(tables, report, finding)
+        for result in results:
+            if isinstance(result, PublishedReport):
+                _note_unpublished(tables, result, finding)
 
 
-def _check_one(tables: WarehouseSnapshot, shown: Shown | ShownTotals, finding: Finding) -> None:
-    if isinstance(shown, ShownTotals):
-        user_sums.check(tables, shown, finding)
-    elif isinstance(shown.report.windows, Counts):
-        count_windows.check(tables, shown, shown.report.windows, finding)
-    elif isinstance(shown.report.windows, Sessions):
-        session_sums.check(tables, shown, shown.report.windows, finding)
+def _check_result(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals, finding: Finding) -> None:
+    if isinstance(result, PublishedTotals):
+        user_sums.check(tables, result, finding)
+    elif isinstance(result.report.windows, Counts):
+        count_windows.check(tables, result, result.report.windows, finding)
+    elif isinstance(result.report.windows, Sessions):
+        session_sums.check(tables, result, result.report.windows, finding)
     else:
-        periodic_sums.check(tables, shown, finding)
-        event_times.check(tables, shown, finding)
-        if c.UNIQUE_USERS in shown.report.measures:
-            distinct_users.check(tables, shown, finding)
+        periodic_sums.check(tables, result, finding)
+        event_times.check(tables, result, finding)
+        if c.UNIQUE_USERS in result.report.measures:
+            distinct_users.check(tables, result, finding)
 
 
 def _check_corrections(tables: WarehouseSnapshot, finding: Finding) -> None:
-    finding.look(tables.number("SELECT count(*) FROM corrections"), "corrections")
-    finding.each(
-        tables.ask(queries.twice("corrections", _TO_ONE_WINDOW)),
+    finding.count(tables.scalar("SELECT count(*) FROM corrections"), "corrections")
+    finding.report_rows(
+        tables.ask(queries.repeated_sql("corrections", _TO_ONE_WINDOW)),
         "corrections: offset {offset} of partition {partition} of {topic} was added {found} times to one window "
-        "of {report}, but must be once",
+        "of {report}, but must be added once",
     )
-    finding.each(
-        tables.ask(_OF_NOTHING.format(removed=tables.removed(DEAD_LETTERS.name))),
+    finding.report_rows(
+        tables.ask(_WITHOUT_DEAD_LETTER_SQL.format(removed=tables.removed(DEAD_LETTERS.name))),
         "corrections: offset {offset} of partition {partition} of {topic} was added to {report}, but there are "
         "0 dead letters of it",
     )
 
 
-def _tell_what_waits(tables: WarehouseSnapshot, shown: Shown, finding: Finding) -> None:
-    late = tables.number(
-        f"SELECT count(*) FROM corrections WHERE report = '{shown.name}' AND correction > {shown.corrected}"
+def _note_unpublished(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
+    unpublished = tables.scalar(
+        f"SELECT count(*) FROM corrections WHERE report = '{result.name}' AND correction > {result.corrected}"
     )
-    if late:
-        finding.tell(f"{shown.name}: {late:,} corrections are decided and not added yet")
+    if unpublished:
+        finding.note(f"{result.name}: {unpublished:,} corrections are decided and not added yet")

@@ -1,14 +1,14 @@
-"""Sessions: what of a key follows one another within the gap, unless what came first had closed when the other came."""
+"""Sessions: events of a key within the gap of each other, unless the earlier had closed when the other came."""
 
 from typing import Final
 
 from pipeline.event_time.windows.session import Sessions
 from pipeline.verifier import queries
 from pipeline.verifier.periodic_sums import difference
-from pipeline.verifier.published_results import Shown
+from pipeline.verifier.published_results import PublishedReport
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import moment
+from pipeline.verifier.wording import time_text
 
 # A part keeps its session open from its first event on, or from what had closed when it came if that is later, to a gap
 # after its last event. A session is a stretch of time in which some part of the key is open.
@@ -19,27 +19,27 @@ WITH parts AS ({parts}), spans AS (
 ), swept AS ({swept}), numbered AS (
   SELECT swept.*, sum(CASE WHEN open = 0 THEN 1 ELSE 0 END) OVER (
     {by} ORDER BY edge_ms, step DESC ROWS UNBOUNDED PRECEDING
-  ) AS number FROM swept
+  ) AS session FROM swept
 ), sessions AS (
   SELECT {keys} min(first_time) AS start_ms, max(until_ms) AS end_ms,
     CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
     CAST(sum(late_events) AS BIGINT) AS late_events
-  FROM numbered WHERE step = 1 GROUP BY {keys} number
+  FROM numbered WHERE step = 1 GROUP BY {keys} session
 )
 """
-# What a correction joined is one row with it, and which sessions that were swept it joined is not known any more.
-_CORRECTED: Final = """
+# A correction is part of the row of its session. Which sessions without panes it joined is no longer known.
+_CORRECTED_SQL: Final = """
 , result AS (SELECT {columns} FROM ({rows}) AS rows), added AS ({added}), joined AS (
   SELECT {result_cell}, {sums} FROM result JOIN added ON {inside} GROUP BY {result_cell}
 )
 """
 
 
-def sessions(shown: Shown, windows: Sessions) -> str:
-    """`WITH … sessions AS (…)`: all that the panes tell of, as far as the report is published."""
-    keys = shown.report.keys
+def with_sessions(result: PublishedReport, windows: Sessions) -> str:
+    """SQL `WITH sessions`: the sessions of all panes up to the published batch."""
+    keys = result.report.keys
     return _SESSIONS_SQL.format(
-        parts=queries.parts(shown),
+        parts=queries.panes_sql(result),
         keys=queries.columns(keys),
         gap=windows.gap_ms,
         swept=queries.sweep_sql("spans", keys, "from_ms", "until_ms"),
@@ -47,71 +47,80 @@ def sessions(shown: Shown, windows: Sessions) -> str:
     )
 
 
-def check(tables: WarehouseSnapshot, shown: Shown, windows: Sessions, finding: Finding) -> None:
-    """Session by session where panes are left; the others must have closed."""
-    begin, added = sessions(shown, windows), queries.corrections(tables, shown)
-    if tables.number(f"SELECT count(*) FROM ({added}) AS added"):
-        begin += _corrected(shown, added)
-        _check_corrected(tables, shown, begin, finding)
-        result = _apart("result", shown)
-        due = f"{_apart('sessions', shown)} AND sessions.end_ms <= {shown.watermark}"
+def check(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions, finding: Finding) -> None:
+    """Compares each session with its panes; only closed sessions may lack them."""
+    sessions, added = with_sessions(result, windows), queries.corrections_sql(tables, result)
+    if tables.scalar(f"SELECT count(*) FROM ({added}) AS added"):
+        sessions += _corrected_sql(result, added)
+        _check_corrected(tables, result, sessions, finding)
+        actual = _uncorrected_sql("result", result)
+        expected = f"{_uncorrected_sql('sessions', result)} AND sessions.end_ms <= {result.watermark}"
     else:
-        result, due = queries.rows(shown), f"SELECT * FROM sessions WHERE end_ms <= {shown.watermark}"
-    cells = f"{begin}, cells AS ({queries.side_by_side(shown.cell, shown.numbers, result, due)})"
-    # Shown without panes: they were swept, as only those may be that have closed.
-    swept = f"is_due = 0 AND end_ms <= {shown.closed if shown.is_kept else shown.highest}"
-    # After a return to a lower watermark what had fired waits to fire again.
-    waits = f"is_due = 0 AND end_ms > {shown.watermark} AND end_ms <= {shown.highest}"
-    broken = f"(is_shown <> 1 OR is_due <> 1 OR {queries.differs(shown.numbers)}) AND NOT ({swept}) AND NOT ({waits})"
-    rows = tables.ask(queries.examples(cells, broken, "start_ms, end_ms"))
-    finding.among("sessions", rows, lambda row: difference(shown, row))
-    pending = tables.number(
-        f"SELECT count(*) FROM ({queries.parts(shown, published=False)}) AS parts WHERE batch > {shown.published}"
+        actual = queries.rows_sql(result)
+        expected = f"SELECT * FROM sessions WHERE end_ms <= {result.watermark}"
+    cells = f"{sessions}, cells AS ({queries.compared_sql(result.cell, result.sums, actual, expected)})"
+    # Compaction removes the panes of closed sessions only.
+    swept = f"expected_rows = 0 AND end_ms <= {result.closed if result.is_configured else result.highest}"
+    # After a reset of the watermark sessions that had fired wait to fire again.
+    waits = f"expected_rows = 0 AND end_ms > {result.watermark} AND end_ms <= {result.highest}"
+    differs = f"actual_rows <> 1 OR expected_rows <> 1 OR {queries.differs_sql(result.sums)}"
+    violation = f"({differs}) AND NOT ({swept}) AND NOT ({waits})"
+    rows = tables.ask(queries.examples_sql(cells, violation, "start_ms, end_ms"))
+    finding.report_examples("sessions", rows, lambda row: difference(result, row))
+    pending = tables.scalar(
+        f"SELECT count(*) FROM ({queries.panes_sql(result, published=False)}) AS parts WHERE batch > {result.batch}"
     )
-    if pending and shown.published >= 0 and tables.number("SELECT count(watermark) FROM ledger"):
-        finding.tell(f"{shown.name}: {pending:,} parts of sessions are not published yet")
+    if pending and result.batch >= 0 and tables.scalar("SELECT count(watermark) FROM ledger"):
+        finding.note(f"{result.name}: {pending:,} parts of sessions are not published yet")
 
 
-def _inside(inner: str, outer: str, shown: Shown) -> str:
-    """SQL: that a session is a part of another one, of the same keys."""
-    same = "".join(f" AND ({inner}.{key} IS NOT DISTINCT FROM {outer}.{key})" for key in shown.report.keys)
+def _inside_sql(inner: str, outer: str, result: PublishedReport) -> str:
+    """SQL condition: `inner` lies inside `outer` and has the same keys."""
+    same = "".join(f" AND ({inner}.{key} IS NOT DISTINCT FROM {outer}.{key})" for key in result.report.keys)
     return f"{inner}.start_ms >= {outer}.start_ms AND {inner}.end_ms <= {outer}.end_ms{same}"
 
 
-def _corrected(shown: Shown, added: str) -> str:
-    columns = (*shown.cell, *shown.numbers)
-    return _CORRECTED.format(
+def _corrected_sql(result: PublishedReport, added: str) -> str:
+    """Further CTEs: `result`, `added`, and `joined`, the rows of `result` with the sums of their corrections."""
+    columns = (*result.cell, *result.sums)
+    return _CORRECTED_SQL.format(
         columns=", ".join(columns),
-        rows=queries.rows(shown),
+        rows=queries.rows_sql(result),
         added=added,
         result_cell=", ".join(f"result.{name}" for name in columns),
-        sums=", ".join(f"CAST(sum(added.{name}) AS BIGINT) AS added_{name}" for name in shown.numbers),
-        inside=_inside("added", "result", shown),
+        sums=", ".join(f"CAST(sum(added.{name}) AS BIGINT) AS added_{name}" for name in result.sums),
+        inside=_inside_sql("added", "result", result),
     )
 
 
-def _apart(of: str, shown: Shown) -> str:
-    """The sessions of one of the two sides that are no part of a corrected one."""
-    return f"SELECT {of}.* FROM {of} LEFT JOIN joined ON {_inside(of, 'joined', shown)} WHERE joined.start_ms IS NULL"
+def _uncorrected_sql(sessions: str, result: PublishedReport) -> str:
+    """SQL: the rows of the CTE `sessions` that lie in no corrected session."""
+    inside = _inside_sql(sessions, "joined", result)
+    return f"SELECT {sessions}.* FROM {sessions} LEFT JOIN joined ON {inside} WHERE joined.start_ms IS NULL"
 
 
-def _check_corrected(tables: WarehouseSnapshot, shown: Shown, begin: str, finding: Finding) -> None:
-    """A corrected session has at least its corrections and what panes still tell of it; no correction is missing."""
-    cell = ", ".join(f"joined.{name}" for name in shown.cell)
-    both = ", ".join(
-        f"max(joined.{name}) AS shown_{name}, max(added_{name}) + coalesce(sum(sessions.{name}), 0) AS due_{name}"
-        for name in shown.numbers
+def _check_corrected(tables: WarehouseSnapshot, result: PublishedReport, sessions: str, finding: Finding) -> None:
+    """Checks that a corrected session shows at least its corrections and panes, and that no correction is missing."""
+    cell = ", ".join(f"joined.{name}" for name in result.cell)
+    sums = ", ".join(
+        f"max(joined.{name}) AS actual_{name}, max(added_{name}) + coalesce(sum(sessions.{name}), 0) AS expected_{name}"
+        for name in result.sums
     )
     cells = (
-        f"{begin} SELECT 1 AS is_shown, 1 AS is_due, {cell}, {both} FROM joined LEFT JOIN sessions "
-        f"ON {_inside('sessions', 'joined', shown)} GROUP BY {cell}"
+        f"{sessions} SELECT 1 AS actual_rows, 1 AS expected_rows, {cell}, {sums} FROM joined LEFT JOIN sessions "
+        f"ON {_inside_sql('sessions', 'joined', result)} GROUP BY {cell}"
     )
-    finding.look(len(tables.ask(cells)), "corrected sessions")
-    wrong = tables.ask(f"SELECT * FROM ({cells}) AS cells WHERE {queries.differs(shown.numbers, '<')}")
-    finding.each(wrong, lambda row: difference(shown, row))
+    finding.count(len(tables.ask(cells)), "corrected sessions")
+    wrong = tables.ask(f"SELECT * FROM ({cells}) AS cells WHERE {queries.differs_sql(result.sums, '<')}")
+    finding.report_rows(wrong, lambda row: difference(result, row))
     missing = tables.ask(
-        f"{begin} SELECT added.* FROM added LEFT JOIN result "
-        f"ON {_inside('added', 'result', shown)} WHERE result.start_ms IS NULL"
+        f"{sessions} SELECT added.* FROM added LEFT JOIN result "
+        f"ON {_inside_sql('added', 'result', result)} WHERE result.start_ms IS NULL"
     )
-    where = f"{shown.name}: the correction of"
-    finding.each(missing, lambda row: f"{where} {moment(row['event_time'])}, {shown.place(row)}, is in 0 sessions")
+    finding.report_rows(
+        missing,
+        lambda row: (
+            f"{result.name}: the correction of {time_text(row['event_time'])}, {result.window_and_keys(row)}, "
+            "is in 0 sessions"
+        ),
+    )

@@ -1,4 +1,4 @@
-"""The outcome of a verification: its laws, what each looked at, and every breach."""
+"""The outcome of a verification: its invariants, what was checked of each, and every violation."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -8,67 +8,67 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.verifier.wording import Row, filled
+from pipeline.verifier.wording import Row, fill
 
 EXAMPLES_OF_EACH: Final = 2
-"""As many breaches of one kind are put in sentences."""
+"""This many violations of one kind become sentences."""
 _EXAMPLES: Final = 8
 
 
 @dataclass(slots=True)
 class Finding:
-    """What is known of a law, collected while it is looked into."""
+    """The outcome for one invariant, collected while it is checked."""
 
     name: str
-    looked: Counter[str] = field(default_factory=Counter)
-    broken: int = 0
-    """How many breaches there are in all."""
-    breaches: list[str] = field(default_factory=list)
-    """A few of them, each one sentence that names the table, the place in it, what was found and what should be."""
-    told: list[str] = field(default_factory=list)
-    """Sentences on what is no breach: void rows, windows that are not published yet."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """How many of what were checked."""
+    violation_count: int = 0
+    violations: list[str] = field(default_factory=list)
+    """The first few, each a sentence with the table, the position in it, what was found and what was expected."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences on what is no violation: uncommitted rows, windows that are not published yet."""
 
     @property
-    def looked_at(self) -> str:
-        """How many of what the law looked at."""
-        return ", ".join(f"{number:,} {what}" for what, number in self.looked.items()) or "nothing"
+    def checked(self) -> str:
+        """How many of what were checked, as text."""
+        return ", ".join(f"{count:,} {noun}" for noun, count in self.counts.items()) or "nothing"
 
-    def look(self, number: int, what: str) -> None:
-        """Notes that the law looked at so many of something."""
-        self.looked[what] += number
+    def count(self, count: int, noun: str) -> None:
+        """Adds to the number of things that were checked."""
+        self.counts[noun] += count
 
-    def tell(self, sentence: str) -> None:
-        """Notes a sentence on something that is no breach."""
-        self.told.append(sentence)
+    def note(self, sentence: str) -> None:
+        """Adds a sentence on something that is no violation."""
+        self.notes.append(sentence)
 
-    def breach(self, sentence: str) -> None:
-        """Counts one breach and notes its sentence."""
+    def report(self, sentence: str) -> None:
+        """Adds one violation."""
         self._add(1, [sentence])
 
-    def each(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
-        """Counts every row as a breach; the first ones are told by a sentence, which may be one for `filled`."""
-        say: Callable[[Row], str] = partial(filled, sentence) if isinstance(sentence, str) else sentence
-        self._add(len(rows), map(say, rows.slice(0, EXAMPLES_OF_EACH).to_pylist()))
+    def report_rows(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
+        """Adds every row as a violation. `sentence` describes a row; as a text it is a template for `fill`."""
+        describe: Callable[[Row], str] = partial(fill, sentence) if isinstance(sentence, str) else sentence
+        self._add(len(rows), map(describe, rows.slice(0, EXAMPLES_OF_EACH).to_pylist()))
 
-    def among(self, what: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
-        """Counts breaches among the things that were looked at; rows are such as `sql.examples` asks for."""
+    def report_examples(self, noun: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
+        """Adds the violations among all things that were checked; `rows` are those of `queries.examples_sql`."""
         for first in rows.slice(0, 1).to_pylist():
-            self.look(first["looked"], what)
+            self.count(first["checked"], noun)
             self._add(first["wrong"], map(sentence, rows.slice(0, first["wrong"]).to_pylist()))
 
-    def _add(self, number: int, sentences: Iterable[str]) -> None:
-        self.broken += number
-        self.breaches = [*self.breaches, *sentences][:_EXAMPLES]
+    def _add(self, count: int, sentences: Iterable[str]) -> None:
+        self.violation_count += count
+        self.violations = [*self.violations, *sentences][:_EXAMPLES]
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Every law of a warehouse, after it was looked into."""
+    """The outcome for every invariant of a warehouse."""
 
     warehouse: str
-    laws: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def is_sound(self) -> bool:
-        """Whether no law is broken."""
-        return not any(law.broken for law in self.laws)
+        """Whether no invariant is violated."""
+        return not any(finding.violation_count for finding in self.findings)

@@ -1,4 +1,4 @@
-"""A verification for a terminal."""
+"""Prints a verification on a terminal."""
 
 from collections.abc import Iterator
 
@@ -7,24 +7,26 @@ from pipeline.verifier.verification import Verification
 
 
 def show(verification: Verification, console: Console | None = None) -> None:
-    """Prints a table of the laws, what each looked at and how often it is broken; then sentences, each on a line."""
+    """Prints a table of the invariants with what was checked and the number of violations, then one sentence a line."""
     console = console or Console()
-    table = Table("law", "looked at", "", title=f"The laws of {verification.warehouse}")
-    for law in verification.laws:
-        verdict = styled(f"{law.broken:,} BREACHES", "red") if law.broken else styled("holds", "green")
-        table.add_row(law.name, law.looked_at, verdict)
+    table = Table("invariant", "checked", "", title=f"The invariants of {verification.warehouse}")
+    for finding in verification.findings:
+        count = finding.violation_count
+        verdict = styled(f"{count:,} VIOLATIONS", "red") if count else styled("holds", "green")
+        table.add_row(finding.name, finding.checked, verdict)
     console.print(table)
     for sentence in _sentences(verification):
         console.print(sentence, soft_wrap=True)
 
 
 def _sentences(verification: Verification) -> Iterator[str]:
-    """What each law tells, then its breaches."""
-    for law in verification.laws:
-        for told in law.told:
-            yield f"told: {told}"
-    for law in verification.laws:
-        for breach in law.breaches:
-            yield f"BREACH: {breach}"
-        if law.broken > len(law.breaches) > 0:
-            yield f"BREACH: {law.name}: {law.broken:,} breaches in all, of which {len(law.breaches)} are shown"
+    """The notes of all invariants, then their violations."""
+    for finding in verification.findings:
+        for note in finding.notes:
+            yield f"note: {note}"
+    for finding in verification.findings:
+        count, violations = finding.violation_count, finding.violations
+        for violation in violations:
+            yield f"VIOLATION: {violation}"
+        if count > len(violations) > 0:
+            yield f"VIOLATION: {finding.name}: {count:,} violations in all, of which {len(violations)} are shown"

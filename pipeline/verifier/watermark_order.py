@@ -1,6 +1,6 @@
-"""Law 3: there is one watermark, which each batch takes over from the one before, and which never goes back.
+"""Invariant 3: there is one watermark, which each batch takes over from the one before, and which never goes back.
 
-Except where an epoch says of itself that it was begun at another one.
+Only an epoch whose opening records a reset starts at another watermark.
 """
 
 from typing import Final
@@ -8,55 +8,55 @@ from typing import Final
 from pipeline.event_time.batch import EPOCH
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import moment
+from pipeline.verifier.wording import time_text
 
-_DISAGREE: Final = """
+_DISAGREEMENTS_SQL: Final = """
 SELECT batch, min({name}) AS lowest, CASE WHEN count({name}) = count(*) THEN max({name}) END AS other FROM ledger
 GROUP BY batch
 HAVING min({name}) <> max({name}) OR (count({name}) > 0 AND count({name}) < count(*)) ORDER BY batch
 """
-_STEPS: Final = """
+_STEPS_SQL: Final = """
 WITH batches AS (
   SELECT batch, max(watermark_before) AS before, max(watermark) AS after FROM ledger GROUP BY batch
 ), steps AS (
-  SELECT batch, before, after, lag(after) OVER (ORDER BY batch) AS handed_on, lag(batch) OVER (ORDER BY batch) AS last,
+  SELECT batch, before, after, lag(after) OVER (ORDER BY batch) AS last_after, lag(batch) OVER (ORDER BY batch) AS last,
     {reset} AS reset
   FROM batches
 )
-SELECT * FROM steps WHERE {broken} ORDER BY batch
+SELECT * FROM steps WHERE {violation} ORDER BY batch
 """
-# Of the step from a batch to the next: what must not be, and how to say it.
-_BROKEN: Final = (
+# Of a step from one batch to the next: the condition of a violation, and its sentence.
+_VIOLATIONS: Final = (
     (
         (
-            "last IS NOT NULL AND (before IS DISTINCT FROM handed_on) "
+            "last IS NOT NULL AND (before IS DISTINCT FROM last_after) "
             "AND (reset IS NULL OR (before IS DISTINCT FROM reset))"
         ),
-        "ledger: batch {batch} begins at the watermark {before:moment}, but batch {last} ended at {handed_on:moment}",
+        "ledger: batch {batch} begins at the watermark {before:time}, but batch {last} ended at {last_after:time}",
     ),
     (
         "reset IS NULL AND before IS NOT NULL AND (after IS NULL OR after < before)",
-        "ledger: in batch {batch} the watermark goes back, from {before:moment} to {after:moment}",
+        "ledger: in batch {batch} the watermark goes back, from {before:time} to {after:time}",
     ),
     (
         "reset IS NOT NULL AND (after IS DISTINCT FROM reset)",
-        "ledger: batch {batch} opens an epoch that begins anew at the watermark {reset:moment}, but has {after:moment}",
+        "ledger: batch {batch} opens an epoch that resets the watermark to {reset:time}, but has {after:time}",
     ),
 )
 
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
-    """Of each batch by itself, then from batch to batch."""
-    finding.look(tables.number("SELECT count(DISTINCT batch) FROM ledger"), "batches")
+    """Checks the partitions of each batch, then the steps from batch to batch."""
+    finding.count(tables.scalar("SELECT count(DISTINCT batch) FROM ledger"), "batches")
     for name in ("watermark_before", "watermark"):
-        finding.each(
-            tables.ask(_DISAGREE.format(name=name)),
-            f"ledger: the partitions of batch {{batch}} disagree on {name}: {{lowest:moment}} and {{other:moment}}",
+        finding.report_rows(
+            tables.ask(_DISAGREEMENTS_SQL.format(name=name)),
+            f"ledger: the partitions of batch {{batch}} disagree on {name}: {{lowest:time}} and {{other:time}}",
         )
-    resets = {epoch: one.reset.watermark for epoch, one in tables.openings.items() if one.reset}
+    resets = {epoch: opening.reset.watermark for epoch, opening in tables.openings.items() if opening.reset}
     cases = " ".join(f"WHEN {epoch * EPOCH} THEN {watermark}" for epoch, watermark in resets.items())
     reset = f"CASE batch {cases} END" if cases else "CAST(NULL AS BIGINT)"
-    for broken, sentence in _BROKEN:
-        finding.each(tables.ask(_STEPS.format(reset=reset, broken=broken)), sentence)
+    for violation, sentence in _VIOLATIONS:
+        finding.report_rows(tables.ask(_STEPS_SQL.format(reset=reset, violation=violation)), sentence)
     for epoch, watermark in resets.items():
-        finding.tell(f"epoch {epoch} was begun anew at the watermark {moment(watermark)}")
+        finding.note(f"epoch {epoch} reset the watermark to {time_text(watermark)}")

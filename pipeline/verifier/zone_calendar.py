@@ -1,6 +1,6 @@
-"""Windows by the calendar of a time zone, from what its clocks show, a quarter of an hour after the other.
+"""Windows by the calendar of a time zone, from the times that its clocks show every quarter of an hour.
 
-It is written from the definition, and uses nothing of the code that makes windows: a wrong rule there must be found.
+Written from the definition, without the code that makes windows, so that a wrong rule there is found.
 """
 
 from collections.abc import Iterable
@@ -12,26 +12,26 @@ from zoneinfo import ZoneInfo
 from pipeline.event_time.windows.calendar import Calendar
 
 _STEP_MS: Final = 900_000
-"""No zone's clocks differ from UTC by a part of it, today."""
+"""Today the clocks of every zone differ from UTC by a multiple of this."""
 _DAY_MS: Final = 86_400_000
 _JUMP_MS: Final = 3 * 3_600_000
-"""No clock has ever jumped further, except over the date line."""
-_MOST_LEFT_OUT_MS: Final = _DAY_MS + _JUMP_MS
-"""Over the date line clocks have left out a day."""
-_MONDAY: Final = datetime(1, 1, 1)  # noqa: DTZ001 - what clocks show has no zone
+"""The longest jump of a clock that did not cross the date line."""
+_LONGEST_JUMP_MS: Final = _DAY_MS + _JUMP_MS
+"""A clock that crosses the date line skips a day."""
+_MONDAY: Final = datetime(1, 1, 1)  # noqa: DTZ001 - a local time has no zone
 _FROM, _TO = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1901, 9997))
 _BY_CLOCKS: Final = range(*(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1900, 9998)))
-"""Times of which the clocks of the zone count; of others those of UTC."""
+"""Times with windows by the zone's clocks; all others have windows in UTC."""
 
 
 def follows(calendar: Calendar, start: int, end: int) -> bool:
-    """Whether `[start, end)` is a window: both its bounds are such, and none lies between."""
+    """Returns whether `[start, end)`, in milliseconds, lies between two bounds that follow each other."""
     if end <= start:
         return False
     if not _FROM <= start < end <= _TO:
         return True
     steps = range(start + _STEP_MS, end, _STEP_MS)
-    near = [at for at in steps if at - start <= _STEP_MS or end - at <= _STEP_MS or _is_far_or_close(at, end, calendar)]
+    near = [at for at in steps if at - start <= _STEP_MS or end - at <= _STEP_MS or _is_near_bound(at, end, calendar)]
     return (
         (end - start) % _STEP_MS == 0
         and end - start <= calendar.size_ms + _JUMP_MS
@@ -42,7 +42,7 @@ def follows(calendar: Calendar, start: int, end: int) -> bool:
 
 
 def ends_of(calendar: Calendar, times: Iterable[int]) -> dict[int, int]:
-    """Returns the end of the window of each of some times, which are whole quarters of an hour in milliseconds."""
+    """Returns the end of the window of each time, which is a whole quarter of an hour; all in milliseconds."""
     ends, end = dict[int, int](), 0
     for time in sorted(times):
         if time >= end:
@@ -55,31 +55,31 @@ def _end_after(calendar: Calendar, time: int) -> int:
     """Returns the first bound after a time, in milliseconds."""
     if time not in _BY_CLOCKS:
         return time - time % calendar.size_ms + calendar.size_ms
-    # As much as clocks may leave out before they show the next multiple of the size.
+    # Clocks may skip this much before they show the next multiple of the size.
     left = calendar.size_ms - _local(calendar.zone, time) % calendar.size_ms
-    at = time + max(_STEP_MS, left - _MOST_LEFT_OUT_MS)
+    at = time + max(_STEP_MS, left - _LONGEST_JUMP_MS)
     while not _is_bound(calendar, at):
         at += _STEP_MS
     return at
 
 
 def _is_bound(calendar: Calendar, at: int) -> bool:
-    return (_is_new_day if calendar.size_ms >= _DAY_MS else _is_new_part)(calendar, at)
+    return (_is_new_day if calendar.size_ms >= _DAY_MS else _is_new_slice)(calendar, at)
 
 
-def _is_far_or_close(at: int, end: int, calendar: Calendar) -> bool:
-    """Inside long windows only the steps about where a bound could be are worth a look."""
+def _is_near_bound(at: int, end: int, calendar: Calendar) -> bool:
+    """Returns whether a step of a long window is near a possible bound; all others are skipped."""
     return calendar.size_ms < _DAY_MS or (at - end) % _DAY_MS in (0, _DAY_MS - _STEP_MS)
 
 
-def _is_new_part(calendar: Calendar, at: int) -> bool:
-    """Local clocks show a multiple of the size, or have jumped over one."""
+def _is_new_slice(calendar: Calendar, at: int) -> bool:
+    """Returns whether local clocks show a multiple of the window's size, or have just jumped over one."""
     now, before = _local(calendar.zone, at), _local(calendar.zone, at - _STEP_MS)
     return now % calendar.size_ms == 0 or now // calendar.size_ms > before // calendar.size_ms
 
 
 def _is_new_day(calendar: Calendar, at: int) -> bool:
-    """It is the first time that local clocks show so late a day, by so many days."""
+    """Returns whether local clocks show this day, or this group of days, for the first time."""
     now = _local(calendar.zone, at) // calendar.size_ms
     earlier = range(at - _JUMP_MS, at, _STEP_MS)
     return all(_local(calendar.zone, step) // calendar.size_ms < now for step in earlier)
@@ -87,6 +87,6 @@ def _is_new_day(calendar: Calendar, at: int) -> bool:
 
 @lru_cache(maxsize=65536)
 def _local(zone: str, at: int) -> int:
-    """The time that clocks show, in milliseconds since the first Monday."""
-    shown = datetime.fromtimestamp(at / 1000, ZoneInfo(zone)).replace(tzinfo=None)
-    return (shown - _MONDAY) // timedelta(milliseconds=1)
+    """Returns the local time of `at`, in milliseconds since the first Monday of the calendar."""
+    local = datetime.fromtimestamp(at / 1000, ZoneInfo(zone)).replace(tzinfo=None)
+    return (local - _MONDAY) // timedelta(milliseconds=1)

@@ -1,4 +1,4 @@
-"""A person leaves every table of a small warehouse, made without Spark, and the laws hold before and after."""
+"""A person leaves every table of a small warehouse, made without Spark, and the invariants hold before and after."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ from pipeline.settings.model import Settings
 from pipeline.verifier.invariants import verify
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
-from tests.support.conservation import assert_conserved, breaches
+from tests.support.conservation import assert_conserved, violations
 from tests.support.every_file import files_with
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
@@ -150,8 +150,8 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
             wait_for(partial(faults.struck, "here"), PATIENCE_S, f"commit {nth} of {table}")
             process.kill()
         if table == "corrections":
-            said = [sentence for law in verify(str(left)).laws for sentence in law.told]
-            assert any("a person is being erased, or that was cut off" in sentence for sentence in said)
+            notes = [note for finding in verify(str(left)).findings for note in finding.notes]
+            assert any("a person is being erased. If that was interrupted" in note for note in notes)
             with pytest.raises(SetUpError, match="cut off before it was done: run it again for the same"):
                 erase_person(settings_of(left), "ann", NOW)
     erase_person(settings_of(left), WHOM, NOW)
@@ -161,12 +161,12 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
     assert (told["page_views"], told["sessions"], told["pairs"], told["user_totals"]) == (9, 9, 10, 10)
 
 
-def test_the_verifier_tells_what_was_erased_and_not_written_down(left: Path) -> None:
+def test_the_verifier_reports_erasures_that_are_not_recorded(left: Path) -> None:
     erase_person(settings_of(left), WHOM, NOW)
     audit = DeltaTable(left / "erasures")
     audit.update({"events": "events + 1"}, predicate="\"table\" = 'page_views'")
-    (breach,) = breaches(left)
-    assert breach == "page_views: 10 events of persons were erased by what erasures says, but by the panes 9"
+    (violation,) = violations(left)
+    assert violation == "page_views: 10 events of persons were erased by what erasures says, but by the panes 9"
 
 
 def test_whether_a_batch_in_hand_may_bring_more_is_told_once(left: Path, capsys: pytest.CaptureFixture[str]) -> None:

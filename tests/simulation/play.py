@@ -237,7 +237,7 @@ def _of_the_end(cast: Cast) -> Iterator[str]:
     said = [*judge.ledger_findings(warehouse), *judge.void_findings(warehouse), *_of_tables(cast)]
     said += judge.person_findings(warehouse, cast.scene.erased)
     yield from said
-    spoke = verbs.breaches(warehouse)
+    spoke = verbs.violations(warehouse)
     if said and not spoke:
         yield "verify: silent, although the tables are wrong"
     yield from ([] if said else spoke)

@@ -26,7 +26,7 @@ from tests.simulation import rules
 from tests.simulation.events import MINUTE, NOON, Event, events
 from tests.simulation.judge import rows_of
 from tests.simulation.rules import Rules
-from tests.simulation.verbs import breaches
+from tests.simulation.verbs import violations
 from tests.simulation.world import Process
 from tests.simulation.writers import Stage
 
@@ -106,7 +106,7 @@ def test_a_reset_is_one_commit_and_a_start_that_is_cut_off_leaves_the_rest_to_th
     expected = {("ann", 0): 1, ("bob", 10): 1, ("ann", 10): 1, ("cid", 20): 2, ("bob", 20): 1, ("dan", 20): 1}
     found = views(tmp_path)
     assert {key: found[key] for key in expected} == expected
-    assert not breaches(str(tmp_path))
+    assert not violations(str(tmp_path))
 
 
 @pytest.mark.parametrize("settings", [rules.GRID, rules.SESSIONS], ids=["grid", "sessions"])
@@ -124,7 +124,7 @@ def test_upkeep_by_a_wrong_clock_leaves_what_a_reset_opens_again(
     assert again.progress.frontier.watermark == WRONG[-1].time
     name = settings.shapes[0].name
     assert sum(views(tmp_path, name).values()) == sum(event.time + 10 * MINUTE <= WRONG[-1].time for event in WRONG)
-    assert not breaches(str(tmp_path))
+    assert not violations(str(tmp_path))
 
 
 def test_retention_does_not_follow_a_watermark_ahead_of_the_clock(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_the_last_windows_of_a_dropped_report_are_published_by_whichever_start_i
     assert {start for _, start in views(tmp_path)} == {0, 10, 20, 30}
     read_to_the_end(process(tmp_path, ORDERED, fewer))
     assert {start for _, start in views(tmp_path)} == {0, 10, 20, 30}
-    assert not breaches(str(tmp_path))
+    assert not violations(str(tmp_path))
 
 
 def late(user: str, minute: float, window: int, number: int) -> dict[str, Any]:

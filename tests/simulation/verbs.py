@@ -106,14 +106,18 @@ def removed(warehouse: str, rules: Rules) -> dict[str, int]:
     return {name: mark for name, mark in marks.items() if mark}
 
 
-def breaches(warehouse: str) -> list[str]:
+def violations(warehouse: str) -> list[str]:
     """The violations that `tidemark verify` reports."""
-    return [f"verify: {law.name}: {breach}" for law in verify(warehouse).laws for breach in law.breaches]
+    return [
+        f"verify: {finding.name}: {violation}"
+        for finding in verify(warehouse).findings
+        for violation in finding.violations
+    ]
 
 
 def look(warehouse: str) -> None:
     """A reader that runs `tidemark verify` while others write. Raises AssertionError where it reports a violation."""
-    found = breaches(warehouse)
+    found = violations(warehouse)
     assert not found, f"verify, while others wrote: {found[0]}"
 
 

@@ -1,4 +1,4 @@
-"""A warehouse at rest held against its laws: after `drain()`, after a stop, after a restart that followed a crash."""
+"""Verifies a warehouse at rest: after `drain()`, after a stop, after a restart that followed a crash."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +22,14 @@ class Balance:
     watermark: int | None
 
 
-def breaches(warehouse: Path | str) -> list[str]:
-    """Hold a warehouse against every law; returns the sentences on what is broken, a few of each law."""
-    return [breach for law in verify(str(warehouse)).laws for breach in law.breaches]
+def violations(warehouse: Path | str) -> list[str]:
+    """Verifies a warehouse; returns the sentences on violations, a few of each invariant."""
+    return [violation for finding in verify(str(warehouse)).findings for violation in finding.violations]
 
 
 def assert_conserved(warehouse: Path | str) -> Balance:
-    """Hold a warehouse against every law; returns the sums, for a test that knows what they must be."""
-    assert not breaches(warehouse)
+    """Verifies a warehouse; returns the sums, for a test that knows what they must be."""
+    assert not violations(warehouse)
     ledger = table(warehouse, "ledger")
     names = ("records", "counted", "too_late", "future", "malformed", "gap")
     newest = ledger.filter(pc.equal(ledger["batch"], pc.max(ledger["batch"])))

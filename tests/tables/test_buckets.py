@@ -31,7 +31,7 @@ from pipeline.tables.housekeeping import take_over
 from pipeline.tables.schemas import USER_TOTALS, WRITER_APP
 from tests.crash.store_faults import Refusal, refusing
 from tests.privacy.test_erase_meanwhile import Meanwhile
-from tests.support.conservation import breaches
+from tests.support.conservation import violations
 from tests.support.warehouse import rows, user_totals
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
 
@@ -129,7 +129,7 @@ def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_writt
         spared += len(same)
     assert spared
     assert max(files(tmp_path).values()) > 8
-    assert not breaches(tmp_path)
+    assert not violations(tmp_path)
 
 
 @pytest.mark.usefixtures("_small")
@@ -147,7 +147,7 @@ def test_a_table_that_was_removed_is_made_anew(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "user_totals")
     site.open()
     assert user_totals(tmp_path) == before
-    assert not breaches(tmp_path)
+    assert not violations(tmp_path)
 
 
 def due_of_many(warehouse: Path) -> tuple[Site, Firings]:
@@ -190,7 +190,7 @@ def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path
     newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], lambda: site.publication.publish(due, last))
     Publication(str(tmp_path), [newer]).publish(due, site.number)
     assert len(user_totals(tmp_path)) == 21
-    assert not breaches(tmp_path)
+    assert not violations(tmp_path)
 
 
 @pytest.mark.usefixtures("_small")
@@ -235,7 +235,7 @@ def test_a_table_without_buckets_gets_them_at_a_start_and_goes_on(tmp_path: Path
     site = Site(tmp_path, SMALL).open().batch(*truth.add([Event(1, f"user-{number}") for number in range(20)]))
     site.batch(*truth.add([Event(11)]))
     older_table(tmp_path)
-    assert not breaches(tmp_path)
+    assert not violations(tmp_path)
     assert "bucket" not in rows(tmp_path, "user_totals")[0]
     assert user_totals(tmp_path) == truth.totals()
     site.open()
@@ -243,4 +243,4 @@ def test_a_table_without_buckets_gets_them_at_a_start_and_goes_on(tmp_path: Path
     assert user_totals(tmp_path) == truth.totals()
     site.batch(*truth.add([Event(21, "user-3"), Event(21, "dan")]))
     assert user_totals(tmp_path) == truth.totals()
-    assert not breaches(tmp_path)
+    assert not violations(tmp_path)

@@ -15,7 +15,7 @@ from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.results import levels
-from tests.support.conservation import breaches
+from tests.support.conservation import violations
 from tests.support.live_views import READERS
 from tests.support.warehouse import milliseconds, rows
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
@@ -88,7 +88,7 @@ def test_a_count_tells_of_its_events(every: int, tmp_path: Path) -> None:
 
 
 def assert_told(warehouse: Path, report: Report, *, is_corrected: bool) -> None:
-    assert not breaches(warehouse)
+    assert not violations(warehouse)
     found = rows(warehouse, report.name)
     assert len(found) > 1
     for row in found:

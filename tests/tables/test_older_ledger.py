@@ -16,7 +16,7 @@ from pipeline.reading.sql_views import views
 from pipeline.tables.engines import Engine
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.schemas import LEDGER
-from tests.support.conservation import breaches
+from tests.support.conservation import violations
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -44,7 +44,7 @@ def columns(site: Site) -> list[str]:
 def test_it_is_read_as_one_without_duplicates(site: Site) -> None:
     warehouse = str(site.warehouse)
     assert not {*LATER} & {*columns(site)}
-    assert breaches(warehouse) == []
+    assert violations(warehouse) == []
     books = read_status(warehouse).books
     assert books is not None
     assert (books.account.duplicate, books.account.erased, books.account.counted) == (0, 0, 10)
@@ -63,7 +63,7 @@ def test_the_next_epoch_adds_the_column_with_its_first_rows(site: Site) -> None:
     assert DeltaTable(LEDGER.uri(str(site.warehouse))).version() == version + 1
     assert {*LATER} <= {*columns(site)}
     site.batch(Event(33))
-    assert breaches(site.warehouse) == []
+    assert violations(site.warehouse) == []
     newest = Ledger(str(site.warehouse)).latest()[0]
     assert (newest.batch, newest.duplicate, newest.erased) == (2 * EPOCH + 1, 0, 0)
     books = read_status(str(site.warehouse)).books

@@ -12,7 +12,7 @@ from pipeline.event_time.windows.periodic import Periodic
 from pipeline.results import due, periodic_kind, result_table
 from pipeline.results.result_table import MANY_ROWS, Results
 from tests.crash.store_faults import Refusal, refusing
-from tests.support.conservation import breaches
+from tests.support.conservation import violations
 from tests.support.warehouse import rows
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
@@ -47,7 +47,7 @@ def test_in_portions_the_tables_are_the_same(tmp_path: Path, monkeypatch: pytest
     assert shown(tmp_path / "portions") == shown(tmp_path / "whole")
     versions = [DeltaTable(str(tmp_path / name / "page_views")).version() for name in ("portions", "whole")]
     assert versions[0] >= versions[1] + 2
-    assert not breaches(tmp_path / "portions")
+    assert not violations(tmp_path / "portions")
 
 
 @pytest.mark.usefixtures("_small")
@@ -61,7 +61,7 @@ def test_a_publication_that_failed_between_two_portions_is_made_up_for_and_shows
     site.publish_again()
     found = rows(tmp_path, "page_views")
     assert len({(row["user_id"], row["window_start"]) for row in found}) == len(found)
-    assert not breaches(tmp_path)
+    assert not violations(tmp_path)
 
 
 @pytest.mark.parametrize("report", [REPORTS[3], REPORTS[4]], ids=lambda report: report.name)
@@ -81,7 +81,7 @@ def test_sessions_and_count_windows_are_there_all_at_once_however_many_keys_ther
     site.open()
     found = {(row["user_id"], row["window_start"]) for row in rows(tmp_path, report.name)}
     assert len(found) == len(rows(tmp_path, report.name)) == (20 if report.windows.by_time else 40)
-    assert not breaches(tmp_path)
+    assert not violations(tmp_path)
 
 
 def refuse(*_: object) -> None:

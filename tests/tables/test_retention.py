@@ -14,7 +14,7 @@ from pipeline.results.layout import create_tables
 from pipeline.results.retention import remove_by_age
 from tests.support.told import settings_told
 from tests.support.warehouse import rows
-from tests.verify.plant import OF_RESULTS, alter, drop, sentences, told
+from tests.verify.plant import OF_RESULTS, alter, drop, notes, sentences
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
 
 ROWS = Keep(0, 30 * MINUTE)
@@ -55,9 +55,9 @@ def test_the_laws_hold_of_what_is_left(tmp_path: Path, *, corrected_first: bool)
         site.correct()
     # What was corrected after it had been removed does not come back.
     assert windows(tmp_path, "page_views") == {90}
-    assert "page_views: windows that ended by 2024-05-01T13:10:00Z were removed by age" in told(tmp_path)
+    assert "page_views: windows that ended by 2024-05-01T13:10:00Z were removed by age" in notes(tmp_path)
     site.open().batch(Event(130), Event(128, "bob")).compact()
-    assert "removed by age" in told(tmp_path)
+    assert "removed by age" in notes(tmp_path)
     assert windows(tmp_path, "page_views") == {90, 110, 130}
     alter(tmp_path, "page_views", drop(user_id="bob"))
     assert "is not shown" in sentences(tmp_path, OF_RESULTS)
@@ -77,7 +77,7 @@ def test_dead_letters_stay_as_long_as_a_correction_may_wait_for_them(tmp_path: P
     assert len(rows(tmp_path, "dead_letters")) == letters
     age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
     assert not rows(tmp_path, "dead_letters")
-    assert "dead_letters: those of batches up to" in told(tmp_path)
+    assert "dead_letters: those of batches up to" in notes(tmp_path)
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ def test_dead_letters_go_although_no_event_is_too_late_for_count_windows(tmp_pat
     assert len(rows(tmp_path, "dead_letters")) == 1
     age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
     assert not rows(tmp_path, "dead_letters")
-    assert "dead_letters: those of batches up to" in told(tmp_path)
+    assert "dead_letters: those of batches up to" in notes(tmp_path)
 
 
 @pytest.mark.slow
@@ -99,7 +99,7 @@ def test_a_correction_may_outlive_its_dead_letter(tmp_path: Path) -> None:
     site.batch(Event(200))
     age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
     assert not rows(tmp_path, "dead_letters")
-    assert "removed by age" in told(tmp_path)
+    assert "removed by age" in notes(tmp_path)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Breaches planted in tables that were sound."""
+"""Violations planted in tables that were sound."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 from pipeline.event_time.batch import EPOCH
-from pipeline.verifier.invariants import LAWS, look_into, verify
+from pipeline.verifier.invariants import INVARIANTS, check_invariant, verify
 from pipeline.verifier.warehouse_snapshot import read
 from tests.verify.site import MINUTE, NOON
 
@@ -19,7 +19,7 @@ E = EPOCH
 Row = dict[str, Any]
 Rows = list[Row]
 Break = tuple[str, str, Callable[[Rows], Rows], str]
-"""The report of a warehouse, one of its tables, how that is broken, and the sentence that tells it."""
+"""The report of a warehouse, one of its tables, how that is broken, and the sentence that reports it."""
 
 
 def at(minute: float) -> datetime:
@@ -32,25 +32,25 @@ def ms(minute: float) -> int:
     return NOON + round(minute * MINUTE)
 
 
-def of_panes(report: str, **told: Any) -> Row:
-    """Which rows of `panes`: those of a report that tell so."""
-    return {"report": report, **told}
+def of_panes(report: str, **values: Any) -> Row:
+    """Returns a condition for rows of `panes`: those of a report with these values."""
+    return {"report": report, **values}
 
 
 def alter(warehouse: Path, name: str, how: Callable[[Rows], Rows]) -> None:
-    """Writes a table anew; what it knows of its publication stays."""
+    """Rewrites a table; its transaction versions stay."""
     table = DeltaTable(str(warehouse / name))
     schema = pa.schema(table.schema().to_arrow())
     rows = how(table.to_pyarrow_table().to_pylist())
     write_deltalake(table, pa.Table.from_pylist(rows, schema=schema), mode="overwrite")
 
 
-def change(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
-    """Has some rows tell something else."""
+def change(where: Mapping[str, Any], **values: Any) -> Callable[[Rows], Rows]:
+    """Gives some rows other values."""
 
     def changed(rows: Rows) -> Rows:
         assert any(_is(row, where) for row in rows), rows
-        return [row | told if _is(row, where) else row for row in rows]
+        return [row | values if _is(row, where) else row for row in rows]
 
     return changed
 
@@ -65,37 +65,37 @@ def drop(**where: Any) -> Callable[[Rows], Rows]:
     return dropped
 
 
-def add(where: Mapping[str, Any], **told: Any) -> Callable[[Rows], Rows]:
-    """Adds a row again, which then tells something else."""
+def add(where: Mapping[str, Any], **values: Any) -> Callable[[Rows], Rows]:
+    """Adds a copy of a row with other values."""
 
     def added(rows: Rows) -> Rows:
         found = next((row for row in rows if _is(row, where)), None)
         assert found is not None, rows
-        return [*rows, found | told]
+        return [*rows, found | values]
 
     return added
 
 
-def sentences(warehouse: Path, laws: slice) -> str:
-    """Returns the breaches of some of the laws, a line each."""
+def sentences(warehouse: Path, invariants: slice) -> str:
+    """Returns the violations of some of the invariants, a line each."""
     tables = read(str(warehouse))
-    found = [look_into(law, tables, set()) for law in LAWS[laws]]
-    return "\n".join(breach for law in found for breach in law.breaches)
+    findings = [check_invariant(invariant, tables, set()) for invariant in INVARIANTS[invariants]]
+    return "\n".join(violation for finding in findings for violation in finding.violations)
 
 
-def assert_told(broken: Break, copy: Callable[[str], Path]) -> None:
-    """A breach in a result, or in its panes, is told by its sentence."""
+def assert_reported(broken: Break, copy: Callable[[str], Path]) -> None:
+    """A violation in a result, or in its panes, is reported by its sentence."""
     report, table, how, sentence = broken
     warehouse = copy(report)
     alter(warehouse, table, how)
     assert sentence in sentences(warehouse, OF_RESULTS)
 
 
-def told(warehouse: Path) -> str:
-    """Returns what is told of a warehouse, which must be sound."""
+def notes(warehouse: Path) -> str:
+    """Returns the notes on a warehouse, which must be sound."""
     verification = verify(str(warehouse))
-    assert verification.is_sound, verification.laws
-    return "\n".join(sentence for law in verification.laws for sentence in law.told)
+    assert verification.is_sound, verification.findings
+    return "\n".join(note for finding in verification.findings for note in finding.notes)
 
 
 def _is(row: Row, where: Mapping[str, Any]) -> bool:

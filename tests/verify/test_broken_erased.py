@@ -1,11 +1,11 @@
-"""Records of erased users balance like any others, and a dead letter that still tells of one is a breach."""
+"""Records of erased users balance like any others, and a dead letter that still tells of one is a violation."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.verify.conftest import Copy
-from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, alter, change, drop, sentences, told
+from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, alter, change, drop, notes, sentences
 
 pytestmark = pytest.mark.slow
 LAST = {"batch": E + 5}
@@ -22,7 +22,7 @@ def warehouse(copy: Copy) -> Path:
 
 
 def test_a_record_of_an_erased_user_has_a_verdict_and_a_dead_letter(warehouse: Path) -> None:
-    assert told(warehouse) == ""
+    assert notes(warehouse) == ""
 
 
 @pytest.mark.parametrize("left", [{"user_id": "dan"}, {"key": b"dan"}, {"value": b"dan"}, {"event_time": 1}])

@@ -12,7 +12,7 @@ from pipeline.fold.outputs import event_ids
 from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import EVENT_IDS
 from tests.verify.conftest import play
-from tests.verify.plant import E, Rows, add, alter, change, ms, sentences, told
+from tests.verify.plant import E, Rows, add, alter, change, ms, notes, sentences
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ def warehouse(tmp_path: Path) -> Path:
     return tmp_path
 
 
-BREACHES: dict[str, tuple[str, Callable[[Rows], Rows], str]] = {
+VIOLATIONS: dict[str, tuple[str, Callable[[Rows], Rows], str]] = {
     "one was counted in two batches": (
         "event_ids",
         add({"id_high": 42}, batch=E + 5),
@@ -47,7 +47,7 @@ BREACHES: dict[str, tuple[str, Callable[[Rows], Rows], str]] = {
         lambda rows: change({"batch": E + 5}, duplicate=1, counted=0)(
             [row | {"opening": _without(row["opening"])} for row in rows]
         ),
-        "ledger: batch 1000000005, partition 0 has 1 duplicates, but its epoch looks for none",
+        "ledger: batch 1000000005, partition 0 has 1 duplicates, but its epoch does not deduplicate",
     ),
 }
 
@@ -58,17 +58,17 @@ def _without(opening: str | None) -> str | None:
 
 def test_a_sound_warehouse_has_ids_and_some_may_be_void_or_forgotten(warehouse: Path) -> None:
     alter(warehouse, "event_ids", add({"id_high": 42}, batch=E + 6))
-    assert "event_ids: 1 rows of batches that the ledger does not have are void" in told(warehouse)
+    assert "event_ids: 1 rows of batches that the ledger does not have are uncommitted" in notes(warehouse)
     # The window of the first had closed by then.
     alter(warehouse, "event_ids", change({"id_high": 42, "batch": E + 6}, batch=E + 5, id_high=41, id_low=-41))
     alter(warehouse, "event_ids", change({"id_high": 41, "batch": E + 4}, event_time=ms(22)))
     alter(warehouse, "event_ids", change({"id_high": 51}, batch=E + 1))
-    assert told(warehouse) == ""
+    assert notes(warehouse) == ""
 
 
-@pytest.mark.parametrize("name", BREACHES)
-def test_a_breach_in_event_ids_is_told(name: str, warehouse: Path) -> None:
-    table, how, sentence = BREACHES[name]
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_a_violation_in_event_ids_is_reported(name: str, warehouse: Path) -> None:
+    table, how, sentence = VIOLATIONS[name]
     assert sentences(warehouse, OF_EVENT_IDS) == ""
     alter(warehouse, table, how)
     assert sentence in sentences(warehouse, OF_EVENT_IDS)

@@ -1,9 +1,9 @@
-"""Breaches in sessions, growing and count windows and totals, and in their panes, are found, each by its sentence."""
+"""Violations in sessions, growing and count windows and totals, and in their panes, are found, each by its sentence."""
 
 import pytest
 
 from tests.verify.conftest import Copy
-from tests.verify.plant import BOUND, Break, E, add, assert_told, at, change, drop, of_panes
+from tests.verify.plant import BOUND, Break, E, add, assert_reported, at, change, drop, of_panes
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +118,7 @@ BREAKS: dict[str, Break] = {
         "user_totals",
         "user_totals",
         add({"user_id": "bob"}),
-        "user_totals: user 'bob' is there 2 times, but must be once",
+        "user_totals: user 'bob' occurs 2 times, but must occur once",
     ),
     "a user is in a bucket of others": (
         "user_totals",
@@ -142,5 +142,5 @@ BREAKS: dict[str, Break] = {
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_a_breach_is_told(name: str, copy: Copy) -> None:
-    assert_told(BREAKS[name], copy)
+def test_a_violation_is_reported(name: str, copy: Copy) -> None:
+    assert_reported(BREAKS[name], copy)

@@ -1,4 +1,4 @@
-"""Breaches in the ledger and in what was rejected are found, each by its sentence."""
+"""Violations in the ledger and in what was rejected are found, each by its sentence."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.verifier.invariants import verify
 from tests.verify.conftest import Copy, play
-from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, Rows, add, alter, change, drop, ms, sentences, told
+from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, Rows, add, alter, change, drop, ms, notes, sentences
 from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
 
 pytestmark = pytest.mark.slow
@@ -26,15 +26,15 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "an offset is unaccounted for": (
         change(batch(5), to_offset=12),
-        "ledger: batch 1000000005, partition 0 has 3 offsets, and 2 records, gaps and lost ones",
+        "ledger: batch 1000000005, partition 0 has 3 offsets, and 2 records, gaps and lost records",
     ),
     "lost offsets count once": (
         change(batch(5), lost=1),
-        "ledger: batch 1000000005, partition 0 has 2 offsets, and 3 records, gaps and lost ones",
+        "ledger: batch 1000000005, partition 0 has 2 offsets, and 3 records, gaps and lost records",
     ),
     "a number is missing": (
         change(batch(5), lost=None),
-        "ledger: batch 1000000005, partition 0 has 2 offsets, and None records, gaps and lost ones",
+        "ledger: batch 1000000005, partition 0 has 2 offsets, and None records, gaps and lost records",
     ),
     "a number is negative": (
         change(batch(5), gap=-1, lost=1),
@@ -46,11 +46,11 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "a batch is in another's epoch": (
         change(batch(5), epoch=2),
-        "ledger: batch 1000000005, partition 0 is in epoch 2, but its number says 1",
+        "ledger: batch 1000000005, partition 0 is in epoch 2, but its batch id implies 1",
     ),
     "a batch is there twice": (
         add(batch(5)),
-        "ledger: batch 1000000005, partition 0 is there 2 times, but must be once",
+        "ledger: batch 1000000005, partition 0 occurs 2 times, but must occur once",
     ),
     "an epoch is not opened": (
         drop(**batch(0)),
@@ -62,7 +62,7 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "an opening says nothing": (
         change(batch(0), opening=None),
-        "ledger: batch 1000000000, partition 0 has an opening of 0 letters",
+        "ledger: batch 1000000000, partition 0 has an opening of 0 characters",
     ),
     "an opening is cut off": (
         change(batch(0), opening="{"),
@@ -70,7 +70,7 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "a batch in between opens": (
         change(batch(5), opening="{}"),
-        "ledger: batch 1000000005, partition 0 has an opening of 2 letters",
+        "ledger: batch 1000000005, partition 0 has an opening of 2 characters",
     ),
     "offsets overlap": (
         change(batch(5), from_offset=8, gap=1),
@@ -118,7 +118,7 @@ DEAD_LETTERS: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "one is there twice": (
         add({}),
-        "dead_letters: offset 9 of partition 0 of t is there 2 times, but must be once",
+        "dead_letters: offset 9 of partition 0 of t occurs 2 times, but must occur once",
     ),
     "one was never read": (
         change({}, offset=11),
@@ -139,7 +139,7 @@ DEAD_LETTERS: dict[str, tuple[Callable[[Rows], Rows], str]] = {
 
 
 @pytest.mark.parametrize("name", LEDGER)
-def test_a_breach_in_the_ledger_is_told(name: str, copy: Copy) -> None:
+def test_a_violation_in_the_ledger_is_reported(name: str, copy: Copy) -> None:
     how, sentence = LEDGER[name]
     warehouse = copy("page_views")
     alter(warehouse, "ledger", how)
@@ -147,18 +147,18 @@ def test_a_breach_in_the_ledger_is_told(name: str, copy: Copy) -> None:
 
 
 @pytest.mark.parametrize("name", DEAD_LETTERS)
-def test_a_breach_in_what_was_rejected_is_told(name: str, copy: Copy) -> None:
+def test_a_violation_in_what_was_rejected_is_reported(name: str, copy: Copy) -> None:
     how, sentence = DEAD_LETTERS[name]
     warehouse = copy("page_views")
     alter(warehouse, "dead_letters", how)
     assert sentence in sentences(warehouse, OF_DEAD_LETTERS)
 
 
-def test_many_breaches_are_counted_and_a_few_told(copy: Copy) -> None:
+def test_many_violations_are_counted_and_a_few_reported(copy: Copy) -> None:
     warehouse = copy("page_views")
     alter(warehouse, "ledger", change({}, gap=1))
-    law = verify(str(warehouse)).laws[0]
-    assert (law.name, law.broken, len(law.breaches)) == ("ledger balances", 6, 2)
+    finding = verify(str(warehouse)).findings[0]
+    assert (finding.name, finding.violation_count, len(finding.violations)) == ("ledger balances", 6, 2)
 
 
 def test_an_epoch_may_begin_anew_at_a_watermark_that_it_tells(tmp_path: Path) -> None:
@@ -170,9 +170,9 @@ def test_an_epoch_may_begin_anew_at_a_watermark_that_it_tells(tmp_path: Path) ->
         return change({"batch": 2 * E}, opening=json.dumps(said), watermark=ms(25))(rows)
 
     alter(tmp_path, "ledger", reset)
-    assert "epoch 2 was begun anew at the watermark 2024-05-01T12:25:00Z" in told(tmp_path)
+    assert "epoch 2 reset the watermark to 2024-05-01T12:25:00Z" in notes(tmp_path)
     alter(tmp_path, "ledger", change({"batch": 2 * E}, watermark=ms(26)))
-    assert "opens an epoch that begins anew at the watermark 2024-05-01T12:25:00Z, but has 2024-05-01T12:26:00Z" in (
+    assert "opens an epoch that resets the watermark to 2024-05-01T12:25:00Z, but has 2024-05-01T12:26:00Z" in (
         sentences(tmp_path, OF_LEDGER)
     )
     assert site.watermark == ms(32)

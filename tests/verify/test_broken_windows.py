@@ -1,9 +1,9 @@
-"""Breaches in windows whose ends the clock tells, and in their panes, are found, each by its sentence."""
+"""Violations in windows whose ends the clock tells, and in their panes, are found, each by its sentence."""
 
 import pytest
 
 from tests.verify.conftest import Copy
-from tests.verify.plant import BOUND, Break, E, add, assert_told, at, change, drop, ms, of_panes
+from tests.verify.plant import BOUND, Break, E, add, assert_reported, at, change, drop, ms, of_panes
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ BREAKS: dict[str, Break] = {
         "page_views",
         "page_views",
         add(FIRST_ANN),
-        f"page_views: {TEN} of user_id 'ann' is there 2 times, but must be once",
+        f"page_views: {TEN} of user_id 'ann' occurs 2 times, but must occur once",
     ),
     "a window has not fired": (
         "page_views",
@@ -215,5 +215,5 @@ BREAKS: dict[str, Break] = {
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_a_breach_is_told(name: str, copy: Copy) -> None:
-    assert_told(BREAKS[name], copy)
+def test_a_violation_is_reported(name: str, copy: Copy) -> None:
+    assert_reported(BREAKS[name], copy)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
-from pipeline.verifier.invariants import LAWS
+from pipeline.verifier.invariants import INVARIANTS
 from tests.verify.conftest import Copy
 from tests.verify.plant import alter, change
 
@@ -15,17 +15,19 @@ pytestmark = pytest.mark.slow
 def test_a_sound_warehouse_is_exit_code_0_and_a_table(sound: Copy, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", f"--warehouse={sound('page_views')}"]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("holds") == len(LAWS) + 1
-    assert "BREACH" not in printed
+    assert printed.count("holds") == len(INVARIANTS) + 1
+    assert "VIOLATION" not in printed
 
 
-def test_a_breach_is_exit_code_1_and_a_sentence(copy: Copy, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_violation_is_exit_code_1_and_a_sentence(copy: Copy, capsys: pytest.CaptureFixture[str]) -> None:
     warehouse = copy("page_views")
     alter(warehouse, "page_views", change({}, clicks=7))
     assert main(["verify", f"--warehouse={warehouse}"]) == 1
     printed = capsys.readouterr().out
-    assert "BREACH: page_views: window [2024-05-01T12:00:00Z, 2024-05-01T12:10:00Z) of user_id 'ann' shows" in printed
-    assert "results are their panes: 5 breaches in all, of which 2 are shown" in printed
+    assert (
+        "VIOLATION: page_views: window [2024-05-01T12:00:00Z, 2024-05-01T12:10:00Z) of user_id 'ann' shows" in printed
+    )
+    assert "results equal their panes: 5 violations in all, of which 2 are shown" in printed
 
 
 def test_no_warehouse_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

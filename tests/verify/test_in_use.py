@@ -1,4 +1,4 @@
-"""A warehouse in use, or after a crash, gives no false alarm: what is not published yet is told."""
+"""A warehouse in use, or after a crash, gives no false alarm: what is not published yet is a note."""
 
 import shutil
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from pipeline.verifier import warehouse_snapshot
 from tests.verify.conftest import play
-from tests.verify.plant import OF_RESULTS, add, alter, ms, sentences, told
+from tests.verify.plant import OF_RESULTS, add, alter, ms, notes, sentences
 from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
 
 pytestmark = pytest.mark.slow
@@ -18,28 +18,28 @@ pytestmark = pytest.mark.slow
 
 def test_every_kind_of_windows_is_sound(tmp_path: Path) -> None:
     site = busy(tmp_path)
-    told(tmp_path)
+    notes(tmp_path)
     site.compact()
-    told(tmp_path)
+    notes(tmp_path)
     site.batch(Event(100), Event(73, "cid", "/a")).compact()
-    assert "not looked into" not in told(tmp_path)
+    assert "not checked: " not in notes(tmp_path)
 
 
 def test_a_start_is_sound_before_and_after_it_published(tmp_path: Path) -> None:
     site = busy(tmp_path).open()
-    told(tmp_path)
+    notes(tmp_path)
     site.batch(Event(120), Event(74, "dan"))
-    told(tmp_path)
+    notes(tmp_path)
 
 
 def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
     site = busy(tmp_path)
     site.batch(Event(2), Event(2.5, "eve", "/a"), Event(30, "ann")).batch(Event(200))
-    told(tmp_path)
+    notes(tmp_path)
     site.correct()
-    told(tmp_path)
+    notes(tmp_path)
     site.compact()
-    told(tmp_path)
+    notes(tmp_path)
     alter(
         tmp_path,
         "page_views",
@@ -50,14 +50,14 @@ def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
 
 def test_void_rows_are_told(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(1, "eve"), commit=False)
-    found = told(tmp_path)
-    assert "panes: 10 rows of batches that the ledger does not have are void" in found
-    assert "dead_letters: 1 rows of batches that the ledger does not have are void" in found
+    found = notes(tmp_path)
+    assert "panes: 10 rows of batches that the ledger does not have are uncommitted" in found
+    assert "dead_letters: 1 rows of batches that the ledger does not have are uncommitted" in found
 
 
 def test_what_is_not_published_is_told(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(120, "eve"), Event(68), publish=False)
-    found = told(tmp_path)
+    found = notes(tmp_path)
     assert "page_views: 2 windows that have fired or changed are not published yet" in found
     assert "sessions: 3 parts of sessions are not published yet" in found
     assert "pairs: 1 windows that are full are not published yet" in found
@@ -78,21 +78,21 @@ def test_a_publication_that_comes_while_it_is_read_is_waited_for(
         return result
 
     monkeypatch.setattr(warehouse_snapshot, "_open", open_late)
-    assert told(tmp_path) == ""
+    assert notes(tmp_path) == ""
 
 
 def test_a_report_that_is_no_longer_configured_is_told(tmp_path: Path) -> None:
     site = play(Site(tmp_path, replace(PAGE_VIEWS_ALONE, reports=REPORTS[:2])).open())
     site.policy = PAGE_VIEWS_ALONE
     site.open()
-    assert "pages is no longer configured: what it had open is gone" in told(tmp_path)
+    assert "pages is no longer configured: its open windows are gone" in notes(tmp_path)
 
 
 def test_a_report_that_is_new_has_what_came_since(tmp_path: Path) -> None:
     site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     site.policy = replace(PAGE_VIEWS_ALONE, reports=(REPORTS[0], REPORTS[3]))
     site.open().batch(Event(50), Event(44, "bob"))
-    told(tmp_path)
+    notes(tmp_path)
     alter(tmp_path, "panes", add({"report": "sessions"}))
     assert "sessions: there are 3 events" in sentences(tmp_path, OF_RESULTS)
 
@@ -100,7 +100,7 @@ def test_a_report_that_is_new_has_what_came_since(tmp_path: Path) -> None:
 def test_closed_windows_may_have_lost_their_panes(tmp_path: Path) -> None:
     play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     alter(tmp_path, "panes", lambda rows: [row for row in rows if row["pane_start"] >= ms(20)])
-    assert told(tmp_path) == ""
+    assert notes(tmp_path) == ""
 
 
 def test_a_correction_of_no_dead_letter_and_one_that_is_there_twice(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_correction_of_no_dead_letter_and_one_that_is_there_twice(tmp_path: Pa
 def test_nothing_is_written(tmp_path: Path) -> None:
     play(Site(tmp_path / "one", PAGE_VIEWS_ALONE).open())
     shutil.copytree(tmp_path / "one", tmp_path / "other")
-    told(tmp_path / "one")
+    notes(tmp_path / "one")
     for name in ("ledger", "panes", "page_views", "dead_letters"):
         versions = {DeltaTable(str(tmp_path / one / name)).version() for one in ("one", "other")}
         assert len(versions) == 1

@@ -21,12 +21,12 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES
 from pipeline.verifier import queries
-from pipeline.verifier.published_results import Shown
-from pipeline.verifier.session_sums import sessions
+from pipeline.verifier.published_results import PublishedReport
+from pipeline.verifier.session_sums import with_sessions
 
 GAP, LATENESS, BATCHES, USERS = 5, 3, 7, 2000
 SESSIONS = Report("sessions", Sessions(GAP), LATENESS)
-PUBLISHED = Shown("sessions", BATCHES, 0, 0, 0, 0, 0, 0, True, (1,), SESSIONS)
+PUBLISHED = PublishedReport("sessions", BATCHES, 0, 0, 0, 0, 0, 0, True, (1,), SESSIONS)
 
 
 class Event(NamedTuple):
@@ -89,7 +89,7 @@ def test_sessions_are_those_of_one_event_after_the_other(tmp_path: Path) -> None
     write_deltalake(tmp_path / "panes", panes([event for events in streams for event in events]))
     write_deltalake(tmp_path / "ledger", pa.table({"batch": pa.array(range(1, BATCHES + 1), pa.int64())}))
     tables = {name: DeltaTable(tmp_path / name) for name in ("panes", "ledger")}
-    found = query(f"{sessions(PUBLISHED, Sessions(GAP))} SELECT * FROM sessions", **tables).to_pylist()  # noqa: S608 - ours
+    found = query(f"{with_sessions(PUBLISHED, Sessions(GAP))} SELECT * FROM sessions", **tables).to_pylist()  # noqa: S608 - ours
     due = {session for events in streams for session in one_after_the_other(events)}
     assert len(found) == len(due)
     assert {Session(row["user_id"], row["start_ms"], row["end_ms"], row["page_views"]) for row in found} == due
