@@ -1,6 +1,6 @@
-"""`tidemark correct`: too-late events are added to the closed windows that they belong to, each once.
+"""`tidemark correct`: adds too-late events to the closed windows that they belong to, each once.
 
-It may run while the service goes on: it touches closed windows only, of which the service has published the end.
+It may run while the service runs: it changes only closed windows, which the service has published for the last time.
 """
 
 from typing import Any
@@ -15,12 +15,12 @@ from pipeline.settings.model import Settings
 
 
 def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
-    """Runs the command and prints what it did, or would do."""
+    """Adds the chosen events, unless `dry_run`, and prints a table of the windows that they belong to."""
     done = "would be added" if dry_run else "added"
     table = Table("report", "window (UTC)", "page views", "clicks", title=f"Too-late events, {done} to closed windows")
     cells: dict[tuple[Any, ...], list[int]] = {}
-    found = apply_corrections(settings, chosen, dry_run=dry_run)
-    for row in found.rows:
+    corrected = apply_corrections(settings, chosen, dry_run=dry_run)
+    for row in corrected.rows:
         window = row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]
         cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0])
         cell[0] += row[c.PAGE_VIEWS]
@@ -28,5 +28,5 @@ def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
     for (report, window), (views, clicks) in sorted(cells.items()):
         table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
     Console().print(table)
-    for name, events in sorted(found.waiting.items()):
-        click.echo(f"{events:,} events of {name} wait: what they belong to is not final yet. Run it again later.")
+    for name, events in sorted(corrected.waiting.items()):
+        click.echo(f"{events:,} events of {name} wait: their windows are not final yet. Run it again later.")

@@ -1,4 +1,4 @@
-"""Which windows are final, so that a correction may be decided for them."""
+"""Decides which windows are final, so that a correction may be decided for them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,21 +24,21 @@ from pipeline.tables.schemas import PANES, result_of
 Keys = tuple[Any, ...]
 Window = tuple[int, int]
 """Start and end in milliseconds."""
-_SHOWN = """
+_PUBLISHED_SQL = """
 SELECT {keys}CAST(window_start AS BIGINT) / 1000 AS start_ms, CAST(window_end AS BIGINT) / 1000 AS end_ms
-FROM it WHERE window_end > '{final}' AND window_start <= '{latest}'
+FROM result WHERE window_end > '{final}' AND window_start <= '{latest}'
 """
 
 
 class Finality:
-    """How far each report is final. Times in milliseconds.
+    """The end up to which the windows of each report are final. Times in milliseconds.
 
-    A watermark that a wrong clock took ahead must not decide what cannot be taken back, so no window is final before
-    the clock has reached its end.
+    Corrections cannot be rolled back, and a wrong clock may have moved the watermark ahead. So no window is final
+    before the clock has reached its end.
     """
 
     def __init__(self, warehouse: str, final_until: Mapping[str, int], batch: int) -> None:
-        """`final_until` is by the names of reports and totals; `batch` is a committed one."""
+        """`final_until` has the end by name of report or totals; panes count up to `batch`, which is committed."""
         self._warehouse = warehouse
         self._batch = batch
         self.until = final_until
@@ -46,11 +46,11 @@ class Finality:
 
     @classmethod
     def of(cls, warehouse: str, policy: Policy, ledger: Ledger, now: int) -> Self:
-        """Returns how far all reports are final at `now`."""
+        """Returns the finality of all reports at `now`."""
         ends = {report.name: published(warehouse, result_of(report)).closed_until for report in policy.reports}
-        # After the results: what was counted until these were published must be known.
+        # Read after the results, so that the ledger has all batches that were counted when these were published.
         newest = ledger.latest()
-        if (reset_to := ledger.reset_to()) is not None:  # no start has carried it to the tables yet
+        if (reset_to := ledger.reset_to()) is not None:  # no service has started since the reset
             ends = {name: min(end, reset_to) for name, end in ends.items()}
         if policy.totals:
             ends[policy.totals.name] = max((row.watermark or 0 for row in newest), default=0)
@@ -58,11 +58,11 @@ class Finality:
         return cls(warehouse, {name: min(end, now) for name, end in ends.items()}, batch)
 
     def holds(self, event: Row, consumer: Consumer, missed: Sequence[Window]) -> bool:
-        """Whether nothing that may still come can change what an event adds to the windows that it missed."""
+        """Returns whether no later event can change what an event adds to the windows in `missed`."""
         final = self.until[consumer.name]
         if not isinstance(consumer, Report) or not isinstance(consumer.windows, Sessions):
             return all(lateness.is_closed(end, final) for _, end in missed)
-        # An event in time comes after `final` less the gap. What ends before that meets none of these.
+        # Events in time are later than `final` less the gap, so they join no session that ends before.
         last = final - consumer.windows.gap_ms
         keys = tuple(event[key] for key in consumer.keys)
         return all(
@@ -72,23 +72,23 @@ class Finality:
         )
 
     def _open_sessions(self, report: Report) -> Mapping[Keys, list[Window]]:
-        """Returns by keys the sessions that may still change and begin early enough to meet what is to be added."""
+        """Returns by keys the sessions that may still change and start early enough to meet a correction."""
         windows = report.windows
         assert isinstance(windows, Sessions)  # noqa: S101 - for the type checker
-        found = defaultdict[Keys, list[Window]](list)
+        sessions = defaultdict[Keys, list[Window]](list)
         final = self.until[report.name]
-        for row in self._of_panes(report, windows, final, final - windows.gap_ms):
-            found[tuple(row[key] for key in report.keys)].append((row["start_ms"], row["end_ms"]))
-        return found
+        for row in self._sessions(report, windows, final, final - windows.gap_ms):
+            sessions[tuple(row[key] for key in report.keys)].append((row["start_ms"], row["end_ms"]))
+        return sessions
 
-    def _of_panes(self, report: Report, windows: Sessions, final: int, latest: int) -> Iterator[Row]:
-        """Sessions that end after `final` and begin by `latest`: of the panes, then those that the table shows."""
+    def _sessions(self, report: Report, windows: Sessions, final: int, latest: int) -> Iterator[Row]:
+        """Returns sessions that end after `final` and start by `latest`: of the panes, then the published ones."""
         kind, panes = SessionKind(report), DeltaTable(PANES.uri(self._warehouse))
-        for some in by_keys(report.keys, kind.files(panes, self._batch).rows):
-            sessions = kind.sessions(committed(report.name, self._batch, some), panes, after=final)
+        for condition in by_keys(report.keys, kind.files(panes, self._batch).rows):
+            sessions = kind.sessions(committed(report.name, self._batch, condition), panes, after=final)
             for row in sessions.filter(pc.less_equal(sessions[c.FIRST_TIME], latest)).to_pylist():
                 yield {**row, "start_ms": row[c.FIRST_TIME], "end_ms": row[c.LAST_TIME] + windows.gap_ms}
         keys = "".join(f"{key}, " for key in report.keys)
-        # After the panes: what was swept from them meanwhile is shown.
-        shown = DeltaTable(result_of(report).uri(self._warehouse))
-        yield from rows_of(_SHOWN.format(keys=keys, final=utc(final), latest=utc(latest)), it=shown)
+        # Read after the panes: sessions whose panes were compacted meanwhile are published.
+        result = DeltaTable(result_of(report).uri(self._warehouse))
+        yield from rows_of(_PUBLISHED_SQL.format(keys=keys, final=utc(final), latest=utc(latest)), result=result)

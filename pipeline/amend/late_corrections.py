@@ -1,4 +1,4 @@
-"""Too-late events and the closed windows and totals that they belong to, to which they may be added, each once."""
+"""Adds too-late events to the closed windows and totals that they belong to, each once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.amend.finality import Finality
+from pipeline.amend.finality import Finality, Window
 from pipeline.amend.user_names import known_as
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import EPOCH
@@ -32,12 +32,12 @@ from pipeline.tables.query import Row, query
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
 
 REASONS = ("too_late", "partly_late")
-"""Why an event may have missed its windows; `future` may be asked for too, once they have closed."""
+"""The default reasons of dead letters to take; `future` can be chosen too, once their windows have closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which dead letters to take; times in milliseconds, `[since, until)`."""
+    """The dead letters to take; times of events in milliseconds, `[since, until)`."""
 
     since: int | None = None
     until: int | None = None
@@ -45,24 +45,23 @@ class Chosen:
     pages: tuple[str, ...] = ()
     reasons: tuple[str, ...] = REASONS
     is_judged_again: bool = False
-    """Whether only those count that the rules of now would take."""
+    """Whether to take only events that are valid by today's rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """What a run has decided: a row for each event and window."""
+    """The decisions of a run: a row for each event and window."""
 
     rows: list[Row]
     waiting: Counter[str]
-    """By report how many events wait for a later run, because what they add to is not final yet."""
+    """By report the number of events whose windows are not final yet, so that a later run adds them."""
 
 
 def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> Corrected:
     """Adds the chosen events to the closed windows they belong to.
 
-    Totals are the service's to write: it adds what is decided here when it publishes them next. Doing it again adds
-    nothing; a run that was killed is finished by the next. Raises SetUpError where the warehouse is not what the
-    settings say.
+    The service adds them to the totals when it publishes these next. A second run adds nothing; it finishes a run that
+    was killed. Raises SetUpError if the warehouse does not fit the settings.
     """
     require(settings, "warehouse")
     policy = settings.policy()
@@ -70,53 +69,53 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     chosen = replace(chosen, users=known_as(settings, chosen.users))
     check_results(settings.warehouse, policy, all_made=True)
     corrections = Corrections(settings.warehouse)
-    found = _new(settings, corrections, chosen)
-    while found.rows and not dry_run and not corrections.append_next(found.rows):
-        found = _new(settings, corrections, chosen)
+    corrected = _decided(settings, corrections, chosen)
+    while corrected.rows and not dry_run and not corrections.append_next(corrected.rows):
+        corrected = _decided(settings, corrections, chosen)
     if not dry_run:
         for report in policy.reports:
             corrections.apply(kind_of(report))
-    return found
+    return corrected
 
 
-def _new(settings: Settings, corrections: Corrections, chosen: Chosen) -> Corrected:
+def _decided(settings: Settings, corrections: Corrections, chosen: Chosen) -> Corrected:
     policy, known, now = settings.policy(), corrections.known(), now_ms()
     dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
     ledger = Ledger(settings.warehouse)
     openings = ledger.openings()
-    hidden = any(how.pseudonyms for how in openings.values())
+    hidden = any(opening.pseudonyms for opening in openings.values())
     late = late_events(dead, schemas_of(settings), policy, now, hidden=hidden)
     events = _filtered(late, chosen).toArrow().to_pylist()
     finality = Finality.of(settings.warehouse, policy, ledger, now)
     gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
-    judges = {epoch: how.policy for epoch, how in openings.items()}
-    found = Corrected([], Counter())
+    policies = {epoch: opening.policy for epoch, opening in openings.items()}
+    corrected = Corrected([], Counter())
     for event in sorted(events, key=lambda event: (event[c.PARTITION], event[c.OFFSET])):
-        # As they were when it came: what came later has nothing from before, and lateness may have changed.
-        for one in judges[event[c.BATCH] // EPOCH].consumers:
-            place = (one.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET])
-            if one.name in finality.until and place not in known:
-                _decide(found, event, one, finality, gone.get(one.name, 0))
-    return found
+        # The consumers of the event's own epoch: later reports have no earlier events, and lateness may have changed.
+        for consumer in policies[event[c.BATCH] // EPOCH].consumers:
+            position = (consumer.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET])
+            if consumer.name in finality.until and position not in known:
+                _decide(corrected, event, consumer, finality, gone.get(consumer.name, 0))
+    return corrected
 
 
-def _decide(found: Corrected, event: Row, consumer: Consumer, finality: Finality, gone: int) -> None:
-    """Notes the rows that an event adds, or that it waits; windows that end by `gone` were removed by age."""
+def _decide(corrected: Corrected, event: Row, consumer: Consumer, finality: Finality, gone: int) -> None:
+    """Adds the rows of an event to `corrected`, or counts it as waiting. Windows up to `gone` were removed by age."""
     missed = _missed(event, consumer)
     if not finality.holds(event, consumer, missed):
-        found.waiting[consumer.name] += 1
+        corrected.waiting[consumer.name] += 1
         return
     final = finality.until[consumer.name]
-    found.rows.extend(row for row in _added(event, consumer, missed, final) if row[c.WINDOW_END_MS] > gone)
+    corrected.rows.extend(row for row in _added(event, consumer, missed, final) if row[c.WINDOW_END_MS] > gone)
 
 
 def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
-    """The committed ones with these reasons. Spark is not asked: it would need a client of its own for each store."""
+    """Returns the committed dead letters with these reasons. Spark would need a client of its own for each store."""
     dead, ledger = (DeltaTable(spec.uri(warehouse)) for spec in (DEAD_LETTERS, LEDGER))
     wanted = ", ".join(f"'{reason}'" for reason in reasons)
-    # Of those without a value the bytes were not kept, or erased.
-    kept = f"reason IN ({wanted}) AND value IS NOT NULL"
-    sql = f"SELECT * FROM dead WHERE {kept} AND batch IN (SELECT batch FROM ledger)"  # noqa: S608 - ours
+    # Without a value the bytes were not stored, or were erased.
+    replayable = f"reason IN ({wanted}) AND value IS NOT NULL"
+    sql = f"SELECT * FROM dead WHERE {replayable} AND batch IN (SELECT batch FROM ledger)"  # noqa: S608 - ours
     return query(sql, dead=dead, ledger=ledger).select(DEAD_LETTERS.schema.names).cast(DEAD_LETTERS.schema)
 
 
@@ -134,20 +133,20 @@ def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
     return events
 
 
-def _added(event: Row, consumer: Consumer, missed: Sequence[tuple[int, int]], final: int) -> list[Row]:
-    """The rows that an event adds: one for each window that it missed."""
+def _added(event: Row, consumer: Consumer, missed: Sequence[Window], final: int) -> list[Row]:
+    """Returns the rows that an event adds: one for each window in `missed`; windows are final up to `final`."""
     click = event[c.EVENT_TYPE] == "click"
     keys = {key: event[key] for key in {*consumer.fold_keys}}
-    told = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
+    position = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
     added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: final}
-    fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **told, **keys, **added}
+    fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **position, **keys, **added}
     return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in missed]
 
 
-def _missed(event: Row, consumer: Consumer) -> list[tuple[int, int]]:
-    """The windows in which an event did not count when it came, of a report to which it belongs.
+def _missed(event: Row, consumer: Consumer) -> list[Window]:
+    """Returns the windows of a report in which an event did not count when it came.
 
-    Of totals, which take what any report takes, it is the time of an event that missed every window.
+    For totals, which count every event that any report counts, it is the time of an event that missed all windows.
     """
     partly = event[c.REASON] == "partly_late"
     if isinstance(consumer, UserTotals):

@@ -1,4 +1,4 @@
-"""Users that a person names in clear, as the tables of a warehouse know them."""
+"""The ids that users have in the tables of a warehouse."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from pipeline.tables.opening import require_key
 
 
 def known_as(settings: Settings, users: Sequence[str]) -> tuple[str, ...]:
-    """The ids that tables have of users. Raises SetUpError where the settings have another key, or none, for them."""
+    """Returns the ids, pseudonyms where configured, of users. Raises SetUpError if the settings have another key."""
     pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
     ledger = Ledger(settings.warehouse, mends=False)
     rows = ledger.latest()

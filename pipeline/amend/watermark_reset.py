@@ -1,7 +1,7 @@
-"""`tidemark reset-watermark`: puts back a watermark that one wrong clock took into the future.
+"""`tidemark reset-watermark`: lowers a watermark that a wrong clock moved into the future.
 
-It is one commit to the ledger, which opens an epoch, so a service that still runs is replaced. The start that follows
-carries it to the tables. No window opens again that ended by the clock and is shown, or whose panes were merged.
+One commit to the ledger opens an epoch, so a running service is replaced. The next start applies it to the tables. No
+window opens again that has ended by the clock and is published, or whose panes were merged.
 """
 
 from collections.abc import Sequence
@@ -24,90 +24,90 @@ from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import MERGED_APP, PANES, find_table
 
-_LATEST: Final = "SELECT max(window_end) AS latest FROM it WHERE window_end <= '{now}'"
+_LATEST_SQL: Final = "SELECT max(window_end) AS latest FROM result WHERE window_end <= '{now}'"
 
 
 def reset(warehouse: str, to_ms: int | None, reason: str, *, does_it: bool) -> str:
-    """Puts it back, or does not; returns what was done, or would be.
+    """Lowers the watermark if `does_it`; returns a sentence on what was done, or would be.
 
-    `to_ms` is by default the clock less the bound, or the end of the latest window that is shown, if that is later.
-    Raises SetUpError where there is nothing to put back, later windows are shown already, or a service is at work.
+    `to_ms` is by default the clock less the bound, or the end of the latest published window if that is later. Raises
+    SetUpError if the watermark is not higher, a later window is published, or a service is running.
     """
     require_warehouse(warehouse)
     ledger = Ledger(warehouse)
     rows = ledger.latest()
     if not rows or rows[0].watermark is None:
-        raise SetUpError(f"the warehouse {warehouse} has no watermark yet: there is nothing to put back")
+        raise SetUpError(f"the warehouse {warehouse} has no watermark yet: there is nothing to lower")
     before, now = ledger.opening(rows[0].epoch), now_ms()
     final = _final_until(warehouse, before, now)
     watermark = max(now - before.policy.strategy.idle_lag_ms, final) if to_ms is None else to_ms
     if watermark < final:
         raise SetUpError(
-            f"windows up to {moment(final).isoformat()} are shown already and cannot open again: "
+            f"windows up to {moment(final).isoformat()} are published already and cannot open again: "
             "name that time or a later one"
         )
     was, will = moment(rows[0].watermark).isoformat(), moment(watermark).isoformat()
     if watermark >= rows[0].watermark:
-        raise SetUpError(f"the watermark is {was}, no later than {will}: there is nothing to put back")
+        raise SetUpError(f"the watermark is {was}, no later than {will}: there is nothing to lower")
     if does_it:
         _open(warehouse, rows, _opening(rows[0], before, Reset(watermark, reason)), watermark)
-    done = "is put back" if does_it else "would be put back; say --yes to do it"
+    done = "is lowered" if does_it else "would be lowered; say --yes to do it"
     return f"The watermark of {warehouse} {done}: from {was} to {will}."
 
 
-def _open(warehouse: str, rows: Sequence[LedgerRow], how: Opening, watermark: int) -> None:
-    """Opens an epoch that goes on from there. Raises SetUpError if a service committed meanwhile."""
-    ledger, batch = Ledger(warehouse), _batch(rows, how, watermark)
-    stands = [row.batch for row in ledger.latest()] == [row.batch for row in rows]
-    if not stands or not ledger.commit_next(batch.ledger_rows(now_ms())):
-        raise SetUpError("a service is at work and has committed meanwhile: stop it first")
+def _open(warehouse: str, rows: Sequence[LedgerRow], opening: Opening, watermark: int) -> None:
+    """Opens an epoch at a watermark. Raises SetUpError if a service has committed since `rows` were read."""
+    ledger, batch = Ledger(warehouse), _batch(rows, opening, watermark)
+    is_unchanged = [row.batch for row in ledger.latest()] == [row.batch for row in rows]
+    if not is_unchanged or not ledger.commit_next(batch.ledger_rows(now_ms())):
+        raise SetUpError("a service is running and has committed meanwhile: stop it first")
 
 
-def _every_report(how: Opening, warehouse: str) -> list[Report]:
-    """Also those that are not configured any more, which may come back."""
-    return layout.stored_reports({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
+def _every_report(opening: Opening, warehouse: str) -> list[Report]:
+    """Returns all reports, also those that are no longer configured, which may return."""
+    return layout.stored_reports({*opening.closed, *(report.name for report in opening.policy.reports)}, warehouse)
 
 
-def _opening(stood: LedgerRow, before: Opening, done: Reset) -> Opening:
+def _opening(last: LedgerRow, before: Opening, reset: Reset) -> Opening:
     closed = settings_change.closed(
-        before.policy, before.closed, stood.watermark, [one.name for one in before.policy.reports]
+        before.policy, before.closed, last.watermark, [report.name for report in before.policy.reports]
     )
-    lowered = {name: min(until, done.watermark) for name, until in closed.items()}
-    last = stood.batch if stood.batch % EPOCH else before.last_batch
-    return replace(before, closed=lowered, last_batch=last, reset=done, process=None)
+    lowered = {name: min(until, reset.watermark) for name, until in closed.items()}
+    last_batch = last.batch if last.batch % EPOCH else before.last_batch
+    return replace(before, closed=lowered, last_batch=last_batch, reset=reset, process=None)
 
 
-def _batch(rows: Sequence[LedgerRow], how: Opening, watermark: int) -> Batch:
-    """A batch that reads nothing. An event time that would take the watermark away again is forgotten."""
-    now, most = now_ms(), watermark + how.policy.strategy.idle_lag_ms
-    stood = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in rows}
-    kept = {
-        number: state
+def _batch(rows: Sequence[LedgerRow], opening: Opening, watermark: int) -> Batch:
+    """Returns a batch without records. Event times that would move the watermark ahead again are forgotten."""
+    now, most = now_ms(), watermark + opening.policy.strategy.idle_lag_ms
+    states = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in rows}
+    lowered = {
+        partition: state
         if state.max_event_time is None or state.max_event_time <= most
         else replace(state, max_event_time=None)
-        for number, state in stood.items()
+        for partition, state in states.items()
     }
-    before, after = Frontier(stood, rows[0].watermark), Frontier(kept, watermark)
-    number, topic = (rows[0].epoch + 1) * EPOCH, rows[0].topic
-    return Batch(number, topic, before, after, Tallies(), {}, now, how.policy, {}, how.to_text())
+    before, after = Frontier(states, rows[0].watermark), Frontier(lowered, watermark)
+    batch_id, topic = (rows[0].epoch + 1) * EPOCH, rows[0].topic
+    return Batch(batch_id, topic, before, after, Tallies(), {}, now, opening.policy, {}, opening.to_text())
 
 
-def _final_until(warehouse: str, how: Opening, now: int) -> int:
+def _final_until(warehouse: str, opening: Opening, now: int) -> int:
     """Returns the end up to which no window can open again, in milliseconds; 0 if there is no such window.
 
-    By the clock `now` windows that are shown; whatever clock there was, windows whose panes were merged or whose rows
-    were removed by age.
+    These are published windows that have ended at `now`, and windows whose panes were merged or whose rows were
+    removed by age.
     """
     panes = find_table(PANES.name, warehouse)
     ends = [0]
-    for report in (one for one in _every_report(how, warehouse) if one.windows.by_time):
+    for report in (report for report in _every_report(opening, warehouse) if report.windows.by_time):
         table = find_table(report.name, warehouse)
         ends.append(panes.transaction_version(f"{MERGED_APP}{report.name}") or 0 if panes else 0)
-        ends += [_latest_shown(table, now), removed(table)] if table else []
+        ends += [_latest_published(table, now), removed(table)] if table else []
     return max(ends)
 
 
-def _latest_shown(table: DeltaTable, now: int) -> int:
-    """Returns the latest end of a window that a table shows and the clock has come to; 0 if there is none."""
-    latest = rows_of(_LATEST.format(now=utc(now)), it=table)[0]["latest"]
+def _latest_published(table: DeltaTable, now: int) -> int:
+    """Returns the latest end, in milliseconds, of a published window that has ended at `now`; 0 if there is none."""
+    latest = rows_of(_LATEST_SQL.format(now=utc(now)), result=table)[0]["latest"]
     return ms_of(latest) if latest else 0

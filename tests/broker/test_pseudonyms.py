@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pipeline.amend.erase.erasure import persons_rows
 from pipeline.amend.erase.future_events import drop_later
 from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import Site
+from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
@@ -130,7 +130,7 @@ def test_a_person_is_named_in_clear_and_erased_by_the_pseudonym(kept: Settings) 
 
 def test_later_events_are_dropped_by_the_pseudonym_which_stands_nowhere(kept: Settings, broker: Cluster) -> None:
     name, warehouse = kept.kafka.topic, kept.warehouse
-    drop_later(Site.of(warehouse), Person(HIDDEN[BOB]), patience_s=0)
+    drop_later(PersonalTables.of(warehouse), Person(HIDDEN[BOB]), patience_s=0)
     assert main(["erase", *_flags(kept), "--user", BOB, "--yes"]) == 0
     later = [event(BOB, 52_000), event(BOB, 15_000), Raw(b"{}", BOB.encode())]
     with open_service(kept, now=Clock()) as service:

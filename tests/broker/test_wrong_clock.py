@@ -81,7 +81,7 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
     assert latest_batch(tmp_path)[0]["watermark"] == start + YEAR_MS
     command = ["reset-watermark", "--warehouse", str(tmp_path), "--reason", "eve's clock"]
     assert main(command) == 0
-    assert "would be put back" in capsys.readouterr().out
+    assert "would be lowered" in capsys.readouterr().out
     assert latest_batch(tmp_path)[0]["epoch"] == 1
     assert main([*command, "--yes"]) == 0
     stood = latest_batch(tmp_path)[0]["watermark"]
@@ -104,4 +104,4 @@ def test_there_is_nothing_to_put_back_where_the_watermark_is_not_ahead(
         send(broker.bootstrap_servers, topic, [event("ann", 20_000)])
         service.drain()
     assert main(["reset-watermark", "--warehouse", str(tmp_path)]) == 2
-    assert "there is nothing to put back" in capsys.readouterr().err
+    assert "there is nothing to lower" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from pipeline.amend.erase.erasure import erase_person, persons_rows
 from pipeline.amend.erase.future_events import drop_later
 from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import Site as ErasureSite
+from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.cli import main
 from pipeline.errors import SetUpError, TransientError
 from pipeline.settings.model import Settings
@@ -107,7 +107,7 @@ def test_others_leave_too_and_what_comes_later_is_counted_anew(tmp_path: Path) -
 def test_a_file_of_a_refused_commit_is_removed_once_it_cannot_be_in_use(left: Path) -> None:
     refused = left / "page_views" / "part-of-a-refused-commit.parquet"
     pq.write_table(pa.table({"user_id": [WHOM]}), refused)
-    with pytest.raises(TransientError, match="1 files of commits that were refused"):
+    with pytest.raises(TransientError, match="1 files of refused commits"):
         erase_person(settings_of(left), WHOM)
     assert files_with(left, WHOM) == {"page_views/part-of-a-refused-commit.parquet"}
     os.utime(refused, (0, 0))
@@ -152,7 +152,7 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
         if table == "corrections":
             notes = [note for finding in verify(str(left)).findings for note in finding.notes]
             assert any("a person is being erased. If that was interrupted" in note for note in notes)
-            with pytest.raises(SetUpError, match="cut off before it was done: run it again for the same"):
+            with pytest.raises(SetUpError, match="interrupted: run it again for the same"):
                 erase_person(settings_of(left), "ann", NOW)
     erase_person(settings_of(left), WHOM, NOW)
     assert files_with(left, WHOM) == set()
@@ -172,8 +172,8 @@ def test_the_verifier_reports_erasures_that_are_not_recorded(left: Path) -> None
 def test_whether_a_batch_in_hand_may_bring_more_is_told_once(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whom = Person(WHOM)
     newest = max(row["batch"] for row in rows(left, "ledger"))
-    assert drop_later(ErasureSite.of(str(left)), whom, patience_s=0) == newest
-    assert drop_later(ErasureSite.of(str(left)), whom) is None, "who runs it again has waited"
+    assert drop_later(PersonalTables.of(str(left)), whom, patience_s=0) == newest
+    assert drop_later(PersonalTables.of(str(left)), whom) is None, "who runs it again has waited"
     assert_conserved(left)
     command = ["erase", "--warehouse", str(left), "--user", WHOM]
     assert main([*command, "--yes", "--keep-later"]) == 2

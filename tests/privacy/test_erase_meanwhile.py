@@ -97,7 +97,7 @@ def test_events_that_come_while_panes_are_removed_are_counted_once_in_count_wind
 
 def test_what_a_batch_is_still_writing_is_left_and_told(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(3, WHOM), commit=False)
-    with pytest.raises(TransientError, match="events of the user go on coming, or a service that was killed"):
+    with pytest.raises(TransientError, match="events of the user keep coming, or a service that was killed"):
         erasing(tmp_path)()
     site.open()  # which removes what is void
     erasing(tmp_path)()

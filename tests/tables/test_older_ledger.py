@@ -8,7 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from pipeline.amend.erase.future_events import drop_later
 from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import Site as ErasureSite
+from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
 from pipeline.reading.service_status import read_status
@@ -54,7 +54,7 @@ def test_it_is_read_as_one_without_duplicates(site: Site) -> None:
     newest = Ledger(warehouse).latest()[0]
     assert (newest.duplicate, newest.erased) == (0, 0)
     with pytest.raises(SetUpError, match="drops no later events: start one of this version first"):
-        drop_later(ErasureSite.of(warehouse), Person("ann"))
+        drop_later(PersonalTables.of(warehouse), Person("ann"))
 
 
 def test_the_next_epoch_adds_the_column_with_its_first_rows(site: Site) -> None:

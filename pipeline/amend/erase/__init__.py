@@ -1,1 +1,1 @@
-"""`tidemark erase`: a person leaves every table."""
+"""`tidemark erase`: erases a user from every table."""

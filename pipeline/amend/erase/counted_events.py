@@ -1,4 +1,4 @@
-"""How many counted events of a person a report has, each once: those in rows, and those that wait in panes."""
+"""Counts the events of a user in a report, each once: in published rows, and in panes that are not published yet."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -16,32 +16,32 @@ Window = tuple[int, int]
 """Start and end in milliseconds."""
 
 
-def has_one_place(consumer: Consumer) -> bool:
-    """Whether each event is in one row at most, which tells of all its events."""
+def counts_all_once(consumer: Consumer) -> bool:
+    """Returns whether rows count all events, and no event is in two rows."""
     if isinstance(consumer, UserTotals):
         return True
     all_events = {c.PAGE_VIEWS, c.CLICKS} <= {*consumer.measures} and not consumer.where
     return all_events and not consumer.windows.has_overlap
 
 
-def events_of(consumer: Consumer, shown: Sequence[Row], panes: Sequence[Row], published: int) -> int:
-    """Those of a person's rows and panes; the table is published up to a batch."""
+def count_events(consumer: Consumer, rows: Sequence[Row], panes: Sequence[Row], published: int) -> int:
+    """Returns the number of events in a user's rows and panes; `published` is the last batch that was published."""
     if isinstance(consumer, UserTotals):
-        return _sum(panes)  # a user's panes never go
+        return _sum(panes)
     if isinstance(consumer.windows, Counts):
-        return _sum(shown) + _sum(_not_in_rows(consumer, consumer.windows.size, shown, panes))
-    windows = {(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in shown}
-    return _sum(shown) + _sum(_waiting(consumer, windows, panes, published))
+        return _sum(rows) + _sum(_not_in_rows(consumer, consumer.windows.size, rows, panes))
+    windows = {(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows}
+    return _sum(rows) + _sum(_waiting(consumer, windows, panes, published))
 
 
-def _not_in_rows(report: Report, size: int, shown: Sequence[Row], panes: Sequence[Row]) -> list[Row]:
-    """Panes of count windows, `size` events each, that no shown row is made of.
+def _not_in_rows(report: Report, size: int, published: Sequence[Row], panes: Sequence[Row]) -> list[Row]:
+    """Returns panes of count windows, `size` events each, that are in no published row.
 
-    How far the table is published does not say it: after an earlier pass events may fill a window by themselves that
-    were published in windows together with events that are gone.
+    The published batch is not enough: after an earlier pass the remaining events may fill other windows than those in
+    which they were published.
     """
     rows = Counter(
-        (*_keys(report, row), row[c.WINDOW_START_MS], row[c.WINDOW_END_MS], row[c.PUBLISHED_BATCH]) for row in shown
+        (*_keys(report, row), row[c.WINDOW_START_MS], row[c.WINDOW_END_MS], row[c.PUBLISHED_BATCH]) for row in published
     )
     by_keys = defaultdict[tuple[Any, ...], list[Row]](list)
     for row in sorted(panes, key=lambda row: (row[c.BATCH], row[c.RECORD_POSITION])):
@@ -50,9 +50,9 @@ def _not_in_rows(report: Report, size: int, shown: Sequence[Row], panes: Sequenc
     for keys, events in by_keys.items():
         for start in range(0, len(events), size):
             window = events[start : start + size]
-            made = (*keys, *_bounds(window), window[-1][c.BATCH])
-            if len(window) == size and rows[made]:
-                rows[made] -= 1
+            identity = (*keys, *_bounds(window), window[-1][c.BATCH])
+            if len(window) == size and rows[identity]:
+                rows[identity] -= 1
             else:
                 left += window
     return left
@@ -66,17 +66,17 @@ def _bounds(events: Sequence[Row]) -> Window:
     return min(row[c.FIRST_TIME] for row in events), max(row[c.LAST_TIME] for row in events) + 1
 
 
-def _waiting(report: Report, shown: set[Window], panes: Sequence[Row], published: int) -> list[Row]:
-    return [row for row in panes if row[c.BATCH] > published or not _is_shown(report, row, shown)]
+def _waiting(report: Report, windows: set[Window], panes: Sequence[Row], published: int) -> list[Row]:
+    return [row for row in panes if row[c.BATCH] > published or not _is_published(report, row, windows)]
 
 
-def _is_shown(report: Report, row: Row, shown: set[Window]) -> bool:
+def _is_published(report: Report, row: Row, windows: set[Window]) -> bool:
     if isinstance(report.windows, Sessions):
         end = row[c.LAST_TIME] + report.windows.gap_ms
-        return any(start <= row[c.FIRST_TIME] and end <= until for start, until in shown)
+        return any(start <= row[c.FIRST_TIME] and end <= until for start, until in windows)
     if row[c.WINDOW_START_MS] is not None:
-        return (row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) in shown
-    return next(report.windows.of(row[c.PANE_START])) in shown
+        return (row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) in windows
+    return next(report.windows.of(row[c.PANE_START])) in windows
 
 
 def _sum(rows: Sequence[Row]) -> int:

@@ -1,4 +1,4 @@
-"""Files below the tables: what no version needs goes, and what a refused commit left with the person in it."""
+"""Removes files that no version needs, and files with the user that a refused commit left."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,29 +12,29 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import Site
+from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.tables.files import store_of
 from pipeline.tables.handle import Handle
 from pipeline.tables.schemas import TableSpec
 
 GRACE: Final = timedelta(minutes=10)
-"""A file that no version names may be of a commit to come. Clients of stores give a commit up long before this."""
+"""An unreferenced file may belong to a commit in progress. Clients of stores give up a commit long before this."""
 
 
-def remove_files(site: Site, person: Person, grace: timedelta = GRACE) -> list[datetime]:
-    """Removes them; returns of each that has the person and is too young to be removed when it was written."""
+def remove_files(tables: PersonalTables, person: Person, grace: timedelta = GRACE) -> list[datetime]:
+    """Removes the files; returns the times of files with the user that are younger than `grace`, and so remain."""
     young = list[datetime]()
-    for spec in site.specs:
-        handle = Handle(spec.uri(site.warehouse))
+    for spec in tables.specs:
+        handle = Handle(spec.uri(tables.warehouse))
         while not handle.vacuum(0):
             pass
-        young += _remove_loose(spec, site, person, datetime.now(UTC) - grace)
+        young += _remove_loose(spec, tables, person, datetime.now(UTC) - grace)
     return young
 
 
-def _remove_loose(spec: TableSpec, site: Site, person: Person, before: datetime) -> Iterator[datetime]:
-    store = store_of(spec.uri(site.warehouse))
-    for info in _loose(spec, site, store):
+def _remove_loose(spec: TableSpec, tables: PersonalTables, person: Person, before: datetime) -> Iterator[datetime]:
+    store = store_of(spec.uri(tables.warehouse))
+    for info in _loose(spec, tables, store):
         if _has(store, info.path, person):
             if info.mtime > before:
                 yield info.mtime
@@ -42,12 +42,12 @@ def _remove_loose(spec: TableSpec, site: Site, person: Person, before: datetime)
                 store.delete_file(info.path)
 
 
-def _loose(spec: TableSpec, site: Site, store: pafs.FileSystem) -> list[pafs.FileInfo]:
-    """Files of data that the newest version does not name, listed before it is asked."""
-    found = [one for one in store.get_file_info(pafs.FileSelector("", recursive=True)) if one.extension == "parquet"]
-    named = pa.table(DeltaTable(spec.uri(site.warehouse)).get_add_actions())["path"].to_pylist()
-    known = {unquote(path) for path in named}
-    return [one for one in found if unquote(one.path) not in known and not one.path.startswith("_delta_log")]
+def _loose(spec: TableSpec, tables: PersonalTables, store: pafs.FileSystem) -> list[pafs.FileInfo]:
+    """Returns the data files that the newest version does not reference; they are listed before its log is read."""
+    files = [file for file in store.get_file_info(pafs.FileSelector("", recursive=True)) if file.extension == "parquet"]
+    paths = pa.table(DeltaTable(spec.uri(tables.warehouse)).get_add_actions())["path"].to_pylist()
+    referenced = {unquote(path) for path in paths}
+    return [file for file in files if unquote(file.path) not in referenced and not file.path.startswith("_delta_log")]
 
 
 def _has(store: pafs.FileSystem, path: str, person: Person) -> bool:
@@ -59,7 +59,7 @@ def _has(store: pafs.FileSystem, path: str, person: Person) -> bool:
     except FileNotFoundError:
         return False
     except pa.ArrowInvalid:
-        return True  # executors are writing it, or were when they ended: nobody can tell what is in it
+        return True  # executors are writing it, or were when they ended: it may contain the user
     return any(
         person.is_in(value) if isinstance(value, bytes) else value == person.id
         for column in rows.columns

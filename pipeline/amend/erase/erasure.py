@@ -1,8 +1,8 @@
-"""`tidemark erase`: a person leaves every table, and every file below them.
+"""`tidemark erase`: erases a user from every table and every file below them.
 
-It may run beside the service. First go the dead letters, so that no correction can begin with them; then the panes,
-which all else is made of; then corrections and rows, behind which nothing lands that was made of older panes. What came
-meanwhile is looked for again.
+It may run while the service runs. Dead letters go first, so that no correction can start from them; then panes, from
+which results are computed; then corrections and rows, after which no publication of older panes can land. Events that
+came meanwhile are erased in another pass.
 """
 
 from collections import Counter
@@ -11,95 +11,124 @@ from datetime import timedelta
 from typing import Final
 
 import click
+import pyarrow as pa
+from deltalake import DeltaTable
 
 from command_line.terminal import Console, Table
 from pipeline.amend.erase import pane_erasure
 from pipeline.amend.erase.erased_files import GRACE, remove_files
-from pipeline.amend.erase.erasure_record import write_down
 from pipeline.amend.erase.future_events import drop_later
 from pipeline.amend.erase.other_tables import blank_letters, remove_corrections, remove_rows
 from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import Site
+from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.amend.user_names import known_as
 from pipeline.errors import TransientError
+from pipeline.instants import now_ms
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.erased_users import forget
+from pipeline.tables.handle import Handle
 from pipeline.tables.ledger import require_warehouse
+from pipeline.tables.query import rows_of
+from pipeline.tables.schemas import ERASED_EVENTS_APP, ERASURES, PANES
 
-_TIMES: Final = 10
-"""So often what came meanwhile is looked for."""
+_PASSES: Final = 10
+_RECORDED_SQL: Final = 'SELECT "table" AS name, sum(events) AS events FROM erasures GROUP BY "table"'
 
 
 def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = False) -> None:
-    """Runs the command and prints what it did, or would do. Raises what `erase_person` raises."""
-    in_hand = drop_later(*_named(settings, user)) if does_it and drops_later else None
+    """Erases a user if `does_it`, and prints the number of rows by table. Raises what `erase_person` raises."""
+    pending = drop_later(*_named(settings, user)) if does_it and drops_later else None
     rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
     table = Table("table", "rows of the user")
-    for name, number in sorted(rows.items()):
-        table.add_row(name, f"{number:,}")
+    for name, count in sorted(rows.items()):
+        table.add_row(name, f"{count:,}")
     Console().print(table)
     click.echo("They are erased." if does_it else "Nothing is changed: say --yes to erase them.")
     if does_it and drops_later:
         click.echo("Later events of the user are dropped.")
-    if in_hand is not None:
+    if pending is not None:
         click.echo(
-            "No batch was committed meanwhile. If a service has one in hand, it may still bring events of the user: "
-            f"run it again once there is a batch after {in_hand} (`tidemark status`)."
+            "No batch was committed meanwhile. If a service is processing a batch, it may add events of the user: "
+            f"run it again once there is a batch after {pending} (`tidemark status`)."
         )
 
 
 def count_again(settings: Settings, user: str) -> None:
-    """Has later events of a user counted again, and says so."""
-    site, person = _named(settings, user)
-    was_dropped = forget(site.warehouse, person.id)
+    """Has later events of a user counted again, and prints whether they were dropped."""
+    tables, person = _named(settings, user)
+    was_dropped = forget(tables.warehouse, person.id)
     click.echo(f"Later events of the user are {'counted again' if was_dropped else 'not dropped'}.")
 
 
 def persons_rows(settings: Settings, user: str) -> dict[str, int]:
-    """How many rows each table has of a user. Raises SetUpError where there is no warehouse, or it has another key."""
-    site, person = _named(settings, user)
-    return site.found(person)
+    """Returns the number of a user's rows by table. Raises SetUpError if it is no warehouse, or has another key."""
+    tables, person = _named(settings, user)
+    return tables.row_counts(person)
 
 
 def erase_person(settings: Settings, user: str, grace: timedelta = GRACE) -> dict[str, int]:
-    """Erases a user; returns by table how many rows had it. Doing it again finds what came since, or nothing.
+    """Erases a user; returns the number of erased rows by table. A second run erases only what came since.
 
-    Raises TransientError where it is not done: events of the user go on coming, or files may still be in use.
+    Raises TransientError if it is incomplete: events of the user keep coming, or files may still be in use.
     """
-    site, person = _named(settings, user)
-    rows = Counter(_from_tables(site, person))
-    write_down(site, rows)
-    young = remove_files(site, person, grace)
+    tables, person = _named(settings, user)
+    rows = Counter(_from_tables(tables, person))
+    _record(tables, rows)
+    young = remove_files(tables, person, grace)
     if young:
         raise TransientError(
-            f"the tables are done, but {len(young)} files of commits that were refused have the user and may be in "
+            f"the tables are done, but {len(young)} files of refused commits contain the user and may be in "
             f"use: run it again after {max(young) + grace:%Y-%m-%d %H:%M:%S} UTC"
         )
     return rows
 
 
-def _from_tables(site: Site, person: Person) -> Mapping[str, int]:
+def _from_tables(tables: PersonalTables, person: Person) -> Mapping[str, int]:
     rows = Counter[str]()
-    for _ in range(_TIMES):
-        found = site.found(person)
-        if not found and not pane_erasure.is_pending(site, person):
+    for _ in range(_PASSES):
+        counts = tables.row_counts(person)
+        if not counts and not pane_erasure.is_pending(tables, person):
             return rows
-        rows += Counter(found)
-        blank_letters(site, person)
-        pane_erasure.remove(site, person)
-        pane_erasure.rename(site, person)
-        remove_corrections(site, person)
-        remove_rows(site, person)
-        pane_erasure.finish(site)
-    write_down(site, rows)
+        rows += Counter(counts)
+        blank_letters(tables, person)
+        pane_erasure.remove(tables, person)
+        pane_erasure.rename(tables, person)
+        remove_corrections(tables, person)
+        remove_rows(tables, person)
+        pane_erasure.finish(tables)
+    _record(tables, rows)
     raise TransientError(
-        "events of the user go on coming, or a service that was killed left some behind: stop them, or start it, and "
+        "events of the user keep coming, or a service that was killed has left some: stop them, or start it, and "
         "run it again"
     )
 
 
-def _named(settings: Settings, user: str) -> tuple[Site, Person]:
+def _record(tables: PersonalTables, rows: Mapping[str, int]) -> None:
+    """Adds a row to `erasures` for each table that lost rows or events, also in a run that was killed."""
+    handle = Handle.of(ERASURES, tables.warehouse)
+    while True:
+        events = _unrecorded_events(tables, handle.table)
+        last = rows_of("SELECT max(erasure) AS last FROM erasures", erasures=handle.table)[0]["last"]
+        fixed = {"erasure": (last or 0) + 1, "erased_at": now_ms()}
+        added = [
+            {**fixed, "table": name, "rows": rows.get(name, 0), "events": events.get(name)}
+            for name in sorted({*rows, *events})
+        ]
+        if not added or handle.swap(pa.Table.from_pylist(added, schema=ERASURES.schema), by=None):
+            return
+
+
+def _unrecorded_events(tables: PersonalTables, erasures: DeltaTable) -> dict[str, int]:
+    """Returns by report the number of erased events that the panes have and `erasures` does not."""
+    panes = DeltaTable(PANES.uri(tables.warehouse))
+    recorded = {row["name"]: row["events"] or 0 for row in rows_of(_RECORDED_SQL, erasures=erasures)}
+    erased = {name: panes.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in tables.personal}
+    left = {name: count - recorded.get(name, 0) for name, count in erased.items()}
+    return {name: count for name, count in left.items() if count}
+
+
+def _named(settings: Settings, user: str) -> tuple[PersonalTables, Person]:
     require(settings, "warehouse")
     require_warehouse(settings.warehouse)
-    return Site.of(settings.warehouse), Person(known_as(settings, [user])[0])
+    return PersonalTables.of(settings.warehouse), Person(known_as(settings, [user])[0])

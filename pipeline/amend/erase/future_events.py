@@ -1,4 +1,4 @@
-"""Later events of a person, dropped from now on."""
+"""Drops later events of a user."""
 
 import time
 from typing import Final
@@ -6,35 +6,35 @@ from typing import Final
 from deltalake import DeltaTable
 
 from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import Site
+from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.errors import SetUpError
 from pipeline.tables.erased_users import LOOKS_EVERY_S, remember
 from pipeline.tables.ledger import has_columns
 from pipeline.tables.schemas import LEDGER
 
 PATIENCE_S: Final = 10.0
-"""So long the batch is waited for that a service may have had in hand."""
+"""Wait this long for the batch that a service may be processing."""
 _POLL_S: Final = 0.2
 
 
-def drop_later(site: Site, person: Person, patience_s: float = PATIENCE_S) -> int | None:
-    """Has a service drop later events, and waits until it has taken notice, where that can be told.
+def drop_later(tables: PersonalTables, person: Person, patience_s: float = PATIENCE_S) -> int | None:
+    """Has the service drop later events, and waits until a batch without them is committed.
 
-    Returns the newest batch if no other was committed meanwhile: one that was in hand may still bring events of the
-    person. Raises SetUpError where the service that wrote last knows nothing of it.
+    Returns the newest batch if no batch was committed within `patience_s`: the batch in progress may still add events
+    of the user. Raises SetUpError if the last service was of a version that does not drop events.
     """
-    if not has_columns(DeltaTable(LEDGER.uri(site.warehouse)), ["erased"]):
+    if not has_columns(DeltaTable(LEDGER.uri(tables.warehouse)), ["erased"]):
         raise SetUpError(
             "the service that wrote this warehouse last is of a version that drops no later events: start one of this "
             "version first"
         )
-    if not remember(site.warehouse, person.id):
+    if not remember(tables.warehouse, person.id):
         return None
     time.sleep(LOOKS_EVERY_S)
-    # A batch that begins from here on knows it. What one before it brought is there once that is committed.
-    last, until = site.committed(), time.monotonic() + patience_s
+    # Batches that start from now on drop the events; an earlier batch may still be uncommitted.
+    last, until = tables.committed(), time.monotonic() + patience_s
     while time.monotonic() < until:
-        if site.committed() > last:
+        if tables.committed() > last:
             return None
         time.sleep(_POLL_S)
     return last

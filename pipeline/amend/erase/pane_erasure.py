@@ -1,7 +1,7 @@
-"""A person's panes: removed where a report is by users, and with them goes on record how many events that were.
+"""Removes a user's panes of reports by users, and records in the same commit how many events they were.
 
-What a report by users has of the person is removed after its panes, so that no publication can bring it back. A run
-that is killed in between has counted already, so the panes know of whom, by a hash, until the rows are gone too.
+The rows of these reports are removed after the panes, so that no publication can restore them. Until then the panes
+store a hash of the user, so that a run after one that was killed does not count the events again.
 """
 
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ from typing import Final
 from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
-from pipeline.amend.erase.counted_events import events_of, has_one_place
+from pipeline.amend.erase.counted_events import count_events, counts_all_once
 from pipeline.amend.erase.other_tables import update
-from pipeline.amend.erase.person import Person, nobody
-from pipeline.amend.erase.person_tables import Site
+from pipeline.amend.erase.person import Person, anonymous_id
+from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.errors import SetUpError
 from pipeline.results.retention import removed
 from pipeline.tables.handle import Handle
@@ -31,88 +31,95 @@ from pipeline.tables.schemas import (
 )
 
 _RETRIES: Final = 5
-_SHOWN: Final = """
+_ROWS_OF_USER_SQL: Final = """
 SELECT CAST(window_start AS BIGINT) / 1000 AS window_start_ms, CAST(window_end AS BIGINT) / 1000 AS window_end_ms, *
-FROM it WHERE {person}
+FROM result WHERE {person}
 """
-_CORRECTED: Final = """
-SELECT coalesce(sum(page_views + clicks), 0) AS events FROM it
+_CORRECTED_SQL: Final = """
+SELECT coalesce(sum(page_views + clicks), 0) AS events FROM corrections
 WHERE report = '{name}' AND correction <= {last} AND window_end_ms > {removed} AND {person}
 """
-_COMMITTED: Final = "batch IN (SELECT batch FROM ledger)"
+_COMMITTED_SQL: Final = "batch IN (SELECT batch FROM ledger)"
 
 
-def remove(site: Site, person: Person) -> None:
-    """Removes those of committed batches, unless a run that was killed has; raises SetUpError if that was another's."""
-    while not _try(site, person):
+def remove(tables: PersonalTables, person: Person) -> None:
+    """Removes the panes of committed batches, unless a run that was killed has removed them.
+
+    Raises SetUpError if the run that was killed was for another user.
+    """
+    while not _try_remove(tables, person):
         pass
 
 
-def is_pending(site: Site, person: Person) -> bool:
-    """Whether a run that was killed has removed the panes of the person, and perhaps not the rows."""
-    table = DeltaTable(PANES.uri(site.warehouse))
+def is_pending(tables: PersonalTables, person: Person) -> bool:
+    """Returns whether a run that was killed has removed the panes of the user, and may have left the rows."""
+    table = DeltaTable(PANES.uri(tables.warehouse))
     return person.is_meant_by(table.transaction_version(ERASING_APP) or 0)
 
 
-def finish(site: Site) -> None:
-    """Forgets of whom it was."""
-    handle = Handle(PANES.uri(site.warehouse))
+def finish(tables: PersonalTables) -> None:
+    """Removes the hash of the user."""
+    handle = Handle(PANES.uri(tables.warehouse))
     while not handle.swap(PANES.schema.empty_table(), by=None, transactions=[Transaction(ERASING_APP, 0)]):
         pass
 
 
-def rename(site: Site, person: Person) -> None:
-    """Gives those of other reports, which count sessions of users, to an id of no person: what they count stays."""
-    handle = Handle(PANES.uri(site.warehouse))
-    where = f"NOT ({site.among_personal}) AND {c.BATCH} <= {site.committed()} AND {person.acted}"
-    if rows_of(f"SELECT 1 FROM it WHERE {where} LIMIT 1", it=handle.table):  # noqa: S608 - ours
-        update(handle, {c.USER_ID: f"'{nobody()}'"}, where)
+def rename(tables: PersonalTables, person: Person) -> None:
+    """Gives the panes of other reports, which count sessions of users, to an anonymous id: their counts stay."""
+    handle = Handle(PANES.uri(tables.warehouse))
+    where = f"NOT ({tables.is_personal_sql}) AND {c.BATCH} <= {tables.committed()} AND {person.is_user_sql}"
+    if rows_of(f"SELECT 1 FROM panes WHERE {where} LIMIT 1", panes=handle.table):  # noqa: S608 - ours
+        update(handle, {c.USER_ID: f"'{anonymous_id()}'"}, where)
 
 
-def _try(site: Site, person: Person) -> bool:
-    """False where somebody wrote what was looked at."""
-    results = {name: DeltaTable(site.spec(name).uri(site.warehouse)) for name in site.personal}
-    last = site.committed()
-    handle = Handle(PANES.uri(site.warehouse))
+def _try_remove(tables: PersonalTables, person: Person) -> bool:
+    """Returns False if a result or the panes have changed since they were read."""
+    results = {name: DeltaTable(tables.spec(name).uri(tables.warehouse)) for name in tables.personal}
+    last = tables.committed()
+    handle = Handle(PANES.uri(tables.warehouse))
     table = handle.table
-    if any(DeltaTable(one.table_uri).version() != one.version() for one in results.values()):
-        return False  # a publication may have moved events from panes to rows while they were looked at
-    known = handle.last(ERASING_APP)
-    if person.is_meant_by(known):
+    if any(DeltaTable(result.table_uri).version() != result.version() for result in results.values()):
+        return False  # a publication may have moved events from panes to rows meanwhile
+    pending = handle.last(ERASING_APP)
+    if person.is_meant_by(pending):
         return True
-    if known:
-        raise SetUpError(
-            "an erasure was cut off before it was done: run it again for the same person, and then for this one"
-        )
-    where = f"{site.among_personal} AND {c.BATCH} <= {last} AND {person.acted}"
-    events = _events(site, person, results, _committed(table, site, where))
+    if pending:
+        raise SetUpError("an erasure was interrupted: run it again for the same person, and then for this one")
+    where = f"{tables.is_personal_sql} AND {c.BATCH} <= {last} AND {person.is_user_sql}"
+    events = _events(tables, person, results, _committed(table, tables, where))
     before = {name: table.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in events}
-    done = [Transaction(f"{ERASED_EVENTS_APP}{name}", before[name] + number) for name, number in events.items()]
+    done = [Transaction(f"{ERASED_EVENTS_APP}{name}", before[name] + count) for name, count in events.items()]
     done.append(Transaction(ERASING_APP, person.reference()))
     return handle.swap(PANES.schema.empty_table(), where, by=None, transactions=done, retries=_RETRIES)
 
 
-def _committed(table: DeltaTable, site: Site, where: str) -> list[Row]:
-    ledger = DeltaTable(LEDGER.uri(site.warehouse))
-    return rows_of(f"SELECT * FROM panes WHERE {where} AND {_COMMITTED}", panes=table, ledger=ledger)  # noqa: S608 - ours
+def _committed(table: DeltaTable, tables: PersonalTables, where: str) -> list[Row]:
+    ledger = DeltaTable(LEDGER.uri(tables.warehouse))
+    return rows_of(f"SELECT * FROM panes WHERE {where} AND {_COMMITTED_SQL}", panes=table, ledger=ledger)  # noqa: S608 - ours
 
 
-def _events(site: Site, person: Person, results: Mapping[str, DeltaTable], panes: list[Row]) -> dict[str, int]:
-    """By report the events that it loses, of those that lose any and can tell."""
-    found = dict[str, int]()
-    for name, consumer in site.personal.items():
-        if has_one_place(consumer):
+def _events(
+    tables: PersonalTables, person: Person, results: Mapping[str, DeltaTable], panes: list[Row]
+) -> dict[str, int]:
+    """Returns by report the number of events that it loses, for reports that count all events and lose some."""
+    counts = dict[str, int]()
+    for name, consumer in tables.personal.items():
+        if counts_all_once(consumer):
             published = results[name].transaction_version(WRITER_APP) or 0
-            mine = [row for row in panes if row[c.REPORT] == name]
-            shown = rows_of(_SHOWN.format(person=person.acted), it=results[name]) if name != USER_TOTALS.name else []
-            corrected = _corrected(site, person, name, results[name]) if shown else 0
-            found[name] = events_of(consumer, shown, mine, published) - corrected
-    return {name: number for name, number in found.items() if number}
+            own = [row for row in panes if row[c.REPORT] == name]
+            rows = (
+                rows_of(_ROWS_OF_USER_SQL.format(person=person.is_user_sql), result=results[name])
+                if name != USER_TOTALS.name
+                else []
+            )
+            corrected = _corrected(tables, person, name, results[name]) if rows else 0
+            counts[name] = count_events(consumer, rows, own, published) - corrected
+    return {name: count for name, count in counts.items() if count}
 
 
-def _corrected(site: Site, person: Person, name: str, result: DeltaTable) -> int:
-    """Of the events in rows those that were added afterwards, which the ledger does not count."""
-    table = find_table(CORRECTIONS.name, site.warehouse)
+def _corrected(tables: PersonalTables, person: Person, name: str, result: DeltaTable) -> int:
+    """Returns the number of events in a report's rows that are corrections, which the ledger does not count."""
+    table = find_table(CORRECTIONS.name, tables.warehouse)
     last = result.transaction_version(CORRECTED_APP) or 0
-    sql = _CORRECTED.format(name=name, last=last, removed=removed(result), person=person.acted)
-    return int(rows_of(sql, it=table)[0]["events"]) if table else 0
+    sql = _CORRECTED_SQL.format(name=name, last=last, removed=removed(result), person=person.is_user_sql)
+    return int(rows_of(sql, corrections=table)[0]["events"]) if table else 0

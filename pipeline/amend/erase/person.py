@@ -1,4 +1,4 @@
-"""A person in conditions that a table's log keeps: by a hash under a salt of the run, never by name."""
+"""A user in conditions that a table's log stores: by a hash with a salt of the run, never by id."""
 
 import hashlib
 import secrets
@@ -14,42 +14,42 @@ _SALTS: Final = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Whoever has this id in the tables."""
+    """The user with this id in the tables."""
 
     id: str = field(repr=False)
     _salt: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @property
-    def acted(self) -> str:
-        """SQL: that a row is of the person."""
-        return self._is(c.USER_ID, self.id)
+    def is_user_sql(self) -> str:
+        """SQL condition: the row is of the user."""
+        return self._equals_sql(c.USER_ID, self.id)
 
     @property
-    def is_key(self) -> str:
-        """SQL: that the key of a record is the person's id."""
-        return self._is(f"encode({c.KEY}, 'hex')", self.id.encode().hex())
+    def is_key_sql(self) -> str:
+        """SQL condition: the key of the record is the user's id."""
+        return self._equals_sql(f"encode({c.KEY}, 'hex')", self.id.encode().hex())
 
     def is_in(self, octets: bytes | None) -> bool:
-        """Whether the id stands in some bytes."""
+        """Returns whether bytes contain the id."""
         return octets is not None and self.id.encode() in octets
 
     def reference(self) -> int:
-        """Returns a new number above 0 by which a run that was cut off knows the person again: a salt and a hash."""
+        """Returns a new salt and hash as a number above 0, by which a later run recognises the user."""
         salt = 1 + secrets.randbelow(_SALTS)
         return salt << _HASH_BITS | self._hash(salt)
 
     def is_meant_by(self, reference: int) -> bool:
-        """Whether a reference is to this person; 0 is to no person."""
+        """Returns whether a reference is to this user; 0 refers to no user."""
         return reference > 0 and reference % (1 << _HASH_BITS) == self._hash(reference >> _HASH_BITS)
 
     def _hash(self, salt: int) -> int:
         return int.from_bytes(hashlib.sha256(f"{salt} {self.id}".encode()).digest()[: _HASH_BITS // 8], "big")
 
-    def _is(self, what: str, text: str) -> str:
-        told = hashlib.sha256(f"{self._salt}{text}".encode()).hexdigest()
-        return f"encode(sha256(concat('{self._salt}', {what})), 'hex') = '{told}'"
+    def _equals_sql(self, expression: str, text: str) -> str:
+        digest = hashlib.sha256(f"{self._salt}{text}".encode()).hexdigest()
+        return f"encode(sha256(concat('{self._salt}', {expression})), 'hex') = '{digest}'"
 
 
-def nobody() -> str:
-    """A name that means nobody, and is given once."""
+def anonymous_id() -> str:
+    """Returns a new id that belongs to no user."""
     return f"erased-{secrets.token_hex(16)}"

@@ -1,4 +1,4 @@
-"""The tables of a warehouse that have persons, and how often one is in them."""
+"""The tables of a warehouse that contain user ids, and the rows of a user in them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,64 +24,64 @@ from pipeline.tables.schemas import (
     result_of,
 )
 
-_LETTERS: Final = """
-SELECT "partition", "offset", key, value, {named} AS named FROM it
+_LETTERS_SQL: Final = """
+SELECT "partition", "offset", key, value, {named} AS named FROM dead_letters
 WHERE {named} OR (user_id IS NULL AND (encode(key, 'hex') LIKE '%{hex}%' OR encode(value, 'hex') LIKE '%{hex}%'))
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """Those of a warehouse."""
+class PersonalTables:
+    """The tables of a warehouse that contain user ids."""
 
     warehouse: str
     personal: Mapping[str, Consumer]
-    """What has a row, or rows, for each user; also what is not configured any more."""
+    """The reports by users and the totals, by name, also those that are no longer configured."""
 
     @classmethod
     def of(cls, warehouse: str) -> Self:
-        """As its ledger tells."""
-        policies = [how.policy for _, how in sorted(Ledger(warehouse, mends=False).openings().items())]
-        reports = layout.stored_reports({report.name for one in policies for report in one.reports}, warehouse)
+        """Returns the tables of all reports that the ledger of a warehouse has."""
+        policies = [opening.policy for _, opening in sorted(Ledger(warehouse, mends=False).openings().items())]
+        reports = layout.stored_reports({report.name for policy in policies for report in policy.reports}, warehouse)
         personal: dict[str, Consumer] = {report.name: report for report in reports if c.USER_ID in report.keys}
         if find_table(USER_TOTALS.name, warehouse):
-            personal |= {one.totals.name: one.totals for one in policies if one.totals}
+            personal |= {policy.totals.name: policy.totals for policy in policies if policy.totals}
         return cls(warehouse, personal)
 
     @property
     def specs(self) -> list[TableSpec]:
-        """Every table in which a person may be."""
+        """Every table that may contain a user id."""
         results = [self.spec(name) for name in self.personal]
         return [spec for spec in (DEAD_LETTERS, PANES, CORRECTIONS, *results) if find_table(spec.name, self.warehouse)]
 
     def spec(self, name: str) -> TableSpec:
-        """That of a result."""
-        one = self.personal[name]
-        return USER_TOTALS if isinstance(one, UserTotals) else result_of(one)
+        """Returns the table of a report or of the totals."""
+        consumer = self.personal[name]
+        return USER_TOTALS if isinstance(consumer, UserTotals) else result_of(consumer)
 
     @property
-    def among_personal(self) -> str:
-        """SQL: that a row of panes or corrections is of one of these reports."""
+    def is_personal_sql(self) -> str:
+        """SQL condition: the row of panes or corrections is of one of the reports by users."""
         names = ", ".join(f"'{name}'" for name in self.personal)
         return f"report IN ({names})" if names else "false"
 
-    def found(self, person: Person) -> dict[str, int]:
-        """How many rows of each table have the person; none of those that have not."""
+    def row_counts(self, person: Person) -> dict[str, int]:
+        """Returns the number of a user's rows by table, without tables that have no row."""
         rows = {spec.name: self._rows(spec, person) for spec in self.specs if spec is not DEAD_LETTERS}
         rows[DEAD_LETTERS.name] = len(self.letters(person))
-        return {name: number for name, number in rows.items() if number}
+        return {name: count for name, count in rows.items() if count}
 
     def letters(self, person: Person) -> list[Row]:
-        """Rejected records by user, by key, and of those that could not be read any that has the id in its bytes."""
-        sql = _LETTERS.format(named=f"({person.acted} OR {person.is_key})", hex=person.id.encode().hex())
-        rows = rows_of(sql, it=DeltaTable(DEAD_LETTERS.uri(self.warehouse)))
+        """Returns the dead letters whose user or key is this user, and unreadable ones whose bytes contain the id."""
+        sql = _LETTERS_SQL.format(named=f"({person.is_user_sql} OR {person.is_key_sql})", hex=person.id.encode().hex())
+        rows = rows_of(sql, dead_letters=DeltaTable(DEAD_LETTERS.uri(self.warehouse)))
         return [row for row in rows if row["named"] or person.is_in(row[c.KEY]) or person.is_in(row[c.VALUE])]
 
     def committed(self) -> int:
-        """The newest batch."""
+        """Returns the newest batch of the ledger."""
         ledger = DeltaTable(LEDGER.uri(self.warehouse))
         return rows_of("SELECT max(batch) AS newest FROM ledger", ledger=ledger)[0]["newest"] or 0
 
     def _rows(self, spec: TableSpec, person: Person) -> int:
-        sql = f"SELECT count(*) AS rows FROM it WHERE {person.acted}"  # noqa: S608 - ours
-        return int(rows_of(sql, it=DeltaTable(spec.uri(self.warehouse)))[0]["rows"])
+        sql = f"SELECT count(*) AS rows FROM personal WHERE {person.is_user_sql}"  # noqa: S608 - ours
+        return int(rows_of(sql, personal=DeltaTable(spec.uri(self.warehouse)))[0]["rows"])
