@@ -8,7 +8,7 @@ import pyarrow as pa
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES
-from pipeline.tables.dictionary import STATE, comment_of, of_live
+from pipeline.tables.dictionary import STATE, about_live, comment_of
 from pipeline.tables.schemas import OWN, USER_TOTALS, TableSpec, result_of
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "tables.md"
@@ -44,7 +44,7 @@ _TYPES: Final = {
 def page() -> str:
     """The page."""
     fixed = (USER_TOTALS, *OWN)
-    state = (STATE, "string", of_live(_EVERYTHING).columns[STATE])
+    state = (STATE, "string", about_live(_EVERYTHING).columns[STATE])
     live = f"\nThe view `NAME_live` has one column more:\n\n{_rows([state])}"
     return "".join(
         [_HEAD, _REPORT, _told(result_of(_EVERYTHING)), live, *(f"\n## {spec.name}\n{_told(spec)}" for spec in fixed)]

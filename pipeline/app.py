@@ -37,7 +37,7 @@ from pipeline.tables.executors import SparkExecutors
 from pipeline.tables.file_statistics import space
 from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.probe import require_one_winner
+from pipeline.tables.probe import require_conditional_writes
 from pipeline.tables.schemas import LEDGER, is_table
 from schemas.fields import EventSchemas
 
@@ -70,7 +70,7 @@ def open_service(
         page = exporter or stack.enter_context(closing(serve(settings, now)))
         page.observer.opening()
         if own_epoch.epoch is None:
-            require_one_winner(settings.warehouse)
+            require_conditional_writes(settings.warehouse)
         elif not is_table(LEDGER.uri(settings.warehouse)):
             # A store that is not mounted looks like a new warehouse, and must not become one.
             raise Unreachable(

@@ -25,7 +25,7 @@ def utc(milliseconds: int) -> str:
 
 
 def time_of(milliseconds: int | None, zone: tzinfo = UTC) -> str:
-    """A moment by the clocks of a zone, to the second; what a record claims may be no time at all."""
+    """Returns the local time in a zone, to the second; the milliseconds of a record may be no valid time."""
     if milliseconds is None:
         return "none yet"
     try:
@@ -35,7 +35,7 @@ def time_of(milliseconds: int | None, zone: tzinfo = UTC) -> str:
 
 
 def span_of(milliseconds: int) -> str:
-    """A span of time in its largest unit of which there are two."""
+    """Returns a duration in milliseconds as text, in the largest unit of which it has at least two."""
     seconds = milliseconds / 1000
     for name, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:

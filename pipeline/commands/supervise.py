@@ -20,7 +20,7 @@ from pipeline.metrics.metric_catalogue import FailureKind
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
 from pipeline.service.recovery import OwnEpoch
 from pipeline.settings.model import Settings
-from pipeline.tables.store_errors import is_of_store, plain
+from pipeline.tables.store_errors import is_of_store, without_colours
 
 _LAST_BREATH_S: Final = 2.0
 """From the end of the connection to the Java process until its own end can be seen."""
@@ -158,4 +158,4 @@ def _kind(error: Exception) -> FailureKind:
 
 def _brief(error: Exception) -> str:
     """The reason of an error, without the pages of Java frames behind it; py4j puts it on its second line."""
-    return " ".join(plain(error).split("\n")[:2]).strip()
+    return " ".join(without_colours(error).split("\n")[:2]).strip()

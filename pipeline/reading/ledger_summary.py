@@ -10,7 +10,7 @@ from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy
 from pipeline.tables.file_statistics import highest
-from pipeline.tables.ledger import rate_of, recent_rows, sums_of
+from pipeline.tables.ledger import rate_of, recent_rows, sums_sql
 from pipeline.tables.opening import Opening
 from pipeline.tables.query import Row, rows_of
 
@@ -52,7 +52,7 @@ NAMES: Final = tuple(field.name for field in fields(Account))
 
 def account_sql(ledger: DeltaTable) -> str:
     """The SQL of an account."""
-    return f"sum(to_offset - from_offset) AS offsets, {sums_of(ledger, NAMES[1:])}"
+    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, NAMES[1:])}"
 
 
 def account_of(row: Row) -> Account:

@@ -16,7 +16,7 @@ from pipeline.event_time import rules
 from pipeline.event_time.reports import Report
 from pipeline.results.layout import stored_reports
 from pipeline.results.live_view import live_sql, view_name
-from pipeline.tables.dictionary import comment_of, of_live, of_timestamp
+from pipeline.tables.dictionary import about_live, comment_of, timestamp_comment
 from pipeline.tables.engines import Engine
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, ERASURES, LEDGER, USER_TOTALS, TableSpec, result_of
@@ -80,7 +80,7 @@ def _of_table(spec: TableSpec, warehouse: str, engine: Engine) -> View:
 
 
 def _live(report: Report, warehouse: str, engine: Engine, *, corrected: bool) -> View:
-    about, states = of_live(report), {one.state for one in report.tells}
+    about, states = about_live(report), {one.state for one in report.tells}
     query = live_sql(warehouse, report, engine, corrected=corrected)
     columns = {name: told for name, told in about.columns.items() if name not in states}
     return View(view_name(report.name), query, about.description, columns)
@@ -88,7 +88,7 @@ def _live(report: Report, warehouse: str, engine: Engine, *, corrected: bool) ->
 
 def _shown(field: pa.Field, engine: Engine) -> tuple[str, str, str]:
     """A column as SQL shows it, its name there, and what it says of itself."""
-    quoted, told = engine.quoted(field.name), of_timestamp(field)
+    quoted, told = engine.quoted(field.name), timestamp_comment(field)
     if told is None:
         return quoted, field.name, comment_of(field)
     name = field.name.removesuffix("_ms")

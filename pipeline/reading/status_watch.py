@@ -16,7 +16,7 @@ from pipeline.instants import now_ms, span_of, time_of
 from pipeline.reading.service_status import read_status
 from pipeline.reading.status_view import Status, render
 from pipeline.tables.ledger import require_warehouse
-from pipeline.tables.store_errors import OF_THE_STORE, one_line
+from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 _DRAWN_S: Final = 0.5
 """Ages on the screen go on between two readings."""
@@ -87,7 +87,7 @@ class LatestStatus:
             self._asked_at = now_ms()
             try:
                 self._status, self._read_at, self._said = self._read(), now_ms(), ""
-            except (TidemarkError, *OF_THE_STORE) as error:
+            except (TidemarkError, *STORE_ERRORS) as error:
                 self._said = one_line(error).rstrip(".")
             except Exception as defect:  # noqa: BLE001 - the main thread raises it
                 self._defect = defect

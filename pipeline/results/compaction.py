@@ -18,7 +18,7 @@ from pipeline.results.levels import Run, runs_of
 from pipeline.results.result_kind import ResultKind
 from pipeline.results.result_table import published
 from pipeline.results.spill import Spill
-from pipeline.tables.file_statistics import told_of_files
+from pipeline.tables.file_statistics import statistics_of
 from pipeline.tables.files import Files, files_in, write
 from pipeline.tables.handle import Handle
 from pipeline.tables.schemas import COMPACTION_APP, MERGED_APP, PANES
@@ -44,7 +44,7 @@ class Compaction:
         for kind in self._kinds:
             final = min(published(self._warehouse, kind.spec).closed_until, closed.get(kind.name, rules.NO_WATERMARK))
             self._handle.refresh()
-            files = told_of_files(self._handle.table)
+            files = statistics_of(self._handle.table)
             runs = runs_of(files, batch).get(kind.name, [])
             for merged, rows in kind.merges(runs, self._handle.table, final, cutoff):
                 self._exchange(kind.name, self._files(files, merged, kind.name), rows, batch, final)

@@ -10,7 +10,7 @@ from pipeline.results.result_kind import ResultKind
 from pipeline.results.result_table import Plan, Portion, Results
 from pipeline.tables.handle import is_outdated
 from pipeline.tables.schemas import CORRECTED_APP, PANES
-from pipeline.tables.store_errors import OF_THE_STORE
+from pipeline.tables.store_errors import STORE_ERRORS
 
 
 class Publication:
@@ -45,7 +45,7 @@ class Publication:
         try:
             plan = self._kinds[name].plan(firing, batch, self._panes, results.handle.table, applied)
             return _put(plan, results, firing, batch)
-        except OF_THE_STORE as error:
+        except STORE_ERRORS as error:
             seen = results.handle.table.version(), self._panes.version()
             self._panes.update_incremental()
             if not is_outdated(error) or (results.handle.refresh(), self._panes.version()) == seen:

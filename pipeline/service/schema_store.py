@@ -9,7 +9,7 @@ import structlog
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.fold.decode import reader
 from pipeline.kafka.registry import Registry
-from pipeline.tables.event_schemas import keep_schemas
+from pipeline.tables.event_schemas import store_schemas
 from pipeline.tables.store_errors import one_line
 from schemas.fields import EventSchemas
 
@@ -54,7 +54,7 @@ class SchemaStore:
     def keep(self) -> None:
         """Has a start know them where the registry is away."""
         if self._registry is not None:
-            keep_schemas(self._warehouse, self.known.texts)
+            store_schemas(self._warehouse, self.known.texts)
 
     def learn(self, unknown: Callable[[Collection[int]], Sequence[int]], now: int) -> bool:
         """Whether schemas came to be known that a batch has records of.

@@ -105,7 +105,7 @@ class WriteAhead:
             frame = panes_frame(folded.rows, one, folded.plan.groupings, known, batch.tallies.panes)
             executors.write_rows(frame, schema, self._panes.folder(folder))
             folders[folder] = {c.REPORT: one.name}
-        self._panes.take_in(folders, batch.number)
+        self._panes.append_files(folders, batch.number)
         return [one for one in consumers if one not in theirs]
 
 

@@ -1,4 +1,4 @@
-"""Writing ahead: a batch's rows before its commit. They are uncommitted until the ledger has the batch."""
+"""Writes the rows of a batch ahead of its commit. They are uncommitted until the ledger has the batch."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from pipeline.tables.schemas import TableSpec
 class Appender:
     """Appends to one table, from one thread at a time; refused once a newer service has fenced the table.
 
-    After any error its service is spent: what may still land is removed by the start that follows.
+    After an error the service must restart: the next start removes rows that may still land.
     """
 
     def __init__(self, spec: TableSpec, warehouse: str) -> None:
@@ -27,8 +27,8 @@ class Appender:
         while len(data) and not self._handle.swap(data, by=batch):
             pass  # maintenance or a verb took the version
 
-    def take_in(self, folders: Mapping[str, Mapping[str, str]], batch: int) -> None:
-        """Appends files that executors wrote into folders below the table, each of a partition. Raises Replaced."""
+    def append_files(self, folders: Mapping[str, Mapping[str, str]], batch: int) -> None:
+        """Appends files that executors wrote; `folders` has partition values by folder. Raises Replaced."""
         actions: list[AddAction] = [
             action for folder, partition in folders.items() for action in added(self._handle.table, folder, partition)
         ]
@@ -36,5 +36,5 @@ class Appender:
             pass
 
     def folder(self, name: str) -> str:
-        """Returns the path of a folder below the table, as Hadoop writes it."""
+        """Returns the path of a folder `name` below the table, in Hadoop's notation."""
         return place(self._handle.table, name)

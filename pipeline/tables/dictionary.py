@@ -46,7 +46,7 @@ def comment_of(field: pa.Field) -> str:
     return told.decode()
 
 
-def of_timestamp(field: pa.Field) -> str | None:
+def timestamp_comment(field: pa.Field) -> str | None:
     """What a column of times in milliseconds says where it is shown as timestamps; None for any other."""
     comment = comment_of(field)
     told = comment.removeprefix(_TIME)
@@ -265,7 +265,7 @@ _RESULT: Final = {
 }
 
 
-def of_result(report: Report) -> About:
+def about_result(report: Report) -> About:
     """The table of a report."""
     per = " and ".join(["window", *report.keys])
     among = f" Only events for which {report.where}." if report.where else ""
@@ -284,9 +284,9 @@ def of_result(report: Report) -> About:
     )
 
 
-def of_live(report: Report) -> About:
+def about_live(report: Report) -> About:
     """The live view of a report."""
-    shown = of_result(report)
+    shown = about_result(report)
     return About(
         row=f"{shown.row} With the windows that are open so far, and what each row is.",
         key=shown.key,

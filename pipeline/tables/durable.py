@@ -1,7 +1,7 @@
-"""Commits outlive a power cut: on a local file system one counts when its files and their folders are synced.
+"""Makes commits to a local file system survive a power cut: their files and folders are synced.
 
 Neither delta-rs nor its object store calls fsync, so a file that was linked into place may be empty after a power cut.
-Object stores answer when the data is safe; there is nothing to do for them.
+Object stores respond when the data is safe, and need no sync.
 """
 
 import json
@@ -15,15 +15,12 @@ import structlog
 
 _LOG: Final = "_delta_log"
 _MAGIC: Final = b"PAR1"
-"""With which a whole Parquet file ends."""
+"""The last bytes of a complete Parquet file."""
 _log = structlog.get_logger()
 
 
 def sync(uri: str, versions: Iterable[int]) -> None:
-    """Makes some versions of a local table safe: the data files that they add first, then the log entries.
-
-    Raises OSError where the disk cannot.
-    """
+    """Syncs versions of a local table: the data files that they add, then the log entries. Raises OSError."""
     folder = local(uri)
     if folder is None:
         return
@@ -31,29 +28,29 @@ def sync(uri: str, versions: Iterable[int]) -> None:
         entry = folder / _LOG / f"{version:020}.json"
         if entry.exists():  # maintenance of another process may have removed it since
             files = [folder / unquote(add["path"]) for add in _adds(entry)]
-            folders = {parent for one in files for parent in _parents(one, folder)}
+            folders = {parent for file in files for parent in _parents(file, folder)}
             _sync_all([*files, *folders, *_checkpoint(entry), entry, entry.parent])
 
 
 def mend(uri: str) -> None:
-    """Takes back the last versions of a local table that a power cut left unfinished.
+    """Rolls back the last versions of a local table that a power cut left incomplete.
 
-    They were never synced, so nobody has relied on them: each writer syncs its commit before it goes on.
+    They were never synced, so no process relies on them: each writer syncs its commit before it continues.
     """
     folder = local(uri)
     if folder is None or not (folder / _LOG).is_dir():
         return
     for entry in sorted((folder / _LOG).glob("[0-9]*.json"), reverse=True):
-        if _is_whole(entry, folder):
+        if _is_complete(entry, folder):
             return
-        _log.warning("a commit that was cut off is taken back", table=uri, entry=entry.name)
+        _log.warning("incomplete_commit_rolled_back", table=uri, entry=entry.name)
         for file in _checkpoint(entry):
             file.unlink()
         entry.rename(entry.with_suffix(".torn"))
 
 
 def local(uri: str) -> Path | None:
-    """The folder of a table on a local file system; None for any other store."""
+    """Returns the folder of a table on a local file system, None for any other store."""
     parsed = urlparse(uri)
     if parsed.scheme == "file":
         return Path(unquote(parsed.path))
@@ -61,7 +58,7 @@ def local(uri: str) -> Path | None:
 
 
 def _checkpoint(entry: Path) -> list[Path]:
-    """Files made of the table at this version, so that readers need not read the entries before it."""
+    """Returns the files of the checkpoint at a version, if there is one."""
     checkpoint = entry.with_suffix(".checkpoint.parquet")
     return [checkpoint, entry.parent / "_last_checkpoint"] if checkpoint.exists() else []
 
@@ -72,11 +69,11 @@ def _adds(entry: Path) -> list[dict[str, Any]]:
 
 
 def _parents(file: Path, folder: Path) -> Iterable[Path]:
-    """The folders of a file, up to that of the table, and the one in which that is."""
+    """Returns the folders of a file, up to the parent of the table's folder."""
     return [parent for parent in file.parents if parent == folder.parent or folder in (parent, *parent.parents)]
 
 
-def _is_whole(entry: Path, folder: Path) -> bool:
+def _is_complete(entry: Path, folder: Path) -> bool:
     try:
         adds = _adds(entry)
     except ValueError:

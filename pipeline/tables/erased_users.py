@@ -1,4 +1,4 @@
-"""The table `erased_users`: whose later events are dropped, by hashes under a salt of the table."""
+"""The table `erased_users`: users whose later events are dropped, as hashes with a salt of the table."""
 
 import secrets
 from typing import Final
@@ -16,44 +16,44 @@ from pipeline.tables.schemas import ERASED_USERS, is_table
 SALT_BYTES: Final = 32
 LOOKS_EVERY_S: Final = 1.0
 """A running service reads the table this often, in seconds."""
-_EVERYTHING: Final = "since IS NOT NULL"
+_ALL_ROWS_SQL: Final = "since IS NOT NULL"
 
 
 def remember(warehouse: str, user: str) -> bool:
-    """Adds the user that the tables know by an id; False if it is there already."""
+    """Adds a user by the id in the tables; returns False if the table has it already."""
     handle = Handle.of(ERASED_USERS, warehouse)
     while True:
-        known = erased_users(handle.table)
-        told = known or ErasedUsers(secrets.token_bytes(SALT_BYTES), frozenset())
-        if told.hash_of(user) in told.hashes:
+        users = erased_users(handle.table) or ErasedUsers(secrets.token_bytes(SALT_BYTES), frozenset())
+        if users.hash_of(user) in users.hashes:
             return False
-        row = {"user_hash": told.hash_of(user), "salt": told.salt.hex(), "since": instants.now_ms()}
+        row = {"user_hash": users.hash_of(user), "salt": users.salt.hex(), "since": instants.now_ms()}
         if handle.swap(pa.Table.from_pylist([row], schema=ERASED_USERS.schema), by=None):
             return True
 
 
 def forget(warehouse: str, user: str) -> bool:
-    """Takes the user out again, and out of the files, also those of a run that was killed; False if it is not there."""
+    """Removes a user from the table and its files, also after a run that was killed; returns False if it is absent."""
     if not is_table(uri := ERASED_USERS.uri(warehouse)):
         return False
-    handle, was_there = Handle(uri), False
-    while not was_there and (known := erased_users(handle.table)) and (mine := known.hash_of(user)) in known.hashes:
-        others = [row for row in rows_of("SELECT * FROM it", it=handle.table) if row["user_hash"] != mine]
-        # All rows are written again, because a condition would record in the log who it was.
-        was_there = handle.swap(pa.Table.from_pylist(others, schema=ERASED_USERS.schema), _EVERYTHING, by=None)
+    handle, was_removed = Handle(uri), False
+    while not was_removed and (users := erased_users(handle.table)) and (own := users.hash_of(user)) in users.hashes:
+        rows = rows_of("SELECT * FROM erased_users", erased_users=handle.table)
+        others = [row for row in rows if row["user_hash"] != own]
+        # All rows are rewritten, because the log would store a condition with the user's hash.
+        was_removed = handle.swap(pa.Table.from_pylist(others, schema=ERASED_USERS.schema), _ALL_ROWS_SQL, by=None)
     while not handle.vacuum(0):
         pass
-    return was_there
+    return was_removed
 
 
 def erased_users(table: DeltaTable) -> ErasedUsers | None:
-    """All of them as of the handle's version, or of a newer one; None where there is nobody."""
+    """Returns all erased users as of the table's version, or of a newer one; None if there are no users."""
     while True:
         seen = table.version()
         try:
-            rows = rows_of("SELECT user_hash, salt FROM it", it=table)
+            rows = rows_of("SELECT user_hash, salt FROM erased_users", erased_users=table)
         except (DeltaError, OSError, pa.ArrowException):
-            table.update_incremental()  # somebody was taken out just then, and with it the files
+            table.update_incremental()  # a user was just removed, and with it the files
             if table.version() == seen:
                 raise
         else:

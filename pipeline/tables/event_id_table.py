@@ -1,4 +1,4 @@
-"""The table `event_ids`: which events were counted, for as long as one of them might come again."""
+"""The table `event_ids`: the counted events, for as long as they may come again."""
 
 from typing import Final
 
@@ -14,30 +14,31 @@ from pipeline.tables.schemas import EVENT_IDS, is_table
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
-_IDS: Final = "SELECT id_high, id_low, event_time FROM event_ids"
+_IDS_SQL: Final = "SELECT id_high, id_low, event_time FROM event_ids"
 
 
 def remembered(warehouse: str) -> Remembered:
-    """All that the table has, which must be free of what is void and forgotten."""
-    found = query(_IDS, event_ids=DeltaTable(EVENT_IDS.uri(warehouse)))
-    return Remembered.of(Ids(*(found[name].to_numpy() for name in (c.ID_HIGH, c.ID_LOW, c.EVENT_TIME))))
+    """Returns the ids of the table, which must have no uncommitted rows and no ids to forget."""
+    rows = query(_IDS_SQL, event_ids=DeltaTable(EVENT_IDS.uri(warehouse)))
+    return Remembered.of(Ids(*(rows[name].to_numpy() for name in (c.ID_HIGH, c.ID_LOW, c.EVENT_TIME))))
 
 
-def forget(warehouse: str, since: int, number: int) -> None:
-    """Removes ids of events from before `since`, in milliseconds, for the start that batch `number` opens.
+def forget(warehouse: str, since: int, batch: int) -> None:
+    """Removes ids of events from before `since`, in milliseconds, for the start that `batch` opens.
 
-    Raises Replaced if a newer service has begun.
+    Raises Replaced if a newer epoch has fenced the table.
     """
     if is_table(uri := EVENT_IDS.uri(warehouse)):
         handle = Handle(uri)
-        while _has_older(handle.table, since) and not handle.remove(f"{c.EVENT_TIME} < {since}", by=number):
+        while _has_older(handle.table, since) and not handle.remove(f"{c.EVENT_TIME} < {since}", by=batch):
             pass
 
 
 def tend(warehouse: str, since: int, batch: int) -> None:
-    """Removes ids of events from before `since`, in milliseconds, and merges small files, while batches go on.
+    """Removes ids of events from before `since`, in milliseconds, and merges small files, while batches continue.
 
-    What meets another commit is put off to the next time. Raises Replaced if a newer service has begun.
+    Losing the race to another commit is fine: the next run does it. Raises Replaced if a newer epoch has fenced the
+    table.
     """
     handle = Handle(EVENT_IDS.uri(warehouse))
     if _has_older(handle.table, since):

@@ -1,4 +1,4 @@
-"""The schemas of events: those of a folder, or what a registry told, kept so that each is asked for once."""
+"""The schemas of events: those of a folder, or of a registry, stored so that each is requested once."""
 
 from collections.abc import Mapping
 
@@ -15,30 +15,30 @@ from schemas.fields import EventSchemas
 
 
 def schemas_of(settings: Settings) -> EventSchemas:
-    """The schemas that the settings name, those of a registry as they were kept in the warehouse. Raises SetUpError."""
+    """Returns the schemas of the configured folder, or those that the warehouse stores. Raises SetUpError."""
     fields = settings.schemas.mapping.fields()
     if settings.schemas.registry.url:
-        return EventSchemas(kept_schemas(settings.warehouse), fields)
+        return EventSchemas(stored_schemas(settings.warehouse), fields)
     try:
         return EventSchemas(load_schemas(settings.schemas.folder), fields)
     except ValueError as error:
         raise SetUpError(str(error)) from error
 
 
-def kept_schemas(warehouse: str) -> dict[int, str]:
-    """Schema id -> Avro JSON text. Raises Unreachable where the store does not say."""
+def stored_schemas(warehouse: str) -> dict[int, str]:
+    """Returns Avro JSON texts by schema id. Raises Unreachable if the store does not respond."""
     table = find_table(EVENT_SCHEMAS.name, warehouse)
-    return {} if table is None else _in(table)
+    return {} if table is None else _texts(table)
 
 
-def keep_schemas(warehouse: str, texts: Mapping[int, str]) -> None:
-    """Stores the schemas that the table does not have yet."""
+def store_schemas(warehouse: str, texts: Mapping[int, str]) -> None:
+    """Stores the schemas, Avro JSON texts by schema id, that the table does not have yet."""
     handle = Handle.of(EVENT_SCHEMAS, warehouse)
-    while new := sorted(texts.keys() - _in(handle.table).keys()):
+    while new := sorted(texts.keys() - _texts(handle.table).keys()):
         rows = pa.table([new, [texts[schema_id] for schema_id in new]], schema=EVENT_SCHEMAS.schema)
         if handle.swap(rows, by=None):
             return
 
 
-def _in(table: DeltaTable) -> dict[int, str]:
-    return {row["schema_id"]: row["avro"] for row in rows_of("SELECT * FROM kept ORDER BY schema_id", kept=table)}
+def _texts(table: DeltaTable) -> dict[int, str]:
+    return {row["schema_id"]: row["avro"] for row in rows_of("SELECT * FROM schemas ORDER BY schema_id", schemas=table)}

@@ -1,4 +1,4 @@
-"""Fences: commits with which an epoch takes a table over, so that no older process can write it any more."""
+"""Fences: commits by which an epoch takes over a table, so that no older process can write to it any more."""
 
 from deltalake import DeltaTable
 

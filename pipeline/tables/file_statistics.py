@@ -1,4 +1,4 @@
-"""What the logs tell of the tables' files, with no look into any of them; and the space of the disk below."""
+"""Statistics of the tables' files, from the logs alone; and the space of the disk below them."""
 
 import shutil
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ from pipeline.tables.schemas import OWN, TableSpec, find_table
 
 
 def highest(table: DeltaTable, column: str) -> Any:
-    """The highest value of a column; None where nothing is known of any."""
-    return pc.max(_column(told_of_files(table), f"max.{column}")).as_py()
+    """Returns the highest value of a column, None if no file has statistics of it."""
+    return pc.max(_column(statistics_of(table), f"max.{column}")).as_py()
 
 
 def lowest(table: DeltaTable, column: str, **partition: str) -> Any:
-    """The lowest value of a column, in the files with these values of partition columns."""
-    return pc.min(_column(told_of_files(table, **partition), f"min.{column}")).as_py()
+    """Returns the lowest value of a column, in files with these values of partition columns."""
+    return pc.min(_column(statistics_of(table, **partition), f"min.{column}")).as_py()
 
 
-def told_of_files(table: DeltaTable, **partition: str) -> pa.Table:
-    """A row for each file with these values of partition columns: its path, size, rows and bounds."""
+def statistics_of(table: DeltaTable, **partition: str) -> pa.Table:
+    """Returns a row for each file with these values of partition columns: its path, size, rows and bounds."""
     files = pa.table(table.get_add_actions(flatten=True))
     for column, value in partition.items():
         if f"partition.{column}" in files.column_names:
@@ -33,27 +33,27 @@ def told_of_files(table: DeltaTable, **partition: str) -> pa.Table:
 
 
 def smaller_files(table: DeltaTable, than_bytes: int) -> int:
-    """How many of its files are smaller."""
-    return pc.sum(pc.less(told_of_files(table)["size_bytes"], than_bytes)).as_py() or 0
+    """Returns the number of a table's files that are smaller than `than_bytes`."""
+    return pc.sum(pc.less(statistics_of(table)["size_bytes"], than_bytes)).as_py() or 0
 
 
 def sizes(warehouse: str, results: Iterable[TableSpec]) -> dict[str, Size]:
-    """The size of every table that there is, by name. Raises DeltaError or OSError where the store refuses."""
+    """Returns the size of every existing table, by name. Raises DeltaError or OSError if the store refuses."""
     names = [spec.name for spec in (*OWN, *results)]
-    return {name: _size(told_of_files(table)) for name in names if (table := find_table(name, warehouse))}
+    return {name: _size(statistics_of(table)) for name in names if (table := find_table(name, warehouse))}
 
 
 def space(warehouse: str) -> Space | None:
-    """The space of the file system on which a warehouse is, or will be; None for other stores."""
+    """Returns the space of the file system of a warehouse, which may not exist yet; None for other stores."""
     folder = local(warehouse)
     if folder is None:
         return None
     try:
-        existing = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
-        found = shutil.disk_usage(existing)
+        existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        usage = shutil.disk_usage(existing)
     except OSError:
         return None
-    return Space(found.total, found.free)
+    return Space(usage.total, usage.free)
 
 
 def _column(files: pa.Table, name: str) -> pa.ChunkedArray:

@@ -1,4 +1,4 @@
-"""The data files of a table: which of them a question needs, and those that were written beside its log."""
+"""The data files of a table: those that a query needs, and those that were written without a commit."""
 
 import json
 import uuid
@@ -19,7 +19,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from pipeline import instants
 from pipeline.tables.durable import local
-from pipeline.tables.file_statistics import told_of_files
+from pipeline.tables.file_statistics import statistics_of
 from pipeline.tables.schemas import STATISTICS
 
 _MERGED: Final = "merged"
@@ -33,21 +33,21 @@ class Files:
     """Some data files of one version of a table, by their paths below it."""
 
     folder: str
-    """The table's, as Hadoop writes it."""
+    """The folder of the table, in Hadoop's notation."""
     paths: Sequence[str]
     sizes: Sequence[int]
     rows: int
-    """How many rows they have, by the log."""
+    """The number of their rows, by the log."""
     partition: Mapping[str, str] = field(default_factory=dict)
     """Values of partition columns, the same for all of them."""
 
     @property
     def uris(self) -> list[str]:
-        """Where they are."""
+        """Their URIs."""
         return [f"{self.folder}/{path}" for path in self.paths]
 
     def removed(self, *, data_change: bool = True) -> list[RemoveAction]:
-        """Returns the actions that take them out of a table; `data_change` is false if their rows stay in it."""
+        """Returns the actions that remove them from a table; `data_change` is false if their rows stay in it."""
         now_ms, values = instants.now_ms(), dict[str, str | None](self.partition)
         return [
             RemoveAction(path, data_change, now_ms, size=size, partition_values=values)
@@ -56,11 +56,11 @@ class Files:
 
 
 def files_of(table: DeltaTable, between: Bounds, **partition: str) -> Files:
-    """The files that may have a row within these bounds, with these values of partition columns."""
-    files = told_of_files(table, **partition)
-    mays = [may for column, bounds in between.items() for may in _may_be_in(files, column, *bounds)]
-    if mays:
-        files = files.filter(reduce(pc.and_, mays))
+    """Returns the files that may have a row within these bounds, with these values of partition columns."""
+    files = statistics_of(table, **partition)
+    conditions = [condition for column, bounds in between.items() for condition in _may_be_in(files, column, *bounds)]
+    if conditions:
+        files = files.filter(reduce(pc.and_, conditions))
     return files_in(table, files, partition)
 
 
@@ -71,7 +71,7 @@ def files_in(table: DeltaTable, files: pa.Table, partition: Mapping[str, str]) -
 
 
 def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa.ChunkedArray]:
-    """Whether the statistics leave it open; a file without any may have everything."""
+    """Yields which files may have values from `low` to `high`; files without statistics may have all values."""
     if f"min.{column}" in files.column_names:
         yield pc.fill_null(pc.less_equal(files[f"min.{column}"], high), fill_value=True)
         yield pc.fill_null(pc.greater_equal(files[f"max.{column}"], low), fill_value=True)
@@ -87,7 +87,7 @@ def read(table: DeltaTable, files: Files) -> pa.RecordBatchReader:
 def write(
     table: DeltaTable, rows: pa.Table | pa.RecordBatchReader, partition: Mapping[str, str], *, data_change: bool
 ) -> list[AddAction]:
-    """Writes rows as a file of a partition, which no commit names yet. Without rows there is no file.
+    """Writes rows as a file of a partition, without a commit. Without rows there is no file.
 
     `data_change` is false if the rows are in the table already, so that readers of changes need not see them again.
     """
@@ -101,29 +101,29 @@ def write(
 
 
 def added(table: DeltaTable, folder: str, partition: Mapping[str, str], *, data_change: bool = True) -> list[AddAction]:
-    """The actions of a commit that takes in the Parquet files in a folder below the table; one without rows is removed.
+    """Returns the actions that add the Parquet files of a folder below the table; files without rows are deleted.
 
-    All have these values of partition columns. Statistics are those of their footers, of the columns of which the
-    table's other files have them.
+    All have these values of partition columns. Their statistics come from their footers, for the columns for which the
+    table has statistics.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)
-    found, now_ms, values = [], instants.now_ms(), dict[str, str | None](partition)
+    actions, now_ms, values = [], instants.now_ms(), dict[str, str | None](partition)
     for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:
                 footer = pq.read_metadata(file)
-            if not footer.num_rows:  # Spark writes one at least
+            if not footer.num_rows:  # Spark writes at least one file
                 store.delete_file(info.path)
                 continue
-            told = json.dumps(_statistics(footer, wanted))
-            found.append(AddAction(info.path, info.size, values, now_ms, data_change, stats=told))
-    return found
+            statistics = json.dumps(_statistics(footer, wanted))
+            actions.append(AddAction(info.path, info.size, values, now_ms, data_change, stats=statistics))
+    return actions
 
 
 def discard(table: DeltaTable, files: Iterable[AddAction]) -> None:
-    """Deletes files whose commit was refused, so that no version will ever name them.
+    """Deletes files whose commit was refused, so that no version will ever reference them.
 
-    Their folders go, for no other writer has files there, and Hadoop leaves a checksum beside each file on a disk.
+    Their folders are deleted: they have no files of other writers, and Hadoop leaves a checksum next to each file.
     """
     store = store_of(table.table_uri)
     for folder in {file.path.rpartition("/")[0] for file in files}:
@@ -131,43 +131,43 @@ def discard(table: DeltaTable, files: Iterable[AddAction]) -> None:
 
 
 def folder_of(table: DeltaTable) -> str:
-    """Where a table is, as Hadoop writes it: with every character of a local path as it is."""
+    """Returns the folder of a table in Hadoop's notation: local paths are not percent-encoded."""
     path = local(table.table_uri)
     return f"file:{path}" if path else table.table_uri.rstrip("/")
 
 
 def store_of(uri: str) -> pafs.FileSystem:
-    """The store below a table, by paths from its folder on."""
+    """Returns the file system of a table; paths are relative to its folder."""
     return pafs.PyFileSystem(DeltaStorageHandler(uri))
 
 
 def _with_statistics(table: DeltaTable) -> set[str]:
-    named = table.metadata().configuration.get(STATISTICS)
-    return {*named.split(",")} if named else {one.name for one in table.schema().fields}
+    names = table.metadata().configuration.get(STATISTICS)
+    return {*names.split(",")} if names else {column.name for column in table.schema().fields}
 
 
 def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
-    """What Delta's log says of a file."""
+    """Returns the statistics of a file, in the form of Delta's log."""
     lowest, highest, nulls = dict[str, Any](), dict[str, Any](), dict[str, int]()
-    # A group without rows has no statistics, which says nothing of the others.
+    # A row group without rows has no statistics.
     groups = [group for group in map(footer.row_group, range(footer.num_row_groups)) if group.num_rows]
     # By paths: the fields of a nested column may have the names of other columns.
-    for place, name in enumerate(footer.schema.column(index).path for index in range(footer.num_columns)):
+    for index, name in enumerate(footer.schema.column(column).path for column in range(footer.num_columns)):
         if name not in wanted:
             continue
-        parts = [group.column(place).statistics for group in groups]
-        if all(part is not None and part.has_null_count for part in parts):
-            nulls[name] = sum(part.null_count for part in parts)
-        # A row group of nulls alone has neither.
-        bounds = [part for part in parts if part is None or part.null_count < part.num_values + part.null_count]
-        if bounds and all(part is not None and part.has_min_max for part in bounds):
-            least, most = min(part.min for part in bounds), max(part.max for part in bounds)
+        stats = [group.column(index).statistics for group in groups]
+        if all(each is not None and each.has_null_count for each in stats):
+            nulls[name] = sum(each.null_count for each in stats)
+        # A row group of nulls alone has no bounds.
+        bounded = [each for each in stats if each is None or each.null_count < each.num_values + each.null_count]
+        if bounded and all(each is not None and each.has_min_max for each in bounded):
+            least, most = min(each.min for each in bounded), max(each.max for each in bounded)
             if not isinstance(least, bytes):
-                lowest[name], highest[name] = _in_json(least), _in_json(most)
+                lowest[name], highest[name] = _as_log_value(least), _as_log_value(most)
     return {"numRecords": footer.num_rows, "minValues": lowest, "maxValues": highest, "nullCount": nulls}
 
 
-def _in_json(value: Any) -> Any:
-    if isinstance(value, datetime):  # of whole milliseconds, as all times of ours are and the log has them
+def _as_log_value(value: Any) -> Any:
+    if isinstance(value, datetime):  # all our times are whole milliseconds, like those of the log
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return value

@@ -2,7 +2,7 @@
 
 A handle is a table as of one version. A commit through it lands at exactly the next version, or is refused: so it was
 computed from all that the table had. A handle that has just been opened loses no race, so every commit of a service
-names its batch, and the handle's version is looked at for the fence of a newer epoch first.
+has a batch, and is refused if the handle's version has the fence of a newer epoch.
 
 A commit that was reported as failed can land later, at this one version only. A writer that finds the version taken
 looks there for the token of its commit, and knows whether it has landed or never will.
@@ -33,7 +33,7 @@ Act = Callable[..., object]
 
 
 class Handle:
-    """A table as of the version that this writer has seen. It moves on by its own commits, and when one is refused."""
+    """A table as of the version that this writer has seen. It moves by its own commits, and when one is refused."""
 
     def __init__(self, uri: str, version: int | None = None) -> None:
         """Opens the newest version of the table, or the given one."""
@@ -47,7 +47,7 @@ class Handle:
         return cls(spec.uri(warehouse))
 
     def last(self, app: str) -> int:
-        """Returns the version of an application's last transaction, 0 if it has none."""
+        """Returns the version of an application's last transaction, 0 if there is no transaction."""
         return self.table.transaction_version(app) or 0
 
     def amending(self) -> Transaction:
@@ -87,8 +87,8 @@ class Handle:
         No older process can commit to the table after it. Raises Replaced if a newer epoch has fenced it.
         """
         done = [*(Transaction(app, batch) for app in apps), *transactions]
-        nothing = pa.schema(self.table.schema()).empty_table()
-        while not self.swap(nothing, by=batch, transactions=[*done, self.amending()]):
+        empty = pa.schema(self.table.schema()).empty_table()
+        while not self.swap(empty, by=batch, transactions=[*done, self.amending()]):
             pass
 
     def remove(self, where: str, *, by: int | None, transactions: Sequence[Transaction] = ()) -> bool:
@@ -104,7 +104,7 @@ class Handle:
         transactions: Sequence[Transaction] = (),
         data_change: bool = True,
     ) -> bool:
-        """Takes files out of the table and adds files that were made of them alone, whatever else was committed.
+        """Removes files from the table and adds files that were made of them alone, whatever else was committed.
 
         Returns False, and deletes the new files, if one of the files is no longer part of the table because another
         commit has rewritten it. `data_change` is false if the rows stay the same.
@@ -155,14 +155,14 @@ class Handle:
         except (DeltaError, OSError) as error:
             if not self._has_landed(seen, token, error):
                 return False
-        if self.table.version() == seen:  # it found nothing to do: right, unless the table has moved on
+        if self.table.version() == seen:  # there was nothing to do, unless the table has moved on
             return self.refresh() == seen
         self._is_checked = self._is_checked and retries == 0
         sync(self.table.table_uri, range(seen + 1, self.table.version() + 1))
         return True
 
     def _has_landed(self, seen: int, token: str, error: Exception) -> bool:
-        """Returns whether a commit after `seen` has the token, and moves to it, or to the newest version if none has.
+        """Returns whether a commit after `seen` has the token, and moves to it, else to the newest version.
 
         Raises the error if no commit was made after `seen`, so that this one may still land, or if the log does not
         go back to it any more.
@@ -223,7 +223,7 @@ def create_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] 
             raise_if_key_not_exists=False,
         )
     except (DeltaError, OSError) as error:
-        if is_table(uri):  # another writer was first, or only the answer was lost
+        if is_table(uri):  # another writer was first, or only the response was lost
             return False
         raise Unreachable(
             f"the warehouse {warehouse} cannot be written: {one_line(error)}. Correct the path, or its permissions"

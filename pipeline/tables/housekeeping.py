@@ -1,4 +1,4 @@
-"""Removing what no longer counts, and merging small files, while batches go on."""
+"""Removes rows and files that are no longer needed, and merges small files, while batches continue."""
 
 import time
 from collections import defaultdict
@@ -32,81 +32,81 @@ _MANY_FILES: Final = 64
 _VACUUM_APP: Final = "tidemark-vacuum"
 """Its version is when dead files were last removed, in seconds since 1970."""
 _VACUUM_SECONDS: Final = 3600
-_LOOSE_HOURS: Final = 24
-"""Longer than any writer takes from a file to the commit that names it."""
-_PANE_STARTS: Final = "SELECT DISTINCT report, pane_start FROM panes"
+_UNREFERENCED_HOURS: Final = 24
+"""Longer than any writer takes from writing a file to committing it."""
+_PANE_STARTS_SQL: Final = "SELECT DISTINCT report, pane_start FROM panes"
 
 
-def take_over(warehouse: str, reports: Iterable[Report], number: int, closed: Mapping[str, int] | None) -> None:
-    """Fences every table for the epoch that batch `number` opens: no older process writes to it any more.
+def take_over(warehouse: str, reports: Iterable[Report], opened_by: int, closed: Mapping[str, int] | None) -> None:
+    """Fences every table for the epoch that batch `opened_by` opens: no older process writes to it any more.
 
-    `reports` are all that have a table. `closed` is by report up to which end its windows are final if the watermark
-    was reset; else the tables know it. Raises Replaced if a newer epoch has fenced a table.
+    `reports` are all that have a table. `closed` is, after a reset of the watermark, by report the end up to
+    which its windows are final; else None. Raises Replaced if a newer epoch has fenced a table.
     """
     for spec in (PANES, DEAD_LETTERS, EVENT_IDS):
         if is_table(uri := spec.uri(warehouse)):
-            Handle(uri).fence(number, WRITER_APP)
+            Handle(uri).fence(opened_by, WRITER_APP)
     for report in reports:
         # A transaction's version is no less than 0, and no window ends before 1970.
         lowered = [Transaction(CLOSED_APP, max(0, closed[report.name]))] if closed and report.windows.by_time else []
-        Handle(result_of(report).uri(warehouse)).fence(number, FENCED_APP, transactions=lowered)
+        Handle(result_of(report).uri(warehouse)).fence(opened_by, FENCED_APP, transactions=lowered)
     if is_table(uri := USER_TOTALS.uri(warehouse)):
-        Handle(uri).fence(number, FENCED_APP)
+        Handle(uri).fence(opened_by, FENCED_APP)
 
 
-def remove_uncommitted(warehouse: str, last_batch: int, number: int) -> None:
-    """Removes what was written ahead of batches that were never committed: after `last_batch` and before `number`.
+def remove_uncommitted(warehouse: str, last_batch: int, opened_by: int) -> None:
+    """Removes the rows of batches that were never committed: after `last_batch` and before `opened_by`.
 
-    The tables are fenced for the epoch that `number` opens, so nothing of this kind comes later. Raises Replaced.
+    The tables are fenced for the epoch that `opened_by` opens, so no such rows come later. Raises Replaced.
     """
     for spec in (PANES, DEAD_LETTERS, EVENT_IDS):
         if is_table(uri := spec.uri(warehouse)):
             handle = Handle(uri)
-            while not handle.remove(f"{c.BATCH} > {last_batch} AND {c.BATCH} < {number}", by=number):
+            while not handle.remove(f"{c.BATCH} > {last_batch} AND {c.BATCH} < {opened_by}", by=opened_by):
                 pass
 
 
-def remove_panes(warehouse: str, reports: Collection[str], number: int) -> None:
-    """Removes all panes of some reports, for the epoch that batch `number` opens. Raises Replaced."""
+def remove_panes(warehouse: str, reports: Collection[str], opened_by: int) -> None:
+    """Removes all panes of some reports, for the epoch that batch `opened_by` opens. Raises Replaced."""
     handle = Handle(PANES.uri(warehouse))
     for name in reports:
-        while not handle.remove(f"{c.REPORT} = '{name}'", by=number):
+        while not handle.remove(f"{c.REPORT} = '{name}'", by=opened_by):
             pass
 
 
 def merge_small_files(warehouse: str, spec: TableSpec, batch: int) -> None:
     """Keeps the number of a table's files in proportion to the rows. Raises Replaced."""
-    if not spec.partition_by:  # a file for each part, by its own rule
+    if not spec.partition_by:  # compaction merges the files of partitioned tables
         merge(Handle(spec.uri(warehouse)), _FILE_BYTES, _MANY_FILES, by=batch)
 
 
 def shorten_log(warehouse: str, spec: TableSpec) -> None:
-    """Removes entries of a table's log that no version within its retention needs; a commit lists all that are left."""
+    """Removes entries of a table's log that no version within its retention needs: each commit lists the rest."""
     if table := find_table(spec.name, warehouse):
         table.cleanup_metadata()
 
 
 def remove_dead_files(warehouse: str, spec: TableSpec) -> None:
-    """Removes files that no version within the retention of a table needs, where that was not done for an hour."""
+    """Removes files that no version within the retention of a table needs, at most once an hour."""
     handle, now = Handle(spec.uri(warehouse)), int(time.time())
     if now - handle.last(_VACUUM_APP) >= _VACUUM_SECONDS:
-        _remove_loose(handle.table)
+        _remove_unreferenced(handle.table)
         handle.vacuum(transactions=[Transaction(_VACUUM_APP, now)])
 
 
-def _remove_loose(table: DeltaTable) -> None:
+def _remove_unreferenced(table: DeltaTable) -> None:
     """Removes files older than a day that no commit references: their writer died before its commit."""
-    gone, gone_or_loose = (
-        {*table.vacuum(_LOOSE_HOURS, enforce_retention_duration=False, full=full)} for full in (False, True)
+    gone, gone_or_unreferenced = (
+        {*table.vacuum(_UNREFERENCED_HOURS, enforce_retention_duration=False, full=full)} for full in (False, True)
     )
     store = store_of(table.table_uri)
-    for path in sorted(gone_or_loose - gone):
+    for path in sorted(gone_or_unreferenced - gone):
         store.delete_file(path)
 
 
 def pane_starts(warehouse: str) -> dict[str, set[int]]:
     """Returns by report the start of every pane that has rows, in milliseconds."""
     starts = defaultdict[str, set[int]](set)
-    for row in rows_of(_PANE_STARTS, panes=DeltaTable(PANES.uri(warehouse))):
+    for row in rows_of(_PANE_STARTS_SQL, panes=DeltaTable(PANES.uri(warehouse))):
         starts[row[c.REPORT]].add(row[c.PANE_START])
     return starts

@@ -1,7 +1,7 @@
 """The ledger: a compare-and-swap log of batches, and the only commit point.
 
-It is written by delta-rs and not by Spark, because the handle then commits at exactly the version after the one it
-last saw, or fails: a second writer is refused. (It also takes about 6 ms instead of 160 ms.)
+delta-rs and not Spark writes it, because a handle commits at exactly the version after the one that it has seen, or
+fails: a second writer is refused. (It also takes about 6 ms instead of 160 ms.)
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,32 +24,34 @@ from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER, is_table
 
 _MANY_FILES: Final = 50
-"""Each costs every commit a tenth of a millisecond of CPU, and to merge them costs as much as three commits."""
+"""Each file costs every commit a tenth of a millisecond of CPU; a merge costs as much as three commits."""
 _KEEP_HOURS: Final = 1
 _FILE_BYTES: Final = 16 * 1024 * 1024
 _RECENT: Final = 10
-"""Batches that tell how fast it goes."""
+"""The number of batches from which the rate is computed."""
 
 
 def require_warehouse(warehouse: str) -> None:
-    """Raises SetUpError where no service has made a ledger."""
+    """Raises SetUpError if the warehouse has no ledger."""
     if not is_table(LEDGER.uri(warehouse)):
-        raise SetUpError(f"there is no Tidemark warehouse at {warehouse!r}: name the one that a service writes to")
+        raise SetUpError(
+            f"there is no Tidemark warehouse at {warehouse!r} (no ledger): name the one that a service writes to"
+        )
 
 
 def has_columns(table: DeltaTable, names: Iterable[str]) -> bool:
-    """Whether a table has them all: one that an older version made may lack some."""
-    return {*names} <= {one.name for one in table.schema().fields}
+    """Returns whether a table has all of these columns: a table of an older version may lack some."""
+    return {*names} <= {field.name for field in table.schema().fields}
 
 
-def sums_of(ledger: DeltaTable, names: Iterable[str]) -> str:
-    """SQL of the sums of some numbers, each by its name; of one that the ledger does not have yet it is 0."""
-    known = {one.name for one in ledger.schema().fields}
-    return ", ".join(f"coalesce(sum({name}), 0) AS {name}" if name in known else f"0 AS {name}" for name in names)
+def sums_sql(ledger: DeltaTable, names: Iterable[str]) -> str:
+    """SQL: the sums of columns, each with its name; 0 for a column that the ledger does not have yet."""
+    columns = {field.name for field in ledger.schema().fields}
+    return ", ".join(f"coalesce(sum({name}), 0) AS {name}" if name in columns else f"0 AS {name}" for name in names)
 
 
 def recent_rows(ledger: DeltaTable, newest: int) -> list[Row]:
-    """The rows of the last few batches of the newest epoch; those of the epoch before lie a billion back."""
+    """Returns the rows of the last few batches of the newest epoch; `newest` is the newest batch."""
     names = (c.BATCH, c.TOPIC, c.PARTITION, "to_offset", c.RECORDS, c.MAX_EVENT_TIME, c.WATERMARK, "committed_at")
     return rows_of(
         f"SELECT {', '.join(names)} FROM ledger "  # noqa: S608 - our own names
@@ -59,7 +61,7 @@ def recent_rows(ledger: DeltaTable, newest: int) -> list[Row]:
 
 
 def rate_of(recent: Sequence[Row]) -> float | None:
-    """Records per second from the first of the batches to the last; None if there is no time between them."""
+    """Returns the records per second from the first to the last batch of `recent` rows, None if no time has passed."""
     first, last = recent[0], recent[-1]
     elapsed_ms = last["committed_at"] - first["committed_at"]
     records = sum(row[c.RECORDS] for row in recent if row[c.BATCH] > first[c.BATCH])
@@ -69,12 +71,12 @@ def rate_of(recent: Sequence[Row]) -> float | None:
 class Ledger:
     """One writer's view of the ledger; its handle moves only with its own commits until it is refused.
 
-    Nothing is made before the first commit. Reads are of the newest rows: file statistics keep older files closed, so
-    that a start costs the same however old the warehouse is.
+    The first commit creates the table. Reads open only the files with the newest rows, by file statistics, so that a
+    start takes the same time however old the warehouse is.
     """
 
     def __init__(self, warehouse: str, *, mends: bool = True) -> None:
-        """With `mends` a commit that a power cut left unfinished is taken back when the ledger is opened."""
+        """With `mends` a commit that a power cut left incomplete is rolled back when the ledger is opened."""
         self._warehouse = warehouse
         self._mends = mends
         self._handle: Handle | None = None
@@ -82,7 +84,7 @@ class Ledger:
         self._files = 0
 
     def latest(self) -> Sequence[LedgerRow]:
-        """The newest batch's rows, one per Kafka partition; none in a new warehouse. Moves the handle: for starts."""
+        """Returns the newest batch's rows, one per Kafka partition. Moves the handle, so it is for starts."""
         self._open()
         newest = self._newest()
         rows = self._ask(f"SELECT * FROM ledger WHERE batch = {newest} ORDER BY partition") if newest else []  # noqa: S608 - our own number
@@ -90,14 +92,14 @@ class Ledger:
         return self._last
 
     def opening(self, epoch: int) -> Opening:
-        """The opening of an epoch."""
+        """Returns the opening of an epoch."""
         rows = self._ask(f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1")  # noqa: S608 - our own number
         return Opening.from_text(rows[0]["opening"])
 
     def openings(self, since: int = 0) -> dict[int, Opening]:
-        """Returns the openings by epoch, in order, from an epoch on.
+        """Returns the openings by epoch, in order, from epoch `since` on.
 
-        A handle stays where it is: what was read of it before must hold for the commit that follows.
+        Does not move an open handle: what was read before must hold for the next commit.
         """
         if self._handle is None:
             self._open()
@@ -108,17 +110,17 @@ class Ledger:
         return {row["epoch"]: Opening.from_text(row["opening"]) for row in rows}
 
     def reset_to(self) -> int | None:
-        """Returns the watermark, in milliseconds, of a reset from which no service has gone on yet; None without."""
+        """Returns the watermark in milliseconds of a reset after which no service has started; None without it."""
         self._open()
         newest = self._newest()
         if newest == 0 or newest % EPOCH:
             return None
         last = self.opening(newest // EPOCH).last_batch
-        resets = [one.reset for one in self.openings(last // EPOCH).values() if one.reset]
+        resets = [opening.reset for opening in self.openings(last // EPOCH).values() if opening.reset]
         return resets[-1].watermark if resets else None
 
     def watermarks(self, since: int) -> list[tuple[int, int]]:
-        """Each watermark from a time on, in milliseconds, and the first batch that reached it, in order."""
+        """Returns (watermark, first batch that reached it) in order, from `since` on, in milliseconds."""
         rows = self._ask(
             f"SELECT watermark, min(batch) AS first FROM ledger WHERE watermark >= {since} "  # noqa: S608 - our own number
             "GROUP BY watermark ORDER BY watermark"
@@ -126,9 +128,9 @@ class Ledger:
         return [(row[c.WATERMARK], row["first"]) for row in rows]
 
     def commit(self, rows: Sequence[LedgerRow]) -> None:
-        """Appends one batch's rows. Raises Replaced if a newer epoch was opened; mere maintenance does not matter.
+        """Appends one batch's rows, also after maintenance. Raises Replaced if a newer epoch was opened.
 
-        Raises BrokenChain, and commits nothing, where the rows do not go on from the last ones.
+        Raises BrokenChain, without a commit, if the rows do not continue the last ones.
         """
         while not self.commit_next(rows):
             self._refuse_if_newer(rows[0].batch)
@@ -136,16 +138,16 @@ class Ledger:
     def commit_next(self, rows: Sequence[LedgerRow]) -> bool:
         """Appends one batch's rows at exactly the version after the one that the handle is at.
 
-        Returns False if another commit took that version, or another start has made the table: then what was read
-        before may be outdated. Raises BrokenChain where a row does not begin at the end of the one before.
+        Returns False if another commit took that version, or another start has created the table: then what was read
+        before may be outdated. Raises BrokenChain if a row does not start at the end of the one before.
         """
-        _check_goes_on(self._last, rows)
+        _check_continues(self._last, rows)
         if self._handle is None:
             if not create_table(LEDGER, self._warehouse):
                 return False
             self._handle = Handle(LEDGER.uri(self._warehouse), version=0)
         data = pa.Table.from_pylist([asdict(row) for row in rows], schema=LEDGER.schema)
-        # A ledger from before a column was known gets it with the rows that open the first epoch that does.
+        # The ledger of an older version gets missing columns with the rows that open an epoch.
         lacks = rows[0].opening is not None and not has_columns(self._handle.table, LEDGER.schema.names)
         if not self._handle.swap(data, by=None, schema_mode="merge" if lacks else None):
             return False
@@ -156,8 +158,7 @@ class Ledger:
     def tidy(self) -> None:
         """Merges small files when there are many, so that no cost grows with the number of batches.
 
-        Raises Replaced if a newer epoch was opened: maintenance moves the handle on, so the next commit would not be
-        refused.
+        Raises Replaced if a newer epoch was opened, because the handle moves and the next commit would not be refused.
         """
         if self._files < _MANY_FILES or self._handle is None:
             return
@@ -178,7 +179,7 @@ class Ledger:
             self._files = smaller_files(self._handle.table, _FILE_BYTES)
 
     def _newest(self) -> int:
-        """The newest batch, from the statistics of the files alone; 0 in a new warehouse."""
+        """Returns the newest batch, from file statistics alone; 0 in a new warehouse."""
         newest: int | None = highest(self._handle.table, c.BATCH) if self._handle else None
         return newest or 0
 
@@ -188,16 +189,16 @@ class Ledger:
         if newest // EPOCH > batch // EPOCH:
             raise replaced(newest // EPOCH, batch // EPOCH)
         if newest >= batch:
-            raise BrokenChain(f"batch {batch} is in the ledger already, and it is not this service that committed it")
+            raise BrokenChain(f"batch {batch} is in the ledger already, and another process committed it")
 
     def _ask(self, sql: str) -> list[Row]:
         return [] if self._handle is None else rows_of(sql, ledger=self._handle.table)
 
 
-def _check_goes_on(last: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> None:
-    """Each partition where it ended, none left out, and the watermark no lower: what else is a defect of the service.
+def _check_continues(last: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> None:
+    """Raises BrokenChain unless `rows` have every partition from where it ended, and no lower watermark.
 
-    Only a watermark that was reset by hand, which the opening says, may be lower.
+    Only after a reset by hand, which the opening records, the watermark may be lower.
     """
     begins = {row.partition: row.from_offset for row in rows}
     for row in last:

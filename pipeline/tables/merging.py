@@ -1,7 +1,7 @@
-"""Merging small files, by commits of our own: a file leaves the table together with the one that has its rows.
+"""Merges small files: one commit removes them and adds the file with their rows.
 
 `optimize` of delta-rs 1.6.6 lands from an outdated handle, also after another `optimize` of the same files, and then
-every row is there twice.
+every row occurs twice.
 """
 
 from collections.abc import Iterator
@@ -9,18 +9,18 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.tables.file_statistics import told_of_files
+from pipeline.tables.file_statistics import statistics_of
 from pipeline.tables.files import files_in, read, write
 from pipeline.tables.handle import Handle
 
 
 def merge_small_files(handle: Handle, file_bytes: int, many: int, *, by: int | None) -> bool:
-    """Merges files smaller than `file_bytes` to files of about this size, where there are `many`; returns whether.
+    """Merges files smaller than `file_bytes` to files of about this size; returns False if there are less than `many`.
 
-    Files that another commit has rewritten meanwhile are left to the next time. The table has no partitions.
+    Files that another commit has rewritten meanwhile are merged the next time. The table has no partitions.
     Raises what `Handle.attempt` raises.
     """
-    files = told_of_files(handle.table)
+    files = statistics_of(handle.table)
     small = files.filter(pc.less(files["size_bytes"], file_bytes)).sort_by("modification_time")
     if len(small) < many:
         return False
@@ -32,13 +32,13 @@ def merge_small_files(handle: Handle, file_bytes: int, many: int, *, by: int | N
 
 
 def _groups(files: pa.Table, file_bytes: int) -> Iterator[pa.Table]:
-    """Files that follow one another and have no more than so many bytes together, two at least."""
+    """Returns groups of two or more consecutive files that have at most `file_bytes` together."""
     start, size = 0, 0
-    for index, more in enumerate(files["size_bytes"].to_pylist()):
-        if size + more > file_bytes:
+    for index, file_size in enumerate(files["size_bytes"].to_pylist()):
+        if size + file_size > file_bytes:
             if index - start > 1:
                 yield files.slice(start, index - start)
             start, size = index, 0
-        size += more
+        size += file_size
     if len(files) - start > 1:
         yield files.slice(start)

@@ -1,4 +1,4 @@
-"""The opening of an epoch, as text in the ledger rows that open it: all that a reader needs who has no settings."""
+"""The opening of an epoch, stored in the ledger rows that open it, so that readers need no settings."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _NAMES: Final = {kind: name for name, kind in KINDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """A watermark that was put back by hand, and why."""
+    """A watermark that was lowered by hand, and the reason."""
 
     watermark: int
     reason: str
@@ -27,27 +27,27 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The rules of an epoch, and what it found when it began; times in milliseconds."""
+    """The rules of an epoch, and the state at its start; times in milliseconds."""
 
     policy: Policy
     closed: Mapping[str, int]
-    """By report, also those that are not configured now: windows that end no later were closed before."""
+    """By report, also for reports that are no longer configured, the end up to which windows were closed before."""
     cluster_id: str | None = None
     topic_id: str | None = None
     last_batch: int = 0
-    """The last batch before the epoch that opened none; what the tables have of later ones is void."""
+    """The last batch before the epoch, without openings; rows of later batches are uncommitted."""
     reset: Reset | None = None
     pseudonyms: str | None = None
-    """The fingerprint of the key by which users are hashed; None where they are in clear."""
+    """The fingerprint of the key of pseudonyms; None if users are stored in clear."""
     process: str | None = None
-    """A random id of the process that opened the epoch, by which it knows its own; None for a verb."""
+    """A random id by which the process that opened the epoch recognises it; None for a verb."""
 
     def report(self, name: str) -> Report | None:
-        """The report of this name, if the epoch has it."""
+        """Returns the report of this name, None if the epoch does not have it."""
         return next((report for report in self.policy.reports if report.name == name), None)
 
     def to_text(self) -> str:
-        """As JSON."""
+        """Returns the opening as JSON."""
         plain = asdict(self)
         plain["policy"]["strategy"]["kind"] = self.policy.strategy.kind
         plain["policy"]["reports"] = [report_to_json(report) for report in self.policy.reports]
@@ -55,14 +55,14 @@ class Opening:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The one that a text was made of; its reports know how far they were closed."""
+        """Returns the opening that `to_text` wrote; its reports have `closed_before_ms`."""
         plain: dict[str, Any] = json.loads(text)
         policy, closed, reset = _policy_from_json(plain["policy"]), plain["closed"], plain["reset"]
         return cls(**{**plain, "policy": with_closed(policy, closed), "reset": Reset(**reset) if reset else None})
 
 
 def with_closed(policy: Policy, closed: Mapping[str, int]) -> Policy:
-    """The policy whose reports know how far they were closed before the epoch."""
+    """Returns the policy with `closed_before_ms` of each report, from ends by report name in milliseconds."""
     reports = (
         replace(report, closed_before_ms=closed.get(report.name, rules.NO_WATERMARK)) for report in policy.reports
     )
@@ -70,7 +70,7 @@ def with_closed(policy: Policy, closed: Mapping[str, int]) -> Policy:
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
-    """A report as JSON has it; its windows say their kind. How far it was closed is no part of what it is."""
+    """Returns a report as JSON, with the kind of its windows and without `closed_before_ms`."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     del plain["closed_before_ms"]
     plain["windows"]["kind"] = _NAMES[type(report.windows)]
@@ -78,7 +78,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
 
 
 def report_from_json(plain: Mapping[str, Any]) -> Report:
-    """The report that JSON was made of."""
+    """Returns the report that `report_to_json` wrote."""
     windows = dict(plain["windows"])
     kind = KINDS[windows.pop("kind")]
     lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
@@ -97,14 +97,14 @@ def _policy_from_json(plain: Mapping[str, Any]) -> Policy:
     return Policy(**{**plain, **read})
 
 
-def require_key(how: Opening, pseudonyms: Pseudonyms | None, warehouse: str) -> None:
-    """Raises SetUpError where users were known otherwise: then nobody would be who it was."""
+def require_key(opening: Opening, pseudonyms: Pseudonyms | None, warehouse: str) -> None:
+    """Raises SetUpError unless users have pseudonyms of the same key as before, or none as before."""
     now = pseudonyms.fingerprint if pseudonyms else None
-    if how.pseudonyms == now:
+    if opening.pseudonyms == now:
         return
     if now is None:
         found = "users by pseudonyms, but privacy.pseudonym_key_file is not set: name the file with its key"
-    elif how.pseudonyms is None:
+    elif opening.pseudonyms is None:
         found = "users in clear: unset privacy.pseudonym_key_file"
     else:
         found = "users by pseudonyms of another key than that of privacy.pseudonym_key_file: name the file with its key"

@@ -1,7 +1,7 @@
-"""Whether a store lets only one of several commits have a version, which is what all of Tidemark stands on.
+"""Tests whether a store supports conditional writes: of several commits of one version only one may succeed.
 
-A local file system does, by a link. An object store must refuse a conditional PUT (`If-None-Match: *`) of what is
-there: some do not know the header, and say that they did what they were asked.
+Everything depends on this. A local file system does it by a link. An object store must refuse a conditional PUT
+(`If-None-Match: *`) of an existing object; some ignore the header and report success.
 """
 
 import shutil
@@ -27,14 +27,14 @@ _ABOUT: Final = About("a writer", ("writer",), "never", "all of it", {"writer": 
 _ROWS: Final = pa.table({"writer": pa.array([0], pa.int64())})
 
 
-def require_one_winner(warehouse: str) -> None:
-    """`probe`, where it is no local file system, of which it is known."""
+def require_conditional_writes(warehouse: str) -> None:
+    """Probes the store of a warehouse, unless it is a local file system."""
     if local(warehouse) is None:
         probe(warehouse)
 
 
 def probe(warehouse: str) -> None:
-    """Has several writers commit the same version of a table of its own, which goes again.
+    """Has several writers commit the same version of a temporary table.
 
     Raises Unreachable if the warehouse cannot be written, SetUpError if more than one of them succeeds.
     """
@@ -46,14 +46,14 @@ def probe(warehouse: str) -> None:
         _remove(spec, warehouse)
     if winners != 1:
         raise SetUpError(
-            f"the store of the warehouse {warehouse} let {winners} of {_AT_ONCE} writers have the same version of a "
-            "table, and must let one: it needs conditional writes (PUT with If-None-Match: *), and no variable such as "
+            f"the store of the warehouse {warehouse} let {winners} of {_AT_ONCE} writers commit the same version of a "
+            "table, and must let only one: it needs conditional writes (PUT with If-None-Match: *), and no variable like "
             "AWS_CONDITIONAL_PUT or AWS_S3_ALLOW_UNSAFE_RENAME that turns them off"
         )
 
 
 def _winners(uri: str) -> int:
-    """How many of the writers that begin at once are told that they have the version."""
+    """Returns the number of concurrent writers whose commit succeeded."""
     start = Barrier(_AT_ONCE)
     properties = CommitProperties(max_commit_retries=0)
 

@@ -46,18 +46,19 @@ ERASING_APP: Final = "tidemark-erasing"
 """On `panes`: a hash of who is being erased; 0 when that is done."""
 
 VERSIONS_KEPT: Final = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
-"""Properties that say how long earlier versions of a table can be read."""
+"""Properties: how long earlier versions of a table can be read."""
 LOG_CLEANUP: Final = "delta.enableExpiredLogCleanup"
-"""Whether each commit removes what is old in the log, for which it looks at every entry."""
+"""Property: whether each commit removes old log entries, for which it lists all of them."""
 STATISTICS: Final = "delta.dataSkippingStatsColumns"
-"""Of which columns the log tells the lowest and the highest value of each file."""
+"""Property: the columns for which the log has the lowest and highest value of each file."""
 _PROPERTIES: Final = {
     # The default of 10 costs about a second every ten batches.
     "delta.checkpointInterval": "100",
-    LOG_CLEANUP: "false",  # upkeep does it
+    LOG_CLEANUP: "false",  # maintenance does it
     **dict.fromkeys(VERSIONS_KEPT, "interval 1 days"),
 }
-# Every commit lists the log, where the store cannot begin in the midst: a day of a commit a second would cost it 0.3 s.
+# Every commit lists the log, from its start if the store cannot list from an entry on: for a day of commits every
+# second that would take 0.3 s.
 _OF_EACH_BATCH: Final = {
     "delta.logRetentionDuration": "interval 30 minutes",
     "delta.deletedFileRetentionDuration": "interval 1 hours",
@@ -75,7 +76,7 @@ class TableSpec:
     partition_by: tuple[str, ...] = ()
 
     def uri(self, warehouse: str) -> str:
-        """Where the table lives."""
+        """Returns the URI of the table in a warehouse."""
         return _uri(self.name, warehouse)
 
 
@@ -84,7 +85,7 @@ def _uri(name: str, warehouse: str) -> str:
 
 
 _MOMENT: Final = pa.timestamp("us", tz="UTC")
-_SHOWN: Final = {
+_TYPES_OF_MEASURES: Final = {
     Shows.NUMBER: pa.int64(),
     Shows.ESTIMATE: pa.int64(),
     Shows.MOMENT: _MOMENT,
@@ -98,33 +99,35 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
     c.PARTITION: pa.int32(),
     "slack": pa.list_(pa.struct({"slack_ms": pa.int64(), c.RECORDS: pa.int64()})),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
-    **{one.name: _SHOWN[one.shows] for one in MEASURES.values()},
-    **{one.state: pa.type_for_alias(one.part.type) for one in MEASURES.values() if one.state},
+    **{measure.name: _TYPES_OF_MEASURES[measure.shows] for measure in MEASURES.values()},
+    **{measure.state: pa.type_for_alias(measure.part.type) for measure in MEASURES.values() if measure.state},
 }
-"""Of columns, by their names, in every table; all others are whole numbers of 64 bits."""
+"""The types of columns by name, in every table; all others are 64-bit integers."""
 
 
 def _table(name: str, about: About, *partition_by: str, **properties: str) -> TableSpec:
-    told = {**_PROPERTIES, **_statistics(about.columns), **properties}
+    settings = {**_PROPERTIES, **_statistics(about.columns), **properties}
     columns = about.columns.items()
-    fields = [pa.field(one, _TYPES.get(one, pa.int64()), metadata={COMMENT: comment}) for one, comment in columns]
-    return TableSpec(name, pa.schema(fields), about, told, partition_by)
+    fields = [
+        pa.field(column, _TYPES.get(column, pa.int64()), metadata={COMMENT: comment}) for column, comment in columns
+    ]
+    return TableSpec(name, pa.schema(fields), about, settings, partition_by)
 
 
 def _statistics(columns: Collection[str]) -> dict[str, str]:
-    """None of a column that names persons: a log keeps them longer than the rows."""
+    """Returns the property that excludes columns with user ids: a log stores values longer than the table has rows."""
     if c.USER_ID not in columns:
         return {}
-    told = [name for name in columns if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET)]
-    return {STATISTICS: ",".join(told)}
+    names = [name for name in columns if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET)]
+    return {STATISTICS: ",".join(names)}
 
 
 LEDGER: Final = _table("ledger", dictionary.LEDGER, **_OF_EACH_BATCH)
 PANES: Final = _table(
     "panes",
     dictionary.PANES,
-    c.REPORT,  # by which it is in parts: each is read, merged and dropped by itself
-    # Publication looks panes up by batch and time: statistics of further columns would only cost.
+    c.REPORT,  # each partition is read, merged and removed by itself
+    # Publication selects panes by batch and time: it needs no other statistics.
     **{**_OF_EACH_BATCH, STATISTICS: f"{c.BATCH},{c.PANE_START}"},
 )
 DEAD_LETTERS: Final = _table("dead_letters", dictionary.DEAD_LETTERS, **_OF_EACH_BATCH)
@@ -132,35 +135,35 @@ EVENT_SCHEMAS: Final = _table("event_schemas", dictionary.EVENT_SCHEMAS)
 EVENT_IDS: Final = _table("event_ids", dictionary.EVENT_IDS, **_OF_EACH_BATCH)
 CORRECTIONS: Final = _table("corrections", dictionary.CORRECTIONS)
 ERASURES: Final = _table("erasures", dictionary.ERASURES)
-# The log of `erased_users` must not tell of whom it was who is taken out again.
+# The log of `erased_users` must not contain users who were removed again.
 ERASED_USERS: Final = _table("erased_users", dictionary.ERASED_USERS, **{STATISTICS: "since"})
 
 
 def result_of(report: Report) -> TableSpec:
-    """The result table of a report: one row for each window and key."""
-    return _table(report.name, dictionary.of_result(report))
+    """Returns the result table of a report: one row for each window and key."""
+    return _table(report.name, dictionary.about_result(report))
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))
 USER_TOTALS: Final = _table(UserTotals.name, dictionary.USER_TOTALS, c.BUCKET)
-"""One row for each user; a bucket is rewritten by itself."""
+"""One row for each user; each bucket is a partition and is rewritten by itself."""
 OWN: Final = (DEAD_LETTERS, LEDGER, CORRECTIONS, PANES, EVENT_IDS, EVENT_SCHEMAS, ERASURES, ERASED_USERS)
-"""Every table that is no result."""
+"""Every table that is not a result."""
 
 
 def results_of(policy: Policy) -> list[TableSpec]:
-    """The result tables of everything that panes are kept for."""
+    """Returns the result tables of a policy: its reports and the totals."""
     return [*map(result_of, policy.reports), *([USER_TOTALS] if policy.totals else [])]
 
 
 def is_table(uri: str) -> bool:
-    """Whether there is a Delta table. Raises Unreachable where the store does not say."""
+    """Returns whether a Delta table exists. Raises Unreachable if the store does not respond."""
     with _answering(uri):
         return DeltaTable.is_deltatable(uri)
 
 
 def find_table(name: str, warehouse: str) -> DeltaTable | None:
-    """The table of a name; None where there is none. Raises Unreachable where the store does not say."""
+    """Returns the table of a name, None if it does not exist. Raises Unreachable if the store does not respond."""
     with _answering(uri := _uri(name, warehouse)), suppress(TableNotFoundError):
         return DeltaTable(uri)
     return None
@@ -172,5 +175,5 @@ def _answering(uri: str) -> Iterator[None]:
         yield
     except (DeltaError, OSError) as error:
         raise Unreachable(
-            f"the store of {uri} does not answer: {one_line(error)}. See to it, or correct warehouse"
+            f"the store of {uri} does not answer: {one_line(error)}. Check it, or correct warehouse"
         ) from error

@@ -1,6 +1,6 @@
-"""The bytes that commits wrote to the tables and took out of them, as the tables' own logs tell.
+"""The bytes that commits added to the tables and removed from them, from the tables' logs.
 
-The logs are asked and no writer, so that what any process wrote is counted, by whatever engine, once it is committed.
+Logs have the commits of all processes and engines, which no single writer could count.
 """
 
 import json
@@ -34,41 +34,41 @@ _BY_OPERATION: Final = {"DELETE": Purpose.REMOVAL, "UPDATE": Purpose.REMOVAL}
 
 
 class Meter:
-    """What is committed to the tables of a warehouse from one reading to the next."""
+    """Sums what is committed to the tables of a warehouse from one reading to the next."""
 
     def __init__(self, warehouse: str, results: Iterable[TableSpec]) -> None:
-        """Counts what comes after this."""
+        """Starts to count at the current versions."""
         self._warehouse = warehouse
         self._names = [spec.name for spec in (*OWN, *results)]
         self._seen = {name: table.version() for name, table in self._tables().items()}
 
     def read(self) -> Traffic:
-        """Bytes since the last reading. Raises DeltaError or OSError where the store refuses."""
-        found = Traffic()
+        """Returns the bytes since the last reading. Raises DeltaError or OSError if the store refuses."""
+        total = Traffic()
         for name, table in self._tables().items():
-            found += traffic(table, name, after=self._seen.get(name, -1))
+            total += traffic(table, name, after=self._seen.get(name, -1))
             self._seen[name] = table.version()
-        return found
+        return total
 
     def _tables(self) -> Mapping[str, DeltaTable]:
         return {name: table for name in self._names if (table := find_table(name, self._warehouse))}
 
 
 def traffic(table: DeltaTable, name: str, after: int = -1) -> Traffic:
-    """Of the versions of a table after one, as far as their log entries are kept."""
+    """Returns the bytes of a table's versions later than `after`, as far as the log still has their entries."""
     store = store_of(table.table_uri)
-    found = Traffic()
+    total = Traffic()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for actions in pool.map(partial(_entry, store), range(after + 1, table.version() + 1)):
             purpose = _purpose(name, actions)
-            found.written[name, purpose] += sum(action["add"]["size"] for action in actions if "add" in action)
+            total.written[name, purpose] += sum(action["add"]["size"] for action in actions if "add" in action)
             removed = (action["remove"] for action in actions if "remove" in action)
-            found.replaced[name, purpose] += sum(one.get("size") or 0 for one in removed)
-    return found
+            total.replaced[name, purpose] += sum(file.get("size") or 0 for file in removed)
+    return total
 
 
 def amplification(written: Counter[tuple[str, Purpose]]) -> float:
-    """How many times the bytes of the fold's own rows were written in all."""
+    """Returns all written bytes divided by the bytes that the fold wrote."""
     own = sum(written[name, Purpose.APPEND] for name in _OF_FOLD)
     return sum(written.values()) / own if own else 0.0
 

@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 
 from pipeline.cli import main
 from pipeline.errors import SetUpError
-from pipeline.tables.probe import require_one_winner
+from pipeline.tables.probe import require_conditional_writes
 from tests.object_store.proxy import proxy
 from tests.support.object_store import ObjectStore, object_store
 
@@ -31,7 +31,7 @@ def told(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_of_writers_that_begin_at_once_one_has_the_version_each_time() -> None:
     for _ in range(ROUNDS):
-        require_one_winner(f"s3://{BUCKET}/races")
+        require_conditional_writes(f"s3://{BUCKET}/races")
     assert not DeltaTable.is_deltatable(f"s3://{BUCKET}/races")
 
 
@@ -41,7 +41,7 @@ def test_a_store_that_ignores_the_condition_is_refused_in_a_sentence(
     with proxy(store.endpoint, "forgetful") as endpoint:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
         with pytest.raises(SetUpError, match=r"let \d of 8 writers have the same version .* needs conditional"):
-            require_one_winner(f"s3://{BUCKET}/warehouse")
+            require_conditional_writes(f"s3://{BUCKET}/warehouse")
 
 
 def test_a_store_that_does_not_answer_is_told_in_a_sentence(

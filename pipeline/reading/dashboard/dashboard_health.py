@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from pipeline.errors import TidemarkError
 from pipeline.reading.pages.table_reader import TableReader
-from pipeline.tables.store_errors import OF_THE_STORE
+from pipeline.tables.store_errors import STORE_ERRORS
 
 _PATIENCE_S: Final = 4.0
 
@@ -37,6 +37,6 @@ class Health:
     def _look(self) -> bool:
         try:
             self._reader.read(lambda *_: None)
-        except (TidemarkError, *OF_THE_STORE):
+        except (TidemarkError, *STORE_ERRORS):
             return False
         return True

@@ -22,7 +22,7 @@ from pipeline.reading.pages.table_reader import TableReader
 from pipeline.reading.record_decoding import Schemas
 from pipeline.settings.load import require
 from pipeline.settings.model import DashboardSettings, Settings
-from pipeline.tables.event_schemas import kept_schemas, schemas_of
+from pipeline.tables.event_schemas import schemas_of, stored_schemas
 
 _STOP_S: Final = 3
 _LIMITS: Final = Limits(connections=128, request_s=300)
@@ -61,7 +61,7 @@ def served(app: ASGIApp) -> Server:
 def _schemas(settings: Settings) -> Callable[[], Schemas]:
     """Those of a folder, read once; what a registry told may be more by now."""
     if settings.schemas.registry.url:
-        return partial(kept_schemas, settings.warehouse)
+        return partial(stored_schemas, settings.warehouse)
     texts = schemas_of(settings).texts
     return lambda: texts
 

@@ -31,7 +31,7 @@ from pipeline.reading.pages.page_text import templates
 from pipeline.reading.pages.table_reader import CurrentTables, TableReader
 from pipeline.reading.pages.window_sums import rows_of_report, windows_of
 from pipeline.reading.record_decoding import Schemas
-from pipeline.tables.store_errors import OF_THE_STORE, one_line
+from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 T = TypeVar("T")
 _FILES: Final = Path(__file__).parent / "static"
@@ -175,7 +175,7 @@ def site(reader: TableReader, guard: Guard, schemas: Callable[[], Schemas], serv
     handlers: dict[Any, Any] = {
         HTTPStatus.NOT_FOUND: pages.missing,
         Nothing: pages.missing,
-        **dict.fromkeys((TidemarkError, *OF_THE_STORE), pages.failed),
+        **dict.fromkeys((TidemarkError, *STORE_ERRORS), pages.failed),
     }
     application = Starlette(routes=routes, exception_handlers=handlers)
     return Guarded(application, guard, pages.ask, frozenset((_HEALTH, _LOGIN, *files)))
