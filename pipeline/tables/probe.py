@@ -47,8 +47,8 @@ def probe(warehouse: str) -> None:
     if winners != 1:
         raise SetUpError(
             f"the store of the warehouse {warehouse} let {winners} of {_AT_ONCE} writers commit the same version of a "
-            "table, and must let only one: it needs conditional writes (PUT with If-None-Match: *), and no variable like "
-            "AWS_CONDITIONAL_PUT or AWS_S3_ALLOW_UNSAFE_RENAME that turns them off"
+            "table, and must let only one: it needs conditional writes (PUT with If-None-Match: *), and no "
+            "variable like AWS_CONDITIONAL_PUT or AWS_S3_ALLOW_UNSAFE_RENAME that turns them off"
         )
 
 

@@ -40,7 +40,7 @@ def test_a_store_that_ignores_the_condition_is_refused_in_a_sentence(
 ) -> None:
     with proxy(store.endpoint, "forgetful") as endpoint:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-        with pytest.raises(SetUpError, match=r"let \d of 8 writers have the same version .* needs conditional"):
+        with pytest.raises(SetUpError, match=r"let \d of 8 writers commit the same version .* needs conditional"):
             require_conditional_writes(f"s3://{BUCKET}/warehouse")
 
 
