@@ -1,4 +1,4 @@
-"""A person leaves every table of a small warehouse, made without Spark, and the invariants hold before and after."""
+"""A user is erased from every table of a small warehouse, without Spark; invariants hold before and after."""
 
 import os
 import shutil
@@ -57,7 +57,7 @@ def played(warehouse: Path) -> Site:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse with bob, sound, and with a record that was cut off in his name."""
+    """A sound warehouse with bob."""
     warehouse = tmp_path_factory.mktemp("with-bob")
     played(warehouse)
     assert_conserved(warehouse)
@@ -67,34 +67,34 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def left(made: Path, tmp_path: Path) -> Path:
-    """The same, to be erased from."""
+    """A copy of the warehouse with bob, from which he is erased."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
-def test_no_file_has_the_person_and_the_laws_hold(left: Path) -> None:
+def test_no_file_has_the_user_and_the_invariants_hold(left: Path) -> None:
     before = {name: len(rows(left, name)) for name in ("dead_letters", "page_views", "pages", "landings", "readers")}
-    foretold = persons_rows(settings_of(left), WHOM)
-    assert {"panes", "corrections", "dead_letters", "page_views", "sessions", "pairs", "user_totals"} == set(foretold)
-    assert files_with(left, WHOM), "telling changes nothing"
-    assert erase_person(settings_of(left), WHOM, NOW) == foretold
+    predicted = persons_rows(settings_of(left), WHOM)
+    assert {"panes", "corrections", "dead_letters", "page_views", "sessions", "pairs", "user_totals"} == set(predicted)
+    assert files_with(left, WHOM), "counting changes nothing"
+    assert erase_person(settings_of(left), WHOM, NOW) == predicted
     assert files_with(left, WHOM) == set()
     assert_conserved(left)
     after = {name: len(rows(left, name)) for name in before}
-    assert after == before | {"page_views": before["page_views"] - foretold["page_views"]}, "others count him still"
-    told = {row["table"]: row["events"] for row in rows(left, "erasures")}
+    assert after == before | {"page_views": before["page_views"] - predicted["page_views"]}, "others count him still"
+    erased = {row["table"]: row["events"] for row in rows(left, "erasures")}
     # Ten that were counted; of these one came too late for windows and sessions.
-    assert (told["page_views"], told["sessions"], told["pairs"], told["user_totals"]) == (9, 9, 10, 10)
-    for user in (WHOM, "nobody-who-was-ever-here"):
+    assert (erased["page_views"], erased["sessions"], erased["pairs"], erased["user_totals"]) == (9, 9, 10, 10)
+    for user in (WHOM, "an-unknown-user"):
         assert erase_person(settings_of(left), user, NOW) == {}
-    assert {row["erasure"] for row in rows(left, "erasures")} == {1}, "doing it again says nothing"
+    assert {row["erasure"] for row in rows(left, "erasures")} == {1}, "a second run records nothing"
 
 
-def test_others_leave_too_and_what_comes_later_is_counted_anew(tmp_path: Path) -> None:
+def test_other_users_are_erased_too_and_later_events_are_counted_again(tmp_path: Path) -> None:
     site = played(tmp_path)
     for user in (WHOM, CID):
         erase_person(settings_of(tmp_path), user, NOW)
-    # A publication that was under way goes on, of a table whose files are gone.
+    # A publication continues, although files that it started from were deleted.
     site.publish_again().batch(Event(73, WHOM), Event(90, "dan")).batch(Event(110, "dan"))
     assert_conserved(tmp_path)
     assert persons_rows(settings_of(tmp_path), WHOM)["page_views"] == 1
@@ -118,19 +118,18 @@ def test_a_file_of_a_refused_commit_is_removed_once_it_cannot_be_in_use(left: Pa
 def test_a_rejected_record_that_could_not_be_read_is_found_by_its_bytes(left: Path) -> None:
     letters = DeltaTable(left / "dead_letters")
     found = letters.to_pyarrow_table()
-    odd = [
+    unreadable = [
         {"user_id": None, "key": None, "value": f'{{"user": "{WHOM}"}}'.encode(), "offset": 901},
         {"user_id": None, "key": WHOM.encode(), "value": b"x", "offset": 902},
         {"user_id": "ann", "key": b"ann", "value": b"y", "offset": 903},
     ]
-    write_deltalake(
-        letters, pa.Table.from_pylist([found.to_pylist()[0] | one for one in odd], schema=found.schema), mode="append"
-    )
+    added = [found.to_pylist()[0] | row for row in unreadable]
+    write_deltalake(letters, pa.Table.from_pylist(added, schema=found.schema), mode="append")
     erase_person(settings_of(left), WHOM, NOW)
-    kept = {row["offset"]: row for row in rows(left, "dead_letters")}
-    told = {offset: (row["user_id"], row["key"], row["value"]) for offset, row in kept.items()}
-    assert (told[901], told[902], told[903]) == ((None,) * 3, (None,) * 3, ("ann", b"ann", b"y"))
-    assert {row["reason"] for row in kept.values()} == {row["reason"] for row in found.to_pylist()}
+    after = {row["offset"]: row for row in rows(left, "dead_letters")}
+    users = {offset: (row["user_id"], row["key"], row["value"]) for offset, row in after.items()}
+    assert (users[901], users[902], users[903]) == ((None,) * 3, (None,) * 3, ("ann", b"ann", b"y"))
+    assert {row["reason"] for row in after.values()} == {row["reason"] for row in found.to_pylist()}
     assert files_with(left, WHOM) == set()
 
 
@@ -157,8 +156,8 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
     erase_person(settings_of(left), WHOM, NOW)
     assert files_with(left, WHOM) == set()
     assert_conserved(left)
-    told = {row["table"]: row["events"] for row in rows(left, "erasures")}
-    assert (told["page_views"], told["sessions"], told["pairs"], told["user_totals"]) == (9, 9, 10, 10)
+    erased = {row["table"]: row["events"] for row in rows(left, "erasures")}
+    assert (erased["page_views"], erased["sessions"], erased["pairs"], erased["user_totals"]) == (9, 9, 10, 10)
 
 
 def test_the_verifier_reports_erasures_that_are_not_recorded(left: Path) -> None:
@@ -169,21 +168,21 @@ def test_the_verifier_reports_erasures_that_are_not_recorded(left: Path) -> None
     assert violation == "page_views: 10 events of persons were erased by what erasures says, but by the panes 9"
 
 
-def test_whether_a_batch_in_hand_may_bring_more_is_told_once(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_batch_in_progress_is_reported_once(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whom = Person(WHOM)
     newest = max(row["batch"] for row in rows(left, "ledger"))
     assert drop_later(PersonalTables.of(str(left)), whom, patience_s=0) == newest
-    assert drop_later(PersonalTables.of(str(left)), whom) is None, "who runs it again has waited"
+    assert drop_later(PersonalTables.of(str(left)), whom) is None, "a second run has waited"
     assert_conserved(left)
     command = ["erase", "--warehouse", str(left), "--user", WHOM]
     assert main([*command, "--yes", "--keep-later"]) == 2
     assert "--keep-later erases nothing" in capsys.readouterr().err
-    for said in ("are counted again", "are not dropped"):
+    for sentence in ("are counted again", "are not dropped"):
         assert main([*command, "--keep-later"]) == 0
-        assert said in capsys.readouterr().out
+        assert sentence in capsys.readouterr().out
 
 
-def test_the_command_only_tells_unless_it_is_said(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_only_counts_without_yes(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["erase", "--warehouse", str(left), "--user", WHOM]) == 0
     assert "say --yes to erase" in capsys.readouterr().out
     assert files_with(left, WHOM)

@@ -1,4 +1,4 @@
-"""What a service has in hand while a person is erased from its tables."""
+"""A service publishes and commits while a user is erased from its tables."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ def erasing(warehouse: Path) -> Callable[[], object]:
 
 
 class Meanwhile(ResultKind):
-    """A kind whose rows are made, and then something else is done before they are written: once."""
+    """A kind that calls `act` once, after its rows are computed and before they are written."""
 
     def __init__(self, kind: ResultKind, act: Callable[[], object]) -> None:
         super().__init__(kind.spec)
@@ -95,11 +95,11 @@ def test_events_that_come_while_panes_are_removed_are_counted_once_in_count_wind
     assert {row["table"]: row["events"] for row in rows(warehouse, "erasures")}["pairs"] == 6
 
 
-def test_what_a_batch_is_still_writing_is_left_and_told(tmp_path: Path) -> None:
+def test_rows_of_an_uncommitted_batch_remain_and_are_reported(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(3, WHOM), commit=False)
     with pytest.raises(TransientError, match="events of the user keep coming, or a service that was killed"):
         erasing(tmp_path)()
-    site.open()  # which removes what is void
+    site.open()  # removes uncommitted rows
     erasing(tmp_path)()
     assert files_with(tmp_path, WHOM) == set()
     assert_conserved(tmp_path)

@@ -1,4 +1,4 @@
-"""The fold rejects records of erased users before all else, and keeps nothing of them."""
+"""The fold rejects records of erased users first, and stores only their positions."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ POLICY = replace(policy_of(Report("views", Grid(SIZE, SIZE), 0, ("user_id",))), 
 KNOWN = BatchContext(5 * SIZE, 0)
 PSEUDONYMS = Pseudonyms(b"k" * 32)
 ANN, BOB, SALT = "ann-of-clear-text", "bob-who-left", b"s" * 32
-WHATEVER = [
+OF_BOB = [
     event(BOB, 51_000),
     event(BOB, 51_000),
     event(BOB, 1_000),
@@ -55,12 +55,12 @@ def session() -> SparkSession:
     return spark_session(SparkSettings(conf=BRIEF_DRIVER), "console")
 
 
-def read(session: SparkSession, told: list[Raw]) -> DataFrame:
-    """The records as Kafka's reader gives them, at offsets from 0 on."""
+def read(session: SparkSession, records: list[Raw]) -> DataFrame:
+    """Returns records as Kafka's reader does, at offsets from 0 on."""
     rows = [
-        {"key": one.key, "value": one.value, "topic": "t", "partition": 0, "offset": offset}
-        | {"timestamp": one.timestamp_ms * 1000}
-        for offset, one in enumerate(told)
+        {"key": record.key, "value": record.value, "topic": "t", "partition": 0, "offset": offset}
+        | {"timestamp": record.timestamp_ms * 1000}
+        for offset, record in enumerate(records)
     ]
     return session.createDataFrame(pa.Table.from_pylist(rows, schema=_KAFKA))
 
@@ -73,13 +73,13 @@ def fold_of(session: SparkSession, *users: str, hides: bool = False) -> Fold:
 
 
 @pytest.mark.parametrize("hides", [False, True])
-def test_whatever_is_wrong_with_a_record_of_an_erased_user_it_is_that(session: SparkSession, hides: bool) -> None:
-    fold = fold_of(session, BOB, "somebody-else", hides=hides)
-    keyed = fold.keyed(read(session, WHATEVER + OTHERS), KNOWN)
+def test_any_record_of_an_erased_user_is_rejected_as_erased(session: SparkSession, hides: bool) -> None:
+    fold = fold_of(session, BOB, "another-user", hides=hides)
+    keyed = fold.keyed(read(session, OF_BOB + OTHERS), KNOWN)
     assert keyed.where("id_high IS NOT NULL").count() == 1, "no id of an erased user is remembered"
     folded = fold.unpacked(fold.packed(keyed)).toArrow()
     erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
-    assert {row["offset"] for row in erased} == {*range(len(WHATEVER))}
+    assert {row["offset"] for row in erased} == {*range(len(OF_BOB))}
     assert {row["max_event_time"] for row in erased} == {None}, "they do not move the watermark"
     letters = dead_letters(folded, "t", 1, KNOWN.watermark).to_pylist()
     person = {
@@ -93,7 +93,7 @@ def test_whatever_is_wrong_with_a_record_of_an_erased_user_it_is_that(session: S
 
 
 def test_without_erased_users_the_plan_has_no_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
-    records = read(session, WHATEVER + OTHERS)
+    records = read(session, OF_BOB + OTHERS)
     assert "Join" not in plan_of(fold_of(session)(records, KNOWN))
     fold = fold_of(session, BOB)
     assert "BroadcastHashJoin" in plan_of(fold(records, KNOWN))
@@ -102,17 +102,17 @@ def test_without_erased_users_the_plan_has_no_join_and_with_them_no_batch_compil
     fold(records, BatchContext(7 * SIZE, 1)).collect()
     assert compilations(session) == before
     fold_of(session, BOB, ANN)(records, KNOWN).collect()
-    assert compilations(session) == before, "nor does one more user"
+    assert compilations(session) == before, "nor does another user"
 
 
 def plan_of(rows: DataFrame) -> str:
-    told: str = rows._jdf.queryExecution().executedPlan().toString()
-    return told
+    plan: str = rows._jdf.queryExecution().executedPlan().toString()
+    return plan
 
 
 def compilations(session: SparkSession) -> int:
-    """How many classes Spark has generated and compiled."""
+    """Returns the number of classes that Spark has generated and compiled."""
     assert session._jvm is not None
     metrics = session._jvm.org.apache.spark.metrics.source.CodegenMetrics
-    number: int = metrics.METRIC_COMPILATION_TIME().getCount()
-    return number
+    count: int = metrics.METRIC_COMPILATION_TIME().getCount()
+    return count

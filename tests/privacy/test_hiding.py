@@ -1,4 +1,4 @@
-"""A pseudonym is the same in Python and in Spark, and the key is in no plan."""
+"""Pseudonyms are equal in Python and in Spark, and no plan has the key."""
 
 import hmac
 import json
@@ -35,7 +35,7 @@ def session() -> SparkSession:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_it_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
+def test_a_pseudonym_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
     hide = hiding(session, Pseudonyms(key))
     users = session.createDataFrame(pa.table({"user": [*USERS, None]}))
     found = [row[0] for row in users.select(hide(F.col("user"))).collect()]
@@ -52,14 +52,14 @@ def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: b
     plan = counted._jdf.queryExecution()
     assert session._jvm is not None
     debug = session._jvm.org.apache.spark.sql.execution.debug.__getattr__("package")
-    told = f"{plan.toString()} {debug.codegenString(plan.executedPlan())}".lower()
-    assert "subquery" in told
+    text = f"{plan.toString()} {debug.codegenString(plan.executedPlan())}".lower()
+    assert "subquery" in text
     for secret in (key, *pseudonyms.pads):
-        assert secret.hex() not in told
-        assert str(secret)[2:-1].lower() not in told
+        assert secret.hex() not in text
+        assert str(secret)[2:-1].lower() not in text
 
 
-def test_a_late_event_by_a_mapping_is_kept_without_its_user_and_read_again(session: SparkSession) -> None:
+def test_a_late_event_by_a_mapping_is_stored_without_its_user_and_read_again(session: SparkSession) -> None:
     pseudonyms = Pseudonyms(KEYS[0])
     fields = SchemasSettings.model_validate({"mapping": MAPPING}).mapping.fields()
     schemas = EventSchemas({ID: json.dumps(SHOP)}, fields)

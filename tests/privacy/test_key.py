@@ -1,4 +1,4 @@
-"""The key of pseudonyms: where it comes from, what is refused, and that it is known again by a fingerprint."""
+"""The key of pseudonyms: its file, invalid keys, and the fingerprint by which a warehouse recognises it."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_a_key_is_read_from_its_file_without_the_end_of_the_line(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "sentence"), [("short", "has 5 characters of 32 at least"), ("", "is empty"), (None, "cannot be read")]
 )
-def test_what_is_no_key_is_refused_and_not_repeated(tmp_path: Path, text: str | None, sentence: str) -> None:
+def test_an_invalid_key_is_refused_and_not_printed(tmp_path: Path, text: str | None, sentence: str) -> None:
     if text is not None:
         (tmp_path / "key").write_text(text)
     with pytest.raises(SetUpError, match=f"privacy.pseudonym_key_file .*{sentence}") as refused:
@@ -48,24 +48,24 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path: Path, text: str | 
 def test_another_key_than_the_warehouse_has_is_refused(
     before: Pseudonyms | None, now: Pseudonyms | None, sentence: str
 ) -> None:
-    how = Opening.from_text(Opening(POLICY, {}, pseudonyms=before.fingerprint if before else None).to_text())
-    require_key(how, before, "/w")
+    opening = Opening.from_text(Opening(POLICY, {}, pseudonyms=before.fingerprint if before else None).to_text())
+    require_key(opening, before, "/w")
     with pytest.raises(SetUpError, match=sentence):
-        require_key(how, now, "/w")
+        require_key(opening, now, "/w")
 
 
-def test_a_fingerprint_is_no_pseudonym_and_tells_keys_apart() -> None:
+def test_a_fingerprint_is_no_pseudonym_and_differs_between_keys() -> None:
     assert KEY.fingerprint != OTHER.fingerprint
     assert KEY.fingerprint not in {KEY.of(user) for user in ("", "tidemark", "\ufffdtidemark")}
     assert "k" * 32 not in f"{KEY!r} {KEY.fingerprint}"
 
 
 @pytest.mark.parametrize("sql", ["user_id <> 'bot'", "lower(USER_ID) LIKE 'bot%'"])
-def test_a_filter_by_user_is_refused_where_there_are_pseudonyms(tmp_path: Path, sql: str) -> None:
-    told: dict[str, Any] = {"reports": {"few": {"where": sql}}}
-    assert Settings(**told).reports["few"].where == sql
+def test_a_filter_by_user_is_refused_with_pseudonyms(tmp_path: Path, sql: str) -> None:
+    settings: dict[str, Any] = {"reports": {"few": {"where": sql}}}
+    assert Settings(**settings).reports["few"].where == sql
     with pytest.raises(ValidationError, match="names user_id, of which there are only pseudonyms"):
-        Settings(**told | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
+        Settings(**settings | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
 
 
 @pytest.mark.parametrize(

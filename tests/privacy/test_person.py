@@ -1,11 +1,11 @@
-"""A person in the logs of tables: never by name, and never by the same hash again."""
+"""A user in the logs of tables: never by id, and never by the same hash again."""
 
 from pipeline.amend.erase.person import Person
 
 
-def test_an_erasure_that_was_cut_off_knows_its_person_again_by_a_hash_that_changes() -> None:
+def test_an_interrupted_erasure_recognises_its_user_by_a_hash_that_changes() -> None:
     references = {Person("ann").reference() for _ in range(100)}
-    assert len(references) == 100, "a list of hashes that was made before tells nothing"
+    assert len(references) == 100, "a precomputed list of hashes is useless"
     assert all(Person("ann").is_meant_by(reference) for reference in references)
     assert not any(Person("bob").is_meant_by(reference) for reference in references)
     assert all(0 < reference < 2**63 for reference in references)

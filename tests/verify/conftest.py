@@ -1,4 +1,4 @@
-"""Warehouses that are sound, made once and copied."""
+"""Sound warehouses, made once and copied."""
 
 import shutil
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Copy = Callable[[str], Path]
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """Of one report, or of totals beside one, made when first asked for.
+    """Returns the warehouse of a report, or of totals and a report, made at the first call.
 
     Three windows have fired, two of them are closed, and one waits.
     """
@@ -24,7 +24,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     def make(name: str) -> Path:
         if name not in made:
             made[name] = tmp_path_factory.mktemp(name)
-            # Totals take what a report takes.
+            # Totals count the events of reports.
             totals = POLICY.totals if name == UserTotals.name else None
             among = REPORTS[:1] if totals else (*REPORTS, *TIMED, GROWING)
             reports = tuple(report for report in among if totals or report.name == name)
@@ -36,7 +36,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 @pytest.fixture
 def copy(sound: Copy, tmp_path: Path) -> Copy:
-    """The same, to be broken."""
+    """Returns a copy of a sound warehouse, to be broken."""
 
     def make(name: str) -> Path:
         shutil.copytree(sound(name), tmp_path, dirs_exist_ok=True)

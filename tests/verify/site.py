@@ -1,4 +1,4 @@
-"""A warehouse as a service leaves it, made without Spark: panes by hand, all else by the service's own code."""
+"""A warehouse as the service writes it, without Spark: panes by hand, everything else by the service's code."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -65,7 +65,7 @@ TIMED: Final = (
     Report("ends", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=_TIMES),
     Report("visits", Sessions(5 * MINUTE), 5 * MINUTE, measures=_TIMES),
 )
-"""Reports that tell of times, which not every site needs."""
+"""Reports with times as measures, which not every site needs."""
 GROWING: Final = Report("so_far", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, keys=())
 POLICY: Final = Policy(
     strategy=Bounded(0),
@@ -97,12 +97,12 @@ _PARTS: Final[Mapping[str, Callable[[Event], Any]]] = {
     "users": lambda event: sketch_of([event.user]),
     "last_page": lambda event: " ".join([f"{event.time:019d}", *([] if event.page is None else [event.page])]),
 }
-"""Panes keep these of an event beside its counts."""
+"""The columns of panes besides counts, from an event."""
 
 
 @dataclass
 class Site:
-    """One partition, and a service's epochs over it."""
+    """The warehouse of one partition, and the epochs of a service."""
 
     warehouse: Path | str
     policy: Policy = POLICY
@@ -115,12 +115,12 @@ class Site:
     committed_at: int = 0
     """When the next batch is committed, by the service's clock."""
     silent: Mapping[int, int | None] = field(default_factory=dict)
-    """Further partitions that bring nothing, and the highest event time of each."""
+    """Further partitions without records, with the highest event time of each."""
     large: Large = NOTHING
-    """What executors do."""
+    """The jobs of executors."""
 
     def open(self) -> "Site":
-        """The next epoch."""
+        """Opens the next epoch."""
         is_new, warehouse = self.number == 0, str(self.warehouse)
         names = [report.name for report in self.policy.reports]
         if not is_new:
@@ -147,7 +147,7 @@ class Site:
         return window_states.restored(self.policy, pane_starts(warehouse), done, tuple(self.ledger.watermarks(0)))
 
     def batch(self, *events: Event, commit: bool = True, publish: bool = True) -> "Site":
-        """A batch of these events, each at the next offset; void if it is not committed."""
+        """Writes a batch of events at the next offsets; `commit` and `publish` say how far it gets."""
         before, offsets = self.watermark, range(self.position, self.position + len(events))
         self.number += 1
         rows = [row for event, offset in zip(events, offsets, strict=True) for row in self._rows(event, offset)]
@@ -175,18 +175,18 @@ class Site:
         return self.publish_again() if publish else self
 
     def publish_again(self) -> "Site":
-        """Publishes what the last batch made due, perhaps once more."""
+        """Publishes the windows that the last batch made due; may be called again."""
         self.publication.publish({name: due for name, due in self.dues.items() if due}, self.number)
         return self
 
     def compact(self) -> "Site":
-        """Sweeps and compacts the panes."""
+        """Compacts the panes."""
         for _ in self.compaction.steps(self.number, *finals(self.policy.reports, self.watermark)):
             pass
         return self
 
     def correct(self) -> "Site":
-        """Adds what came too late to the windows of `page_views`, and to the sessions, that have closed."""
+        """Adds too-late events to the closed windows of every report."""
         corrections, assumed = Corrections(str(self.warehouse)), self.watermark or 0
         rows = [
             row for letter in self.dead for report in self.policy.reports for row in _added(letter, report, assumed)
@@ -196,16 +196,16 @@ class Site:
             corrections.apply(kind_of(report))
         return self
 
-    def _commit(self, after: int | None, records: int, **told: Any) -> None:
+    def _commit(self, after: int | None, records: int, **columns: Any) -> None:
         fixed = {"batch": self.number, "epoch": self.number // EPOCH, "topic": "t", "partition": 0}
         counts = dict.fromkeys(("counted", "partly_late", "too_late", "future", "malformed", "gap", "lost"), 0)
         offsets = {"from_offset": self.position, "to_offset": self.position + records, "records": records}
         head = None if after is None else after + self.policy.strategy.idle_lag_ms
         watermarks = {"watermark_before": self.watermark, "watermark": after}
         times = {"max_event_time": head, "committed_at": self.committed_at, **watermarks}
-        row = LedgerRow(**{**fixed, **counts, **offsets, **times, **told})
-        nothing: dict[str, Any] = {**counts, **dict.fromkeys(offsets, 0)}
-        others = [replace(row, partition=n, max_event_time=head, **nothing) for n, head in self.silent.items()]
+        row = LedgerRow(**{**fixed, **counts, **offsets, **times, **columns})
+        empty: dict[str, Any] = {**counts, **dict.fromkeys(offsets, 0)}
+        others = [replace(row, partition=n, max_event_time=head, **empty) for n, head in self.silent.items()]
         self.ledger.commit([row, *others])
         self.position += records
         self.watermark = after
@@ -215,16 +215,16 @@ class Site:
         too_late, partly_late = cutoffs(self.policy.reports, self.watermark)
         if event.time >= partly_late:
             return []
-        where = {"topic": "t", "partition": 0, "offset": offset, "batch": self.number, "watermark": self.watermark}
-        told = {"reason": "too_late" if event.time < too_late else "partly_late", "event_time": event.time}
-        who = {"user_id": event.user, "value": f"{event.page} {event.click}".encode()}
-        return [{**dict.fromkeys(DEAD_LETTERS.schema.names), **where, **told, **who}]
+        position = {"topic": "t", "partition": 0, "offset": offset, "batch": self.number, "watermark": self.watermark}
+        verdict = {"reason": "too_late" if event.time < too_late else "partly_late", "event_time": event.time}
+        record = {"user_id": event.user, "value": f"{event.page} {event.click}".encode()}
+        return [{**dict.fromkeys(DEAD_LETTERS.schema.names), **position, **verdict, **record}]
 
     def _rows(self, event: Event, offset: int) -> list[dict[str, Any]]:
         too_late, _ = cutoffs(self.policy.reports, self.watermark)
         if event.time < too_late:
             return []
-        return [row for one in self.policy.consumers for row in self._row(event, offset, one)]
+        return [row for consumer in self.policy.consumers for row in self._row(event, offset, consumer)]
 
     def _row(self, event: Event, offset: int, report: Consumer) -> list[dict[str, Any]]:
         reached = rules.as_number(self.watermark)
@@ -237,25 +237,25 @@ class Site:
         pane = event.time - event.time % report.pane_ms if report.pane_ms else event.time
         fixed = {"batch": self.number, "report": report.name, "watermark": reached, "pane_start": pane}
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
-        told: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
-        told["closed_until"] = closed_until(report, self.watermark)
-        told |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
+        pane_columns: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
+        pane_columns["closed_until"] = closed_until(report, self.watermark)
+        pane_columns |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(windows, Counts):
-            told |= {"record_position": offset}
+            pane_columns |= {"record_position": offset}
         if isinstance(windows, Calendar):
-            told["window_start_ms"], told["window_end_ms"] = windows.window(event.time)
-        return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **told}]
+            pane_columns["window_start_ms"], pane_columns["window_end_ms"] = windows.window(event.time)
+        return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **pane_columns}]
 
 
 def _added(letter: dict[str, Any], report: Report, watermark: int) -> list[dict[str, Any]]:
-    """Corrections of an event for the windows that it missed."""
+    """Returns the corrections of an event for the windows that it missed."""
     time, closed = letter["event_time"], watermark - report.allowed_lateness_ms
     page, click = letter["value"].decode().split()
     kind = {"page_views": int(click == "False"), "clicks": int(click == "True"), "late_events": 1}
     keys = {"user_id": letter["user_id"], "page_url": page, "event_type": "visit"}
-    told = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")} | kind
+    same = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")} | kind
     return [
-        {"report": report.name, "closed_until": closed, **told, "window_start_ms": start, "window_end_ms": end}
+        {"report": report.name, "closed_until": closed, **same, "window_start_ms": start, "window_end_ms": end}
         | {key: keys[key] for key in report.fold_keys}
         for start, end in _windows(time, report, letter["watermark"])
         if end <= closed
@@ -270,7 +270,7 @@ def _windows(time: int, report: Report, judged: int) -> list[tuple[int, int]]:
 
 
 def busy(warehouse: Path) -> Site:
-    """Windows of every kind that have fired, fired again, closed, and wait; events that came too late for some."""
+    """Writes windows of every kind that have fired, fired again, closed, and wait, and events too late for some."""
     site = Site(warehouse).open()
     site.batch(Event(1), Event(2, "bob", "/a"), Event(3, click=True), Event(4, "bob", page=None))
     site.batch(Event(11), Event(12, "bob"), Event(13, "cid", "/a"))

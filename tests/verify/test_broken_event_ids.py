@@ -32,17 +32,17 @@ def warehouse(tmp_path: Path) -> Path:
 
 
 VIOLATIONS: dict[str, tuple[str, Callable[[Rows], Rows], str]] = {
-    "one was counted in two batches": (
+    "an event was counted in two batches": (
         "event_ids",
         add({"id_high": 42}, batch=E + 5),
         "event_ids: the event 42 -42 was counted 2 times, in batches 1000000004 to 1000000005",
     ),
-    "a batch has more than it counted": (
+    "a batch has more ids than it counted events": (
         "event_ids",
         add(NEWEST, id_high=52),
         "event_ids: batch 1000000005 has 2 ids, but the ledger only 1 counted events",
     ),
-    "a record of an epoch that does not ask is a duplicate": (
+    "a record of an epoch without deduplication is a duplicate": (
         "ledger",
         lambda rows: change({"batch": E + 5}, duplicate=1, counted=0)(
             [row | {"opening": _without(row["opening"])} for row in rows]
@@ -56,7 +56,7 @@ def _without(opening: str | None) -> str | None:
     return opening and opening.replace('"deduplicate": true', '"deduplicate": false')
 
 
-def test_a_sound_warehouse_has_ids_and_some_may_be_void_or_forgotten(warehouse: Path) -> None:
+def test_a_sound_warehouse_has_ids_and_some_may_be_uncommitted_or_forgotten(warehouse: Path) -> None:
     alter(warehouse, "event_ids", add({"id_high": 42}, batch=E + 6))
     assert "event_ids: 1 rows of batches that the ledger does not have are uncommitted" in notes(warehouse)
     # The window of the first had closed by then.
@@ -74,6 +74,6 @@ def test_a_violation_in_event_ids_is_reported(name: str, warehouse: Path) -> Non
     assert sentence in sentences(warehouse, OF_EVENT_IDS)
 
 
-def test_a_record_without_a_verdict_is_told_whatever_is_a_duplicate(warehouse: Path) -> None:
+def test_a_record_without_a_verdict_is_reported_whatever_is_a_duplicate(warehouse: Path) -> None:
     alter(warehouse, "ledger", change({"batch": E + 5}, duplicate=1))
     assert "ledger: batch 1000000005, partition 0 has 2 records and 3 verdicts" in sentences(warehouse, slice(0, 1))

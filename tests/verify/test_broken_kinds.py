@@ -18,7 +18,7 @@ BREAKS: dict[str, Break] = {
             f"{BOUND} 0"
         ),
     ),
-    "a session is shown that ended otherwise": (
+    "a session has another end": (
         "sessions",
         "sessions",
         change({"window_start": at(12)}, window_end=at(18)),
@@ -114,7 +114,7 @@ BREAKS: dict[str, Break] = {
         drop(user_id="bob"),
         "user_totals: user 'bob' is shown 0 times, but has panes of 3 page_views",
     ),
-    "a user is there twice": (
+    "a user occurs twice": (
         "user_totals",
         "user_totals",
         add({"user_id": "bob"}),

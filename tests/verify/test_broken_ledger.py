@@ -48,7 +48,7 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
         change(batch(5), epoch=2),
         "ledger: batch 1000000005, partition 0 is in epoch 2, but its batch id implies 1",
     ),
-    "a batch is there twice": (
+    "a batch occurs twice": (
         add(batch(5)),
         "ledger: batch 1000000005, partition 0 occurs 2 times, but must occur once",
     ),
@@ -56,11 +56,11 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
         drop(**batch(0)),
         "ledger: epoch 1 begins with batch 1000000001, but 1000000000 opens it",
     ),
-    "an opening brings records": (
+    "an opening has records": (
         change(batch(0), records=1, malformed=1, from_offset=-1),
         "ledger: batch 1000000000, partition 0 opens an epoch and has 1 records, but must have 0",
     ),
-    "an opening says nothing": (
+    "an opening is empty": (
         change(batch(0), opening=None),
         "ledger: batch 1000000000, partition 0 has an opening of 0 characters",
     ),
@@ -68,7 +68,7 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
         change(batch(0), opening="{"),
         "ledger: the opening of batch 1000000000 cannot be read",
     ),
-    "a batch in between opens": (
+    "a batch within an epoch has an opening": (
         change(batch(5), opening="{}"),
         "ledger: batch 1000000005, partition 0 has an opening of 2 characters",
     ),
@@ -84,7 +84,7 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
         add(batch(5), partition=1, watermark=None),
         "ledger: the partitions of batch 1000000005 disagree on watermark: 2024-05-01T12:32:00Z and none",
     ),
-    "partitions disagree on where the watermark was": (
+    "partitions disagree on the watermark before": (
         add(batch(5), partition=1, watermark_before=ms(31)),
         (
             "ledger: the partitions of batch 1000000005 disagree on watermark_before: 2024-05-01T12:31:00Z and "
@@ -108,27 +108,27 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
 }
 DEAD_LETTERS: dict[str, tuple[Callable[[Rows], Rows], str]] = {
-    "one has another reason": (
+    "a dead letter has another reason": (
         change({}, reason="future"),
         "dead_letters: batch 1000000005, partition 0 has 1 that are future, but the ledger 0",
     ),
-    "one is missing": (
+    "a dead letter is missing": (
         drop(),
         "dead_letters: batch 1000000005, partition 0 has 0 that are too_late, but the ledger 1",
     ),
-    "one is there twice": (
+    "a dead letter occurs twice": (
         add({}),
         "dead_letters: offset 9 of partition 0 of t occurs 2 times, but must occur once",
     ),
-    "one was never read": (
+    "an offset was never read": (
         change({}, offset=11),
         "dead_letters: offset 11 of partition 0 of t is of batch 1000000005, which read [9, 11)",
     ),
-    "one is of a partition that was not read": (
+    "a partition was not read": (
         change({}, partition=3),
         "dead_letters: offset 9 of partition 3 of t is of batch 1000000005, which read nothing of that partition",
     ),
-    "one was judged by another watermark": (
+    "a dead letter was judged by another watermark": (
         change({}, watermark=NOON),
         (
             "dead_letters: offset 9 of partition 0 of t was judged by the watermark 2024-05-01T12:00:00Z, but batch "
@@ -147,7 +147,7 @@ def test_a_violation_in_the_ledger_is_reported(name: str, copy: Copy) -> None:
 
 
 @pytest.mark.parametrize("name", DEAD_LETTERS)
-def test_a_violation_in_what_was_rejected_is_reported(name: str, copy: Copy) -> None:
+def test_a_violation_in_dead_letters_is_reported(name: str, copy: Copy) -> None:
     how, sentence = DEAD_LETTERS[name]
     warehouse = copy("page_views")
     alter(warehouse, "dead_letters", how)
@@ -161,13 +161,13 @@ def test_many_violations_are_counted_and_a_few_reported(copy: Copy) -> None:
     assert (finding.name, finding.violation_count, len(finding.violations)) == ("ledger balances", 6, 2)
 
 
-def test_an_epoch_may_begin_anew_at_a_watermark_that_it_tells(tmp_path: Path) -> None:
+def test_an_epoch_may_reset_the_watermark_if_its_opening_records_it(tmp_path: Path) -> None:
     site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open()).open()
 
     def reset(rows: Rows) -> Rows:
         opening = next(row for row in rows if row["batch"] == 2 * E)
-        said = json.loads(opening["opening"]) | {"reset": {"watermark": ms(25), "reason": "by hand"}}
-        return change({"batch": 2 * E}, opening=json.dumps(said), watermark=ms(25))(rows)
+        reset_opening = json.loads(opening["opening"]) | {"reset": {"watermark": ms(25), "reason": "by hand"}}
+        return change({"batch": 2 * E}, opening=json.dumps(reset_opening), watermark=ms(25))(rows)
 
     alter(tmp_path, "ledger", reset)
     assert "epoch 2 reset the watermark to 2024-05-01T12:25:00Z" in notes(tmp_path)

@@ -1,4 +1,4 @@
-"""Whether a window follows the calendar is told by its own rule, and agrees with the windows that reports have."""
+"""The verifier's rule of calendar windows agrees with the windows of reports."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -61,10 +61,10 @@ def test_a_wrong_rule_of_summer_time_is_found(
     days = Report("days", Calendar(24 * HOUR, "Europe/Berlin"), 0, keys=())
     site = Site(tmp_path, replace(POLICY, reports=(patient, days), totals=None)).open()
     site.batch(Event(1), Event(659)).batch(Event(670)).batch(Event(650)).batch(Event(2200))
-    found = sentences(tmp_path, OF_RESULTS)
-    assert ("is no window of 86400000 ms by the calendar of Europe/Berlin" in found) is is_wrong
-    assert ("days: there are 4 events" in found) is is_wrong
-    assert bool(found) is is_wrong
+    reported = sentences(tmp_path, OF_RESULTS)
+    assert ("is no window of 86400000 ms by the calendar of Europe/Berlin" in reported) is is_wrong
+    assert ("days: there are 4 events" in reported) is is_wrong
+    assert bool(reported) is is_wrong
 
 
 def _without_summer_time(calendar: Calendar, time: int) -> tuple[int, int]:

@@ -48,20 +48,20 @@ def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
     assert "of user_id 'eve' shows 0 page_views" in sentences(tmp_path, OF_RESULTS)
 
 
-def test_void_rows_are_told(tmp_path: Path) -> None:
+def test_uncommitted_rows_are_a_note(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(1, "eve"), commit=False)
-    found = notes(tmp_path)
-    assert "panes: 10 rows of batches that the ledger does not have are uncommitted" in found
-    assert "dead_letters: 1 rows of batches that the ledger does not have are uncommitted" in found
+    reported = notes(tmp_path)
+    assert "panes: 10 rows of batches that the ledger does not have are uncommitted" in reported
+    assert "dead_letters: 1 rows of batches that the ledger does not have are uncommitted" in reported
 
 
-def test_what_is_not_published_is_told(tmp_path: Path) -> None:
+def test_unpublished_windows_are_a_note(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(120, "eve"), Event(68), publish=False)
-    found = notes(tmp_path)
-    assert "page_views: 2 windows that have fired or changed are not published yet" in found
-    assert "sessions: 3 parts of sessions are not published yet" in found
-    assert "pairs: 1 windows that are full are not published yet" in found
-    assert "user_totals: 4 users have events that are not published yet" in found
+    reported = notes(tmp_path)
+    assert "page_views: 2 windows that have fired or changed are not published yet" in reported
+    assert "sessions: 3 parts of sessions are not published yet" in reported
+    assert "pairs: 1 windows that are full are not published yet" in reported
+    assert "user_totals: 4 users have events that are not published yet" in reported
 
 
 def test_a_publication_that_comes_while_it_is_read_is_waited_for(
@@ -71,9 +71,9 @@ def test_a_publication_that_comes_while_it_is_read_is_waited_for(
     site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     opened, late = warehouse_snapshot._open, iter([lambda: site.batch(Event(60), Event(33))])
 
-    def open_late(*told: object) -> object:
-        found: Callable[..., object] = opened
-        result = found(*told)
+    def open_late(*arguments: object) -> object:
+        open_tables: Callable[..., object] = opened
+        result = open_tables(*arguments)
         next(late, lambda: None)()
         return result
 
@@ -81,7 +81,7 @@ def test_a_publication_that_comes_while_it_is_read_is_waited_for(
     assert notes(tmp_path) == ""
 
 
-def test_a_report_that_is_no_longer_configured_is_told(tmp_path: Path) -> None:
+def test_a_report_that_is_no_longer_configured_is_a_note(tmp_path: Path) -> None:
     site = play(Site(tmp_path, replace(PAGE_VIEWS_ALONE, reports=REPORTS[:2])).open())
     site.policy = PAGE_VIEWS_ALONE
     site.open()
@@ -103,13 +103,13 @@ def test_closed_windows_may_have_lost_their_panes(tmp_path: Path) -> None:
     assert notes(tmp_path) == ""
 
 
-def test_a_correction_of_no_dead_letter_and_one_that_is_there_twice(tmp_path: Path) -> None:
+def test_a_correction_without_a_dead_letter_and_a_correction_that_is_added_twice(tmp_path: Path) -> None:
     site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     site.correct()
     alter(tmp_path, "corrections", lambda rows: [*rows, *rows, rows[0] | {"offset": 3}])
-    found = sentences(tmp_path, OF_RESULTS)
-    assert "corrections: offset 9 of partition 0 of t was added 2 times to one window of page_views" in found
-    assert "corrections: offset 3 of partition 0 of t was added to page_views, but there are 0 dead letters" in found
+    reported = sentences(tmp_path, OF_RESULTS)
+    assert "corrections: offset 9 of partition 0 of t was added 2 times to one window of page_views" in reported
+    assert "corrections: offset 3 of partition 0 of t was added to page_views, but there are 0 dead letters" in reported
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:
@@ -117,6 +117,6 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "one", tmp_path / "other")
     notes(tmp_path / "one")
     for name in ("ledger", "panes", "page_views", "dead_letters"):
-        versions = {DeltaTable(str(tmp_path / one / name)).version() for one in ("one", "other")}
+        versions = {DeltaTable(str(tmp_path / copy / name)).version() for copy in ("one", "other")}
         assert len(versions) == 1
     assert not (tmp_path / "one" / "corrections").exists()
