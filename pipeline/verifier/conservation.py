@@ -13,10 +13,9 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.schemas import DEAD_LETTERS, ERASED_EVENTS_APP, ERASING_APP, ERASURES, PANES
 from pipeline.verifier import count_windows, periodic_sums, queries, session_sums
 from pipeline.verifier.aligned_windows import aligned
-from pipeline.verifier.published_results import PublishedReport, PublishedTotals, published_results
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
+from pipeline.verifier.verification import Finding, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import time_text
 from pipeline.verifier.zone_calendar import ends_of
 
 _EVENT_COUNT_SQL: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
@@ -43,7 +42,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
             _compare(tables, result, finding)
 
 
-def _why_skipped(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals) -> str:
+def _why_skipped(tables: WarehouseSnapshot, result: AnyResult) -> str:
     if not result.epochs or not (isinstance(result, PublishedTotals) or _counts_all_once(result.report)):
         return " does not count every event once: it is not checked"
     if result.removed:
@@ -58,7 +57,7 @@ def _counts_all_once(report: Report) -> bool:
     return {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where and not report.windows.has_overlap
 
 
-def _compare(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals, finding: Finding) -> None:
+def _compare(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
     least, most = _missed(tables, result)
     found, where = _found(tables, result)
     erased = _erased(tables, result.name, finding)
@@ -87,11 +86,11 @@ def _erased(tables: WarehouseSnapshot, name: str, finding: Finding) -> int:
     return erased
 
 
-def _ledger_sum(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals, name: str) -> int:
+def _ledger_sum(tables: WarehouseSnapshot, result: AnyResult, name: str) -> int:
     return tables.scalar(f"SELECT sum({name}) FROM ledger WHERE batch >= {result.epochs[0] * EPOCH}")
 
 
-def _found(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals) -> tuple[int, str]:
+def _found(tables: WarehouseSnapshot, result: AnyResult) -> tuple[int, str]:
     """Returns the number of events in panes and results, and where they are."""
     if isinstance(result, PublishedTotals):  # a user's panes stay, and invariant 5 compares their sums
         in_panes = tables.scalar(
@@ -124,7 +123,7 @@ def _waiting_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
     )
 
 
-def _missed(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals) -> _Missed:
+def _missed(tables: WarehouseSnapshot, result: AnyResult) -> _Missed:
     """Returns how many of the counted events came too late for this result."""
     if isinstance(result, PublishedTotals) or not result.report.windows.by_time:
         return _Missed(0, 0)

@@ -10,9 +10,8 @@ from pipeline.measures import Join
 from pipeline.verifier import queries
 from pipeline.verifier.periodic_sums import is_whole_sql, with_sums
 from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.verification import Finding, Row
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import Row
 
 _LG_K: Final = 12
 _EXACT_UP_TO: Final = 300

@@ -9,9 +9,8 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.verifier import queries
 from pipeline.verifier.periodic_sums import is_whole_sql, with_sums
 from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.verification import Finding, Row, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import Row, time_text
 
 _TIMES_SQL: Final = {
     c.FIRST_SEEN: "CAST(first_seen AS BIGINT) / 1000",

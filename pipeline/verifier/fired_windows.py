@@ -10,10 +10,9 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.schemas import CORRECTIONS
 from pipeline.verifier import event_times, queries
 from pipeline.verifier.aligned_windows import aligned
-from pipeline.verifier.published_results import PublishedReport, PublishedTotals, published_results
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
+from pipeline.verifier.verification import Finding, Row, time_text
 from pipeline.verifier.warehouse_snapshot import NEVER_PUBLISHED, WarehouseSnapshot
-from pipeline.verifier.wording import Row, time_text
 from pipeline.verifier.zone_calendar import follows
 
 _EVENT_COUNTS: Final = {c.PAGE_VIEWS, c.CLICKS}
@@ -103,7 +102,7 @@ def _invalid_counts(row: Row, result: PublishedReport, size: int) -> str:
     return f"{where} in a window of {size} events" if size else f"{where}, of which {row['late_events']} came late"
 
 
-def _check_published(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals, finding: Finding) -> None:
+def _check_published(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
     """Checks that the ledger has the batches that published rows; rows of corrections alone have batch 0."""
     if result.batch != NEVER_PUBLISHED and not tables.scalar(
         f"SELECT count(*) FROM ledger WHERE batch = {result.batch}"
@@ -124,7 +123,7 @@ def _check_published(tables: WarehouseSnapshot, result: PublishedReport | Publis
     )
 
 
-def _corrected_sql(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals) -> str:
+def _corrected_sql(tables: WarehouseSnapshot, result: AnyResult) -> str:
     """SQL condition: the row may consist of corrections only."""
     if CORRECTIONS.name not in tables.handles:
         return "false"

@@ -6,9 +6,8 @@ from pipeline import columns as c
 from pipeline.verifier import queries
 from pipeline.verifier.aligned_windows import aligned
 from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.verification import Finding, Row, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import Row, time_text
 
 # Panes of calendar windows store the window. Where sessions are counted, a pane is also compared with later windows.
 _CALENDAR_SQL: Final = """

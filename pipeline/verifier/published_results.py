@@ -10,8 +10,8 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.opening import report_from_json
 from pipeline.tables.schemas import CORRECTED_APP
+from pipeline.verifier.verification import Row, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
-from pipeline.verifier.wording import Row, time_text
 
 _STORED_AS: Final = "tidemark.report"
 
@@ -80,10 +80,13 @@ class PublishedTotals(PublishedResult):
     totals: UserTotals
 
 
-def published_results(tables: WarehouseSnapshot) -> list[PublishedReport | PublishedTotals]:
+AnyResult = PublishedReport | PublishedTotals
+
+
+def published_results(tables: WarehouseSnapshot) -> list[AnyResult]:
     """Returns every result whose table can be read: reports, then the totals."""
     names = dict.fromkeys(report.name for opening in tables.openings.values() for report in opening.policy.reports)
-    results: list[PublishedReport | PublishedTotals] = [
+    results: list[AnyResult] = [
         PublishedReport(**_state(name, tables), report=definition(name, tables))
         for name in names
         if name in tables.handles

@@ -15,7 +15,7 @@ from pipeline.verifier import (
     session_sums,
     user_sums,
 )
-from pipeline.verifier.published_results import PublishedReport, PublishedTotals, published_results
+from pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
 from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
@@ -44,7 +44,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
                 _note_unpublished(tables, result, finding)
 
 
-def _check_result(tables: WarehouseSnapshot, result: PublishedReport | PublishedTotals, finding: Finding) -> None:
+def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
     if isinstance(result, PublishedTotals):
         user_sums.check(tables, result, finding)
     elif isinstance(result.report.windows, Counts):

@@ -6,9 +6,8 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.verifier import queries
 from pipeline.verifier.periodic_sums import difference
 from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.verification import Finding, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import time_text
 
 # A part keeps its session open from its first event on, or from what had closed when it came if that is later, to a gap
 # after its last event. A session is a stretch of time in which some part of the key is open.

@@ -15,9 +15,8 @@ from deltalake.fs import DeltaStorageHandler
 
 from pipeline.tables.schemas import LEDGER, OWN, USER_TOTALS, result_of
 from pipeline.verifier.published_results import definition
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.verification import Finding, Row
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line
-from pipeline.verifier.wording import Row
 
 _FIXED: Final = {spec.name: spec for spec in (*OWN, USER_TOTALS)}
 _LATER: Final = {(LEDGER.name, "duplicate"), (LEDGER.name, "erased"), (USER_TOTALS.name, "bucket")}

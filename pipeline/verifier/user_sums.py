@@ -8,9 +8,8 @@ from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.verifier import queries
 from pipeline.verifier.published_results import PublishedTotals
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.verification import Finding, Row, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import Row, time_text
 
 _SUMS: Final = ("page_views", "clicks", "sessions", "first_ms", "last_ms")
 # A part with `sessions` stands for this many final sessions; the other parts are merged within the gap.

@@ -23,7 +23,7 @@ from pipeline.tables.schemas import (
     WRITER_APP,
     is_table,
 )
-from pipeline.verifier.wording import Row
+from pipeline.verifier.verification import Row
 
 REMOVED_APP: Final = "tidemark-removed"
 NEVER_PUBLISHED: Final = -1

@@ -6,9 +6,8 @@ Only an epoch whose opening records a reset starts at another watermark.
 from typing import Final
 
 from pipeline.event_time.batch import EPOCH
-from pipeline.verifier.verification import Finding
+from pipeline.verifier.verification import Finding, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.wording import time_text
 
 _DISAGREEMENTS_SQL: Final = """
 SELECT batch, min({name}) AS lowest, CASE WHEN count({name}) = count(*) THEN max({name}) END AS other FROM ledger
