@@ -1,6 +1,6 @@
 """`make soak`: an hour of a steady stream with a kill every few minutes. What it costs must not grow.
 
-At the end the warehouse is held against its laws and against what the producer says that it sent.
+At the end the warehouse is verified, also against what the producer says that it sent.
 """
 
 import argparse

@@ -10,7 +10,7 @@ from tests.support.warehouse import rows
 
 
 def assert_well(warehouse: Path, truth: Truth) -> None:
-    """Hold a warehouse at rest against every law, and against what was sent."""
+    """Verifies a warehouse at rest, also against what was sent."""
     corrected = _corrected(warehouse)
     if corrected:
         assert_conserved(warehouse)

@@ -16,7 +16,7 @@ _EVENT_TYPES = {"visit": "page_views", "click": "clicks"}
 
 
 def assert_tells_the_truth(warehouse: Path | str, truth: Truth) -> Balance:
-    """Hold a warehouse at rest against the conservation laws and the truth; returns the ledger's sums.
+    """Verifies a warehouse at rest, also against the truth; returns the sums of the ledger.
 
     An event that was sent too late may truly be counted, if it shared a batch with what closed its window; then it is
     no dead letter. So what is counted is all that was sent in time, and the late ones that are not among the dead.
