@@ -80,6 +80,25 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         help="of the tuned textbook",
     )
     add("--textbook-variants", action="store_true", help="it with RocksDB and with more task slots, too")
+    _users(add)
+    add("--our-batches", type=typed(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
+    add(
+        "--drains",
+        type=typed(whole),
+        metavar="N",
+        help="in one process, of which the last counts; 3, but 2 for drain with a million users or more",
+    )
+    add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")
+    add("--pairs", type=typed(whole), default=8, help="for versions: of warm drains")
+    add(
+        "--repeat",
+        type=typed(whole),
+        metavar="N",
+        help="rounds, of which the median counts; 3 for drain (2 with a million users or more) and start, else 1",
+    )
+
+
+def _users(add: Callable[..., object]) -> None:
     add(
         "--user-counts",
         type=typed(_sizes),
@@ -102,21 +121,6 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         default=(1_000_000, 10_000_000, 50_000_000),
         metavar="N,...",
         help="ids, for duplicates",
-    )
-    add("--our-batches", type=typed(_sizes), default=(None,), metavar="N,...", help="None: the service's default")
-    add(
-        "--drains",
-        type=typed(whole),
-        metavar="N",
-        help="in one process, of which the last counts; 3, but 2 for drain with a million users or more",
-    )
-    add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")
-    add("--pairs", type=typed(whole), default=8, help="for versions: of warm drains")
-    add(
-        "--repeat",
-        type=typed(whole),
-        metavar="N",
-        help="rounds, of which the median counts; 3 for drain (2 with a million users or more) and start, else 1",
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.builders import dashboard, stat, timeseries
 
 from dev.dashboards.panels import Query, board, lines, number, of, quantile, rate
 
@@ -11,10 +11,12 @@ _LAG: Final = "tidemark_partition_lag_records"
 
 
 def overview() -> dashboard.Dashboard:
-    """The first one to look at."""
-    return board(
-        "overview",
-        "overview",
+    """Returns the dashboard to look at first."""
+    return board("overview", "overview", *_health(), *_progress(), *_counts())
+
+
+def _health() -> list[stat.Panel]:
+    return [
         number("Within a minute", "percentunit", Query(_within_a_minute()), "Is the objective of 99 % held now?"),
         number("Record lag", "short", Query(f"sum by (instance) ({of(_LAG)})"), "How much waits to be read?"),
         number("Unpublished batches", "short", Query(of("tidemark_unpublished_batches")), "Is publication behind?"),
@@ -26,6 +28,11 @@ def overview() -> dashboard.Dashboard:
         ),
         number("Epoch", "none", Query(of("tidemark_epoch")), "Who writes the warehouse?"),
         number("Version", "none", Query(of("tidemark_build_info"), "{{version}}"), "Which version runs?"),
+    ]
+
+
+def _progress() -> list[timeseries.Panel]:
+    return [
         lines(
             "Freshness",
             "s",
@@ -43,6 +50,11 @@ def overview() -> dashboard.Dashboard:
             asks="Which partition holds the watermark? Idle ones do not, and are left out",
         ),
         lines("Record lag by partition", "short", Query(of(_LAG), "{{instance}} {{partition}}"), asks="What waits?"),
+    ]
+
+
+def _counts() -> list[timeseries.Panel]:
+    return [
         lines(
             "Records by verdict",
             "cps",
@@ -73,7 +85,7 @@ def overview() -> dashboard.Dashboard:
             Query(f"increase({of('tidemark_failures_total')}[5m])", "{{instance}} {{kind}}"),
             asks="What makes the service start again?",
         ),
-    )
+    ]
 
 
 def _within_a_minute() -> str:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.builders import dashboard, timeseries
 
 from dev.dashboards.panels import Query, board, lines, of, quantile, rate
 from pipeline.metrics.metric_catalogue import Step
@@ -11,10 +11,12 @@ _DURATION: Final = "tidemark_batch_duration_seconds"
 
 
 def steps() -> dashboard.Dashboard:
-    """A chart for each step that is timed, and for what comes of the fifth: commits, and what is observed."""
-    return board(
-        "a batch's five steps",
-        "steps",
+    """Returns a chart for each step that is timed, and charts of commits and publications."""
+    return board("a batch's five steps", "steps", *_durations(), *_commits())
+
+
+def _durations() -> list[timeseries.Panel]:
+    return [
         lines(
             "Share of the time",
             "percentunit",
@@ -35,6 +37,11 @@ def steps() -> dashboard.Dashboard:
             )
             for step in Step
         ),
+    ]
+
+
+def _commits() -> list[timeseries.Panel]:
+    return [
         lines(
             "Records a batch",
             "short",
@@ -58,7 +65,7 @@ def steps() -> dashboard.Dashboard:
             Query(f"increase({of('tidemark_publication_failures_total')}[5m])", "{{instance}} refused in 5 minutes"),
             asks="Is publication behind, or refused?",
         ),
-    )
+    ]
 
 
 def _seconds(part: str, step: str = ".*") -> str:

@@ -6,10 +6,12 @@ from dev.dashboards.panels import Query, board, lines, of, rate
 
 
 def tables() -> dashboard.Dashboard:
-    """How large everything is, and whether it stays so."""
-    return board(
-        "tables and state",
-        "tables",
+    """Returns the dashboard of sizes and of their growth."""
+    return board("tables and state", "tables", *_disk(), *_process())
+
+
+def _disk() -> list[timeseries.Panel]:
+    return [
         _by_table("Rows", "short", "rows", "How large is each table? Of panes: how much state is held"),
         _by_table("Size", "bytes", "bytes", "Which table takes the space?"),
         _by_table("Files", "short", "files", "Does upkeep keep the number of files small?"),
@@ -26,6 +28,11 @@ def tables() -> dashboard.Dashboard:
             Query(of("tidemark_warehouse_size_bytes"), "{{instance}} in all"),
             asks="When is the disk full?",
         ),
+    ]
+
+
+def _process() -> list[timeseries.Panel]:
+    return [
         lines(
             "Open windows",
             "short",
@@ -52,7 +59,7 @@ def tables() -> dashboard.Dashboard:
             Query(rate("tidemark_java_process_cpu_seconds_total"), "{{instance}} Java"),
             asks="How many cores does it take?",
         ),
-    )
+    ]
 
 
 def _by_table(title: str, unit: str, what: str, asks: str) -> timeseries.Panel:

@@ -1,4 +1,4 @@
-"""A topic that was there already, with a schema of its own: the settings say which of its fields are what."""
+"""Events of an existing topic whose schema is not ours: the settings map its fields."""
 
 import io
 import json
@@ -15,7 +15,7 @@ from pipeline.errors import SetUpError
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import require_event_id
 from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
+from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
 from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
@@ -67,7 +67,7 @@ MAPPING = {
 
 
 def action(user: int | None, at_ms: int, act: str = "view", url: str | None = "/a", **others: Any) -> dict[str, Any]:
-    """An event of the shop."""
+    """Returns an event of the shop."""
     customer = {"customer": {"id": user}}
     return {
         "trace": "t", "meta": {"origin": "web", "at": at_ms * 1000 + 999}, "act": act, "url": url, "country": "NL",
@@ -76,18 +76,35 @@ def action(user: int | None, at_ms: int, act: str = "view", url: str | None = "/
 
 
 def written(event: dict[str, Any], schema: dict[str, Any] = SHOP) -> bytes:
-    """Its bytes on the topic."""
+    """Returns the bytes of a record with this event."""
     body = io.BytesIO()
     fastavro.schemaless_writer(body, fastavro.parse_schema(schema), event)
     return header(ID) + body.getvalue()
 
 
-def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
+def mapped_settings(broker: Cluster, topic: str, warehouse: Path, schemas: Path) -> Settings:
+    """Returns settings that map the shop's fields, with three reports."""
+    schemas.mkdir()
+    (schemas / f"action.{ID}.avsc").write_text(json.dumps(SHOP))
+    return settings_of(
+        broker,
+        topic,
+        warehouse,
+        schemas={"folder": schemas, "mapping": {**MAPPING, "event_id": "trace"}},
+        time={"bound": "0s"},
+        deduplicate="event_id",
+        reports={
+            "page_views": {"keys": ["user_id"]},
+            "page_traffic": {"keys": ["page_url"]},
+            "dutch": {"where": "country = 'NL'"},
+        },
+    )
+
+
+def test_valid_events_are_counted_and_invalid_events_have_reasons(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
-    topic, folder, warehouse = make_topic(), tmp_path / "schemas", tmp_path / "warehouse"
-    folder.mkdir()
-    (folder / f"action.{ID}.avsc").write_text(json.dumps(SHOP))
+    topic, warehouse = make_topic(), tmp_path / "warehouse"
     good = [
         action(7, NOW, trace="1"), action(7, NOW + 5, "tap", trace="2"),
         action(8, NOW, url=None, country="DE", trace="3"),
@@ -99,23 +116,10 @@ def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
         "user_id is empty": action(None, NOW),
         "event_time is not between": action(7, 0, meta={"origin": "web", "at": 0}),
     }
-    nobody = action(7, NOW, customer=None)
-    values = [*map(written, good), *map(written, bad.values()), written(nobody), written(good[0])[:9]]
+    anonymous = action(7, NOW, customer=None)
+    values = [*map(written, good), *map(written, bad.values()), written(anonymous), written(good[0])[:9]]
     send(broker.bootstrap_servers, topic, [Raw(value, timestamp_ms=NOW + 120_000) for value in values])
-    settings = settings_of(
-        broker,
-        topic,
-        warehouse,
-        schemas={"folder": folder, "mapping": {**MAPPING, "event_id": "trace"}},
-        time={"bound": "0s"},
-        deduplicate="event_id",
-        reports={
-            "page_views": {"keys": ["user_id"]},
-            "page_traffic": {"keys": ["page_url"]},
-            "dutch": {"where": "country = 'NL'"},
-        },
-    )
-    with open_service(settings) as service:
+    with open_service(mapped_settings(broker, topic, warehouse, tmp_path / "schemas")) as service:
         service.drain()
     assert_conserved(warehouse)
     assert sum(row["duplicate"] for row in rows(warehouse, "ledger")) == 1
@@ -149,7 +153,7 @@ def test_its_events_are_counted_and_its_bad_ones_have_their_reasons(
     ],
 )  # fmt: skip
 @pytest.mark.jvm
-def test_a_time_of_any_unit_becomes_milliseconds_and_what_is_none_becomes_zero(
+def test_a_time_of_any_unit_becomes_milliseconds_and_an_invalid_time_becomes_zero(
     avro: Any, unit: Any, values: dict[Any, int]
 ) -> None:
     schema = {
@@ -173,7 +177,7 @@ def test_a_time_of_any_unit_becomes_milliseconds_and_what_is_none_becomes_zero(
 
 
 def _plain(avro: Any) -> Any:
-    """Without its logical type, so that any number can be written."""
+    """Returns the type without its logical type, so that any number can be written."""
     return avro["type"] if isinstance(avro, dict) else avro
 
 
@@ -188,14 +192,14 @@ def _plain(avro: Any) -> Any:
         ({"time_unit": "iso"}, "schemas.mapping.time_unit is iso, but meta.at is a number: set s, ms, us or ns"),
     ],
 )
-def test_a_mapping_that_does_not_fit_is_a_sentence(changed: dict[str, str], sentence: str) -> None:
+def test_a_mapping_that_does_not_fit_is_reported(changed: dict[str, str], sentence: str) -> None:
     fields = EventFields(**{**MAPPING, **changed})  # type: ignore[arg-type]
     with pytest.raises(SetUpError) as refused:
         reader(EventSchemas({ID: json.dumps(SHOP)}, fields))
     assert sentence in str(refused.value)
 
 
-def test_events_that_can_have_no_id_are_not_deduplicated() -> None:
+def test_deduplication_needs_an_event_id() -> None:
     schemas = {ID: json.dumps(SHOP)}
     require_event_id(EventSchemas(schemas, EventFields(event_id="trace")))
     with pytest.raises(SetUpError, match=r"no schema of the events has a field event_id: .* schemas\.mapping\.event_"):

@@ -2,7 +2,7 @@
 
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from producers.truth import Truth
 from tests.support.against_truth import assert_tells_the_truth, epochs
 from tests.support.kafka_cluster import Cluster
-from tests.support.object_store import object_store
+from tests.support.object_store import ObjectStore, object_store
 from tests.support.processes import Process, producers, tidemark
 from tests.support.waiting import wait_for
 
@@ -58,13 +58,7 @@ def test_killed_replaced_and_cut_off_it_tells_the_truth_in_the_end(
                     await_commits(newer, 2)
                     assert older.wait() == 1, older.said
                     assert "another service has opened epoch 5" in older.said
-                    store.kill()
-                    wait_for(lambda: "service_restarting" in newer.said, PATIENCE_S, "an outage")
-                    store.start()
-                    wait_for(is_readable, PATIENCE_S, "the data of the store")
-                    await_commits(newer, 3)
-                    newer.send(signal.SIGTERM)
-                    assert newer.wait(PATIENCE_S) == 0, newer.said
+                    survive_an_outage(newer, store)
             site.send(signal.SIGTERM)
             assert site.wait() == 0, site.said
         with life("--until-caught-up") as last:
@@ -72,28 +66,44 @@ def test_killed_replaced_and_cut_off_it_tells_the_truth_in_the_end(
         balance = assert_tells_the_truth(WAREHOUSE, Truth.load(truth))
         assert min(balance.counted, balance.too_late, balance.future, balance.malformed) > 0
         assert epochs(WAREHOUSE) >= {*range(1, KILLS + 4)}
-        for verb in ("verify", "status", "correct"):
-            settings = (*where, *RULES) if verb == "correct" else ()
-            with tidemark(tmp_path / f"{verb}.log", verb, "--warehouse", WAREHOUSE, *settings) as command:
-                assert command.wait(PATIENCE_S) == 0, command.said
+        run_verbs(tmp_path, where)
         assert DeltaTable(f"{WAREHOUSE}/corrections").to_pyarrow_table().num_rows > 0
 
 
+def survive_an_outage(life: Process, store: ObjectStore) -> None:
+    """Kills the store under a life, starts it again and ends the life once it has committed."""
+    store.kill()
+    wait_for(lambda: "service_restarting" in life.said, PATIENCE_S, "an outage")
+    store.start()
+    wait_for(is_readable, PATIENCE_S, "the data of the store")
+    await_commits(life, 3)
+    life.send(signal.SIGTERM)
+    assert life.wait(PATIENCE_S) == 0, life.said
+
+
+def run_verbs(logs: Path, where: Sequence[str]) -> None:
+    """Runs verbs on the warehouse, which all have to succeed."""
+    for verb in ("verify", "status", "correct"):
+        settings = (*where, *RULES) if verb == "correct" else ()
+        with tidemark(logs / f"{verb}.log", verb, "--warehouse", WAREHOUSE, *settings) as command:
+            assert command.wait(PATIENCE_S) == 0, command.said
+
+
 def await_commits(life: Process, number: int) -> None:
-    """Returns when a life has committed so often; fails if it ends."""
+    """Returns when a life has made `number` commits; fails if it ends."""
     goal = version() + number
     wait_for(lambda: version() >= goal or not life.alive, PATIENCE_S, f"version {goal} of the ledger")
     assert life.alive, life.said
 
 
 def version() -> int:
-    """How often the ledger was committed."""
+    """Returns the number of commits of the ledger."""
     ledger = f"{WAREHOUSE}/ledger"
     return DeltaTable(ledger).version() if DeltaTable.is_deltatable(ledger) else 0
 
 
 def is_readable() -> bool:
-    """Whether the store has its data, too: it answers before it has found them."""
+    """Returns whether the store serves its data; it answers before it has found them."""
     with suppress(OSError):
         return version() > 0
     return False
