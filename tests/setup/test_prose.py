@@ -42,11 +42,11 @@ BUDGETS = """\
                pipeline  producers      tools      tests   messages       docs  decisions
 told, tells         162         25         14        261         21         75         47
 What ...            132         30         23         67         10         10          7
-none                 90         28         12         57         18         40         26
+none                 90         28         12         56         18         38         26
 that one             59         12         17         51         13         31         21
 Of x, y              67          6         14         26         10         12          9
-nobody               32          6          5         78          4         23         24
-so many              45          6         18         44          3         12          2
+nobody               32          6          5         79          4         23         24
+so many              45          6         18         43          3         12          2
 beside               41          4          6         27          4         29         28
 is there.            38          5         10         36          7         30         12
 stand                26         15          2         31          3         16         19
