@@ -1,6 +1,6 @@
 # From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast chaos simulate soak flink check format bench audit lock pages clean
+.PHONY: help setup demo test test-all test-fast coverage chaos simulate soak flink check format bench audit lock pages clean
 
 # The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
 PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
@@ -37,6 +37,9 @@ test-all: setup $(CLASSES) ## these and the long ones, which kill, cut off and f
 test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: $(SYNCED) ## seconds: no JVM, no broker, nothing slow, and fewer random examples than `make test`
 	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --hypothesis-profile=quick $(ARGS)
+
+coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
+	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --cov --cov-report=term $(ARGS)
 
 chaos: setup $(CLASSES) ## every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." chooses
 	$(RUN) tests.chaos $(ARGS)
@@ -75,7 +78,7 @@ pages: $(SYNCED) ## what is made of the code: docs/metrics.md, docs/tables.md an
 	$(RUN) dev.dashboards
 
 clean: ## remove the environment and every cache in this directory (the jars in the user's cache stay)
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(SYNCED): pyproject.toml uv.lock dev/environment.py
