@@ -189,7 +189,7 @@ def test_one_sentence_says_what_to_change_after(
     assert MARK not in said
 
 
-def test_no_secret_is_told_anywhere(secured: SecuredBroker, enter: Enter, tmp_path: Path) -> None:
+def test_no_output_contains_a_secret(secured: SecuredBroker, enter: Enter, tmp_path: Path) -> None:
     """A service with all kinds of secrets at work, looked at from all sides; and it listens on loopback alone."""
     page, metrics, warehouse = free_port(), free_port(), tmp_path / "warehouse"
     tree = by_password(secured)

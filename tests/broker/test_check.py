@@ -90,7 +90,7 @@ def kept(broker: Kafka) -> tuple[set[str], set[str]]:
     return set(admin.list_topics(timeout=PATIENCE_S).topics), {group.group_id for group in groups or ()}
 
 
-def test_where_all_is_well_it_says_so_and_leaves_nothing_behind(
+def test_a_check_that_passes_says_so_and_leaves_no_trace(
     broker: Kafka, topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, topics = snapshot(tmp_path), kept(broker)
@@ -121,7 +121,7 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
     assert "epoch 2 would go on from the ledger; there are 0 offsets to read" in beside["start"].said
 
 
-def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
+def test_a_missing_topic_is_reported_as_a_start_reports_it(
     broker: Kafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = told(broker, "no-such-topic", tmp_path / "warehouse")
@@ -139,7 +139,7 @@ def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
         ("group:nobody", "consumer group nobody has committed no offset of topic {topic}: correct kafka.start"),
     ],
 )
-def test_a_start_that_cannot_be_is_told(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
+def test_an_impossible_start_is_reported(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
     settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
     seen = [*tried("start", lambda: start(settings, connect(settings.kafka), now_ms))]
     assert seen == [CheckResult(Level.FAIL, "start", said.format(topic=topic))]
@@ -166,7 +166,9 @@ def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_store_that_lets_two_writers_have_a_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_lets_two_writers_commit_one_version_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
     (seen,) = tried("warehouse", lambda: store(str(tmp_path)))
     assert seen.level is Level.FAIL
@@ -183,7 +185,7 @@ def test_a_report_that_changed(tmp_path: Path) -> None:
     assert "was made with windows" in seen.said
 
 
-def test_a_broker_that_is_away_is_one_failure_and_the_rest_is_looked_at(
+def test_a_broker_that_is_down_is_one_failure_and_the_rest_is_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -270,7 +272,7 @@ def coming_in(broker: Kafka, topic: str) -> Iterator[None]:
         (60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s behind this one"),
     ],
 )
-def test_a_clock_that_is_wrong_is_told(
+def test_a_wrong_clock_is_reported(
     broker: Kafka, make_topic: MakeTopic, tmp_path: Path, here_ms: int, level: Level, said: str
 ) -> None:
     settings = settings_of(broker, make_topic(message_timestamp_type="LogAppendTime"), tmp_path)
@@ -282,7 +284,7 @@ def test_a_clock_that_is_wrong_is_told(
 
 
 @pytest.mark.parametrize("before_now_ms", [(None, 1, 0), (1, None, 0)])
-def test_brokers_that_tell_of_no_record_while_one_is_on_its_way_are_asked_again(
+def test_brokers_are_asked_again_while_a_record_is_on_its_way(
     broker: Kafka,
     make_topic: MakeTopic,
     tmp_path: Path,
@@ -298,7 +300,7 @@ def test_brokers_that_tell_of_no_record_while_one_is_on_its_way_are_asked_again(
     assert "came just now" in seen.said, seen
 
 
-def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
+def test_a_group_with_other_readers_is_reported(broker: Kafka, topic: str, tmp_path: Path) -> None:
     settings = settings_of(broker, topic, tmp_path)
     group = settings.kafka.group_id
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": group})
@@ -309,7 +311,7 @@ def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path
     assert (seen.level, "has 1 members" in seen.said) == (Level.WARN, True), seen
 
 
-def test_a_condition_that_spark_does_not_understand_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
+def test_a_condition_that_spark_rejects_is_reported(broker: Kafka, topic: str, tmp_path: Path) -> None:
     clicks = {"clicks": {"keys": ("user_id",), "where": "event_typ = 'click'"}}
     seen = worst(findings(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
     assert seen.level is Level.FAIL
@@ -317,7 +319,7 @@ def test_a_condition_that_spark_does_not_understand_is_told(broker: Kafka, topic
 
 
 @pytest.mark.parametrize("serves", [True, False])
-def test_a_port_that_is_taken_is_told_with_by_whom(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
+def test_a_taken_port_is_reported_with_its_owner(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
     if not serves:
         monkeypatch.setattr("pipeline.reading.health_client._ANSWER_S", 0.2)
     settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
@@ -344,7 +346,7 @@ def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pyte
     assert [*tmp_path.iterdir()] == []
 
 
-def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_of_another_spark_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
@@ -360,13 +362,13 @@ def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch
     assert seen.said.startswith("Tidemark needs Java 17 or 21: no Java was found")
 
 
-def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for free, level in ((50 << 20, Level.FAIL), (500 << 20, Level.WARN), (2 << 30, Level.PASS)):
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
         assert machine_checks.room("space", tmp_path, "warehouse").level is level
 
 
-def test_a_master_that_does_not_listen_is_told() -> None:
+def test_a_master_that_does_not_listen_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         master = SparkSettings(master=f"spark://127.0.0.1:{server.getsockname()[1]}")
         (seen,) = machine_checks.master(Settings(spark=master))
@@ -391,7 +393,7 @@ CLOSED = {"spark.authenticate": "true"}
         ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "speak encrypted"),
     ],
 )
-def test_who_may_speak_to_spark_is_told(
+def test_open_access_to_spark_is_reported(
     master: str | None, conf: dict[str, str], level: Level, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)

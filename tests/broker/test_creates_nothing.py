@@ -75,9 +75,7 @@ def test_a_mistyped_topic_makes_nothing(
 
 @pytest.mark.broker
 @pytest.mark.jvm
-def test_producers_make_a_topic_only_where_they_are_told_to(
-    obliging: Broker, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_producers_create_a_topic_only_if_asked(obliging: Broker, capsys: pytest.CaptureFixture[str]) -> None:
     where = [f"--bootstrap-servers={obliging.bootstrap_servers}", "--events=1", "--rate=0"]
     before = topics(obliging)
     assert producers_cli.main(["simulate", *where, f"--topic={TYPO}"]) == 2

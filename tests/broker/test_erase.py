@@ -43,7 +43,7 @@ def others_act(topic: ReadTopic, now: int) -> None:
     topic.send(event(ANN, now), event(BOB, now - 1_500))
 
 
-def test_a_person_leaves_beside_a_running_service(topic: ReadTopic) -> None:
+def test_a_person_is_erased_while_a_service_runs(topic: ReadTopic) -> None:
     settings, warehouse = topic.settings, Path(topic.settings.warehouse)
     with open_service(settings, now=Clock()) as service, running(service) as is_at_work:
         for second in range(1, 30):

@@ -89,6 +89,6 @@ def test_different_users_so_far_are_known_to_those_who_can_merge_sketches(settin
 
 
 @pytest.mark.parametrize(("report", "said"), [("user_totals", "has no windows"), ("nothing", "has no report nothing")])
-def test_what_has_no_live_view_is_told(settings: Settings, report: str, said: str) -> None:
+def test_a_report_without_a_live_view_is_reported(settings: Settings, report: str, said: str) -> None:
     with pytest.raises(SetUpError, match=said):
         statement(settings.warehouse, report, "spark")

@@ -73,7 +73,7 @@ def shown(settings: Settings, name: str) -> Cells:
     }
 
 
-def test_each_report_tells_what_it_was_asked_for(settings: Settings) -> None:
+def test_each_report_has_the_measures_it_is_configured_with(settings: Settings) -> None:
     assert shown(settings, "visitors") == {
         ("/a", 0): (2, 2),
         ("/b", 0): (2, 2),

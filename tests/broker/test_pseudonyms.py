@@ -104,7 +104,7 @@ def test_late_events_are_corrected_by_their_pseudonyms(kept: Settings) -> None:
     assert_conserved(kept.warehouse)
 
 
-def test_another_key_or_none_is_refused(kept: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_key_or_no_key_is_refused(kept: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "other").write_text("another-key-which-is-as-long-as-it-must-be")
     other = kept.model_copy(
         update={"privacy": kept.privacy.model_copy(update={"pseudonym_key_file": tmp_path / "other"})}
@@ -128,7 +128,7 @@ def test_a_person_is_named_in_clear_and_erased_by_the_pseudonym(kept: Settings) 
     assert_conserved(kept.warehouse)
 
 
-def test_later_events_are_dropped_by_the_pseudonym_which_stands_nowhere(kept: Settings, broker: Cluster) -> None:
+def test_later_events_are_dropped_by_a_pseudonym_that_is_stored_nowhere(kept: Settings, broker: Cluster) -> None:
     name, warehouse = kept.kafka.topic, kept.warehouse
     drop_later(PersonalTables.of(warehouse), Person(HIDDEN[BOB]), patience_s=0)
     assert main(["erase", *_flags(kept), "--user", BOB, "--yes"]) == 0

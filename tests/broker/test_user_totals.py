@@ -76,7 +76,7 @@ def test_totals_are_those_of_all_counted_events(
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_totals_are_written_anew_whenever_so_much_time_passed_however_long_the_gap(
+def test_totals_are_rewritten_whenever_the_interval_passed_however_long_the_gap(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restart: bool
 ) -> None:
     monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)

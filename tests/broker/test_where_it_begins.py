@@ -55,7 +55,7 @@ def commit(broker: Cluster, topic: str, group: str, offsets: dict[int, int]) -> 
         ("offsets:" + json.dumps({"0": 1, "1": 4}), {0: 1, 1: 4}),
     ],
 )
-def test_a_new_warehouse_begins_where_it_is_told(
+def test_a_new_warehouse_starts_at_the_configured_position(
     broker: Cluster, topic: str, tmp_path: Path, start: str, begins: dict[int, int]
 ) -> None:
     with open_service(settings_of(broker, topic, tmp_path, kafka={"start": start})) as service:

@@ -15,5 +15,5 @@ HERE = sample("a_store_and_lives_that_fail", "executors_that_publish")
 @NEEDS_FAULTS
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("play", HERE.values(), ids=HERE)
-def test_the_service_goes_on_and_the_tables_tell_the_truth(broker: Cluster, tmp_path: Path, play: Play) -> None:
+def test_the_service_goes_on_and_the_tables_are_right(broker: Cluster, tmp_path: Path, play: Play) -> None:
     assert_played_well(play, broker, tmp_path / "play")

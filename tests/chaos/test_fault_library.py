@@ -74,7 +74,7 @@ def test_without_rules_nothing_happens(faults: Faults, tmp_path: Path) -> None:
     assert said(faults, tmp_path, "append", "replace", "delete") == ["append done", "replace done", "delete done"]
 
 
-def test_a_held_commit_waits_and_can_be_seen_by_nobody_until_it_goes_on(faults: Faults, tmp_path: Path) -> None:
+def test_a_held_commit_waits_and_no_reader_sees_it_until_it_goes_on(faults: Faults, tmp_path: Path) -> None:
     faults.set([Rule("point", "link", LOG_ENTRY, Action.HOLD, nth=2)])
     with writing(faults, tmp_path, "append") as process:
         wait_for(lambda: faults.struck("point"), PATIENCE_S, "the commit")
@@ -152,7 +152,7 @@ def test_a_vacuum_can_be_refused_where_it_removes_files(faults: Faults, tmp_path
     assert faults.struck("point")
 
 
-def test_the_log_tells_the_order_of_calls(faults: Faults, tmp_path: Path) -> None:
+def test_the_log_has_the_order_of_calls(faults: Faults, tmp_path: Path) -> None:
     faults.set([Rule("all", "create,rename,link,unlink", "*", Action.LOG, lasting=True)])
     said(faults, tmp_path, "append")
     found = [(op, kind_of(path)) for op, path in faults.log("all") if "part-" in path or "001.json" in path]

@@ -129,7 +129,7 @@ def service(folder: Path, broker: Broker, port: int, most: int, environment: Map
 @pytest.mark.jvm
 @pytest.mark.timeout(600)
 @NEEDS_FAULTS
-def test_each_of_six_breaks_is_told_by_its_alert_and_by_no_other(tmp_path: Path) -> None:
+def test_each_of_six_failures_fires_its_alert_and_no_other(tmp_path: Path) -> None:
     first, second = free_port(), free_port()
     tool("prometheus")  # before anything is started
     faults = Faults(tmp_path / "faults", tmp_path / "warehouse")

@@ -96,7 +96,7 @@ def test_a_service_stopped_between_two_steps_goes_on_as_if_it_had_not_been(
     assert life.void() == set()
 
 
-def test_a_start_stopped_before_it_removed_void_rows_counts_none_of_them(
+def test_a_start_stopped_before_it_removed_uncommitted_rows_does_not_count_them(
     broker: Cluster, tmp_path: Path, undisturbed: dict[str, list[Row]]
 ) -> None:
     life = Life.new(broker, tmp_path)

@@ -54,7 +54,7 @@ def test_a_killed_java_process_ends_the_service_with_one_sentence(
 
 
 @pytest.mark.jvm
-def test_what_py4j_tells_of_a_call_that_failed_is_not_told_beside_our_sentence(
+def test_py4j_logs_nothing_about_a_failed_call_in_addition_to_our_sentence(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The call into Python fails where Java ends during it, before it comes to what is ours."""

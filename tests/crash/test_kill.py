@@ -56,7 +56,7 @@ class Stream:
 
 
 @pytest.mark.timeout(900)
-def test_whenever_the_service_is_killed_the_tables_tell_the_truth_in_the_end(
+def test_whenever_the_service_is_killed_the_tables_are_right_in_the_end(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     seed = int(os.environ.get("TIDEMARK_TEST_SEED", "0")) or random.randrange(10**6)

@@ -73,7 +73,7 @@ def test_a_mistaken_start_leaves_nothing_where_there_was_nothing(broker: Cluster
     assert not (tmp_path / "warehouse").exists()
 
 
-def test_a_topic_that_was_made_anew_is_another_topic(broker: Cluster, make_topic: MakeTopic, tmp_path: Path) -> None:
+def test_a_recreated_topic_is_another_topic(broker: Cluster, make_topic: MakeTopic, tmp_path: Path) -> None:
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, **RULES)
     with open_service(settings, now=Clock()) as service:

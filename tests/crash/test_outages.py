@@ -108,7 +108,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 @pytest.mark.broker
 @pytest.mark.jvm
 @pytest.mark.timeout(900)
-def test_a_service_outlives_every_outage_tells_of_it_and_catches_up(watched: Watched) -> None:
+def test_a_service_survives_every_outage_reports_it_and_catches_up(watched: Watched) -> None:
     a_broker_that_does_not_answer(watched)
     a_store_that_is_away(watched)
     told_to_stop_while_there_is_no_broker(watched)

@@ -37,7 +37,7 @@ def cut() -> list[bytes]:
 
 @pytest.mark.parametrize("large_batch", [guesses.LARGE, 1], ids=["in the fold", "kept apart"])
 @pytest.mark.parametrize("chunk_bytes", [pieces.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
-def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_however_the_driver_takes_them(
+def test_each_record_of_the_corpus_is_judged_by_its_bytes_on_every_path_of_the_driver(
     chunk_bytes: int,
     large_batch: int,
     broker: Cluster,

@@ -51,7 +51,7 @@ _BITS = tuple(map(bytes.fromhex, ("8080808010", "8080808070", "80808080808080808
 
 
 @pytest.mark.parametrize("value", seeds()[:6], ids=range(6))
-def test_an_event_cut_anywhere_is_none_for_either(value: bytes) -> None:
+def test_an_event_cut_anywhere_is_invalid_for_both(value: bytes) -> None:
     assert by_us(value) == by_fastavro(value)
     for end in range(5, len(value)):
         assert by_us(value[:end]) is None

@@ -30,7 +30,7 @@ RULES = (
 
 
 @pytest.mark.timeout(900)
-def test_killed_replaced_and_cut_off_it_tells_the_truth_in_the_end(
+def test_a_service_that_is_killed_replaced_and_cut_off_is_right_in_the_end(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=2))

@@ -29,7 +29,7 @@ def told(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def test_of_writers_that_begin_at_once_one_has_the_version_each_time() -> None:
+def test_exactly_one_of_concurrent_writers_commits_each_version() -> None:
     for _ in range(ROUNDS):
         require_conditional_writes(f"s3://{BUCKET}/races")
     assert not DeltaTable.is_deltatable(f"s3://{BUCKET}/races")
@@ -44,7 +44,7 @@ def test_a_store_that_ignores_the_condition_is_refused_in_a_sentence(
             require_conditional_writes(f"s3://{BUCKET}/warehouse")
 
 
-def test_a_store_that_does_not_answer_is_told_in_a_sentence(
+def test_a_store_that_does_not_answer_is_reported_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")

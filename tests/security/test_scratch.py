@@ -8,7 +8,7 @@ from pipeline.runtime.scratch import remove_abandoned
 from tests.support.processes import tidemark
 
 
-def test_a_folder_goes_once_nobody_holds_its_lock(tmp_path: Path) -> None:
+def test_a_folder_is_removed_once_its_lock_is_free(tmp_path: Path) -> None:
     used, left = tmp_path / "tidemark-scratch-used", tmp_path / "tidemark-scratch-left"
     for folder in (used, left):
         (folder / "blockmgr-1").mkdir(parents=True)

@@ -81,7 +81,7 @@ def test_off_the_fold_has_no_column_more(spark: SparkSession) -> None:
     assert {*on.columns} - {*off.columns} == {c.RECORD_POSITION, c.ID_HIGH, c.ID_LOW}
 
 
-def test_rejected_records_that_are_kept_apart_are_none_that_repeat_one_and_nothing_is_read_again(
+def test_rejected_records_that_are_stored_apart_are_no_duplicates_and_nothing_is_read_again(
     spark: SparkSession,
 ) -> None:
     read = spark.sparkContext.accumulator(0)

@@ -30,5 +30,5 @@ def raised(error: Exception, cause: Exception | None = None) -> Exception:
     ],
     ids=["librdkafka", "a task of Spark's", "a store", "else"],
 )
-def test_a_failure_is_of_whoever_failed(error: Exception, kind: FailureKind) -> None:
+def test_a_failure_has_the_kind_of_its_cause(error: Exception, kind: FailureKind) -> None:
     assert _kind(error) is kind

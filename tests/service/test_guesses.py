@@ -35,7 +35,7 @@ def test_a_large_first_batch_goes_by_its_sample(share: float, are_many: bool) ->
     assert Guesses(NOTHING, ROOM).are_many_rejected(LARGE, lambda: Sample(share, 70.0)) is are_many
 
 
-def test_later_ones_go_by_the_batch_before_and_one_without_records_tells_nothing() -> None:
+def test_later_batches_are_guessed_from_the_last_batch_with_records() -> None:
     guesses = Guesses(NOTHING, ROOM)
     guesses.committed(batch(100, 0))
     assert not guesses.are_many_rejected(LARGE, never)
@@ -62,7 +62,7 @@ def test_a_fold_is_small_where_it_would_be_if_each_record_were_a_row_of_the_size
     assert not guesses.is_small(5_000_000, 1), "of users with long names"
 
 
-def test_a_sample_without_records_tells_nothing_of_rows() -> None:
+def test_a_sample_without_records_gives_no_guess_of_rows() -> None:
     guesses = Guesses(NOTHING, ROOM)
     assert not guesses.are_many_rejected(LARGE, lambda: Sample(0.0, 0.0))
     assert not guesses.is_small(5_000_000, 1)

@@ -119,7 +119,7 @@ def test_what_is_not_the_stores_fault_is_kept_and_raised_and_nothing_is_publishe
     assert bench.done == []
 
 
-def test_who_waits_for_a_store_that_refuses_is_told_after_a_few_tries(bench: Bench) -> None:
+def test_waiting_for_a_store_that_refuses_ends_with_an_error_after_a_few_tries(bench: Bench) -> None:
     bench.refusing = True
     bench.publisher.offer(fired(1), 11)
     with pytest.raises(TransientError, match="1 committed batches are not published: no room"):
@@ -129,7 +129,7 @@ def test_who_waits_for_a_store_that_refuses_is_told_after_a_few_tries(bench: Ben
     assert bench.done == [({1}, 11)]
 
 
-def test_who_waits_for_a_store_that_does_not_answer_is_told_in_time(bench: Bench) -> None:
+def test_waiting_for_a_store_that_does_not_answer_ends_with_an_error_in_time(bench: Bench) -> None:
     bench.open.clear()
     bench.publisher.offer(fired(1), 11)
     with pytest.raises(TransientError, match="not published: the store does not answer"):
@@ -174,7 +174,7 @@ def test_no_step_of_upkeep_comes_between_the_tries_of_a_publication(bench: Bench
     assert bench.metric("publication_failures_total") == 2
 
 
-def test_upkeep_that_the_store_refuses_is_counted_and_stops_nobody(bench: Bench) -> None:
+def test_upkeep_that_the_store_refuses_is_counted_and_does_not_stop_the_service(bench: Bench) -> None:
     def refused() -> Iterator[None]:
         yield
         raise DeltaError("no room")
@@ -197,7 +197,7 @@ def test_upkeep_that_learns_of_a_newer_service_is_not_passed_over(bench: Bench) 
         bench.publisher.flush()
 
 
-def test_what_is_not_published_is_told_since_its_commit(bench: Bench) -> None:
+def test_unpublished_batches_are_reported_since_their_commit(bench: Bench) -> None:
     bench.open.clear()
     bench.publisher.offer(fired(1), 11)
     bench.world.now += 5000

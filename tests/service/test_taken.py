@@ -63,7 +63,7 @@ def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
     return spark.createDataFrame(rows, SCHEMA)
 
 
-def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
+def test_statistics_equal_those_of_spark(spark: SparkSession) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
     packed = fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW)))

@@ -27,7 +27,7 @@ def test_every_jar_is_on_the_bill_with_its_hash() -> None:
             assert found[f"pkg:maven/{group}/{name}@{version}"] == digest
 
 
-def test_every_package_is_on_the_bill_with_its_hashes_but_none_of_development() -> None:
+def test_every_package_is_on_the_bill_with_its_hashes_except_those_of_development() -> None:
     packages = {one["name"]: one for one in bill()["components"] if "pypi" in one["purl"]}
     assert {"pyspark", "deltalake", "confluent-kafka"} < packages.keys()
     assert not {"polars", "pytest", "ruff"} & packages.keys()
@@ -39,7 +39,7 @@ def test_what_is_shipped_is_under_licences_that_are_allowed() -> None:
     assert refused(bill()) == []
 
 
-def test_a_licence_that_nobody_looked_up_is_refused() -> None:
+def test_an_unknown_licence_is_refused() -> None:
     unknown, gpl = {"name": "new"}, {"name": "gpl", "licenses": [{"expression": "GPL-3.0-only"}]}
     told = refused({"components": [unknown, gpl]})
     assert [line.split(":")[0] for line in told] == [
@@ -57,5 +57,5 @@ def test_a_licence_that_nobody_looked_up_is_refused() -> None:
         ("GPL-3.0-only", False),
     ],
 )
-def test_of_an_or_one_side_of_an_and_both_must_be_allowed(expression: str, allowed: bool) -> None:
+def test_one_side_of_an_or_and_both_of_an_and_must_be_allowed(expression: str, allowed: bool) -> None:
     assert is_allowed(expression) is allowed

@@ -22,7 +22,7 @@ sys.exit(load_classes.main())
 """
 
 
-def test_java_is_told_of_an_archive_only_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_gets_an_archive_only_if_one_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classes, "ARCHIVE", tmp_path / "archive")
     assert classes.kept() == ""
     classes.ARCHIVE.touch()
@@ -38,7 +38,7 @@ def test_java_of_a_session_has_the_archive_in_its_memory() -> None:
 
 
 @pytest.mark.jvm
-def test_an_archive_that_could_not_be_written_to_its_end_is_none(tmp_path: Path) -> None:
+def test_an_incomplete_archive_is_not_used(tmp_path: Path) -> None:
     """Java dies of one of which a part is missing."""
     made = subprocess.run(
         [sys.executable, "-c", MAKE, str(tmp_path / "archive")],

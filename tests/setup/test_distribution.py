@@ -46,7 +46,7 @@ def test_the_name_of_the_other_program_is_found(text: str) -> None:
     assert not OTHER.search(text.replace("tidemark", "tidemark-lake"))
 
 
-def test_no_text_tells_anyone_to_install_the_other_program() -> None:
+def test_no_text_recommends_to_install_the_other_program() -> None:
     lines = [f"{file.relative_to(ROOT)}: {line}" for file, text in texts() for line in text.splitlines()]
     assert [line for line in lines if OTHER.search(line)] == []
 

@@ -25,6 +25,6 @@ def test_the_readme_goes_in_by_it() -> None:
     assert f"from pipeline import {', '.join(pipeline.__all__)}" in README.read_text()
 
 
-def test_to_stand_before_it_costs_no_spark() -> None:
+def test_the_front_door_does_not_import_spark() -> None:
     code = "import sys, pipeline; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

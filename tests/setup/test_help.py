@@ -116,7 +116,7 @@ def test_every_command_of_the_pages_is_understood(line: str, monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_the_list_of_verbs_imports_none_of_them() -> None:
+def test_listing_the_verbs_imports_no_verb() -> None:
     code = "import sys; from pipeline.cli import main; main(['--help']); sys.exit('pydantic' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
@@ -132,7 +132,7 @@ def test_help_waits_neither_for_spark_nor_for_delta() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
-def test_help_tells_each_setting_with_its_form_its_meaning_and_its_default(
+def test_help_shows_each_setting_with_its_form_its_meaning_and_its_default(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["run", "--help"]) == 0
@@ -159,7 +159,7 @@ def test_the_pages_have_each_setting_and_its_default() -> None:
 
 
 @pytest.mark.parametrize(("program", "run"), [("tidemark", main), ("producers", producers_main)])
-def test_a_program_tells_its_version(
+def test_a_program_prints_its_version(
     program: str, run: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["--version"]) == 0
@@ -177,7 +177,7 @@ def test_a_program_tells_its_version(
         ("fish", ["producers", "simulate", "--late-s"], "--late-share"),
     ],
 )
-def test_a_shell_is_told_how_words_go_on(shell: str, words: list[str], found: str) -> None:
+def test_a_shell_completes_words(shell: str, words: list[str], found: str) -> None:
     variable = f"_{words[0]}_COMPLETE".upper()
     typed = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1) if shell != "fish" else words[-1]}
     told = {**os.environ, variable: f"{shell}_complete", **typed}

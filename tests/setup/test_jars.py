@@ -47,7 +47,7 @@ def test_a_cached_file_that_was_damaged_is_fetched_again(central: Mirror, tmp_pa
     assert (tmp_path / jar.name).read_bytes() == CONTENT
 
 
-def test_a_wrong_hash_is_refused_and_leaves_nothing_behind(central: Mirror, tmp_path: Path) -> None:
+def test_a_wrong_hash_is_refused_and_leaves_no_file(central: Mirror, tmp_path: Path) -> None:
     jar = Jar("g:a:1", "0" * 64)
     central.files[jar.url("")] = CONTENT
     with pytest.raises(SetUpError, match=r"a-1\.jar has SHA-256 [0-9a-f]{64}, the lock says 0{64}: the mirror serves"):

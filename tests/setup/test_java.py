@@ -59,7 +59,7 @@ def test_the_path_serves_where_java_home_is_too_old(tmp_path: Path) -> None:
     assert find_java(environment(home=home, path=path), tmp_path) == path
 
 
-def test_the_home_behind_a_shim_is_the_one_java_tells(tmp_path: Path) -> None:
+def test_the_home_of_a_shim_is_what_java_reports(tmp_path: Path) -> None:
     home, shims = fake(tmp_path / "jdk", "17"), tmp_path / "shims" / "bin"
     shims.mkdir(parents=True)
     shim = shims / "java"

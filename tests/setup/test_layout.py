@@ -55,6 +55,6 @@ def test_panes_from_before_a_measure_get_its_columns(tmp_path: Path) -> None:
     assert rows(tmp_path, "panes")[0]["last_page"] == "0 /"
 
 
-def test_a_table_tells_of_its_report(tmp_path: Path) -> None:
+def test_a_table_stores_its_report(tmp_path: Path) -> None:
     create_tables(str(tmp_path), policy_of(USERS, DAYS))
     assert [stored_report(name, str(tmp_path)) for name in ("users", "days")] == [USERS, DAYS]

@@ -52,7 +52,7 @@ def test_limits_of_the_first_generation_count(tmp_path: Path) -> None:
     assert (limits.cores(root), limits.memory(root)) == (1, GIB)
 
 
-def test_no_limit_is_none(tmp_path: Path) -> None:
+def test_without_a_limit_there_is_no_value(tmp_path: Path) -> None:
     unlimited = {"memory/memory.limit_in_bytes": "9223372036854771712", "cpu/cpu.cfs_quota_us": "-1"}
     for root in (tree(tmp_path / "first", "5:cpu:/\n4:memory:/", **unlimited), tmp_path / "another-system"):
         assert (limits.cores(root), limits.memory(root)) == (MACHINE, None)
@@ -62,12 +62,12 @@ def test_the_heap_is_half_of_the_container(tmp_path: Path) -> None:
     assert limits.heap(tree(tmp_path, "0::/", **{"memory.max": str(3 * GIB)})) == "1536m"
 
 
-def test_a_container_that_is_too_small_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_container_that_is_too_small_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"there are 600 MiB .* give the container 1024 MiB at least"):
         limits.heap(tree(tmp_path, "0::/", **{"memory.max": str(600 * limits.MIB)}))
 
 
-def test_spark_is_given_what_the_container_has_unless_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_is_given_what_the_container_has_unless_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "cores", lambda: 3)
     monkeypatch.setattr(limits, "memory", lambda _: 3 * GIB)
     found = _deployment(SparkSettings(), "console")

@@ -52,7 +52,7 @@ def fail(password: str) -> None:
 
 
 @pytest.mark.parametrize("log_format", get_args(LogFormat))
-def test_a_traceback_tells_no_values(log_format: LogFormat, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_traceback_contains_no_values(log_format: LogFormat, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs(log_format)
     try:
         fail(chr(120) * 7)

@@ -51,7 +51,7 @@ def test_the_warehouse_comes_from_where_settings_come_from(
         (["config", "shwo"], "No such command 'shwo'. Did you mean 'show'?"),
     ],
 )
-def test_what_is_typed_wrongly_is_told_in_one_sentence(
+def test_a_mistyped_option_is_reported_in_one_sentence(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 2

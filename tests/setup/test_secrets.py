@@ -63,7 +63,7 @@ def test_a_secret_comes_from_the_environment_or_the_file(tmp_path: Path, monkeyp
         ("TIDEMARK_METRICS__PASSWORD", MARK),
     ],
 )
-def test_what_is_wrong_with_a_secret_is_told_without_it(
+def test_an_error_about_a_secret_does_not_contain_it(
     variable: str, value: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(variable, value)
@@ -76,7 +76,7 @@ def test_what_is_wrong_with_a_secret_is_told_without_it(
 @pytest.mark.parametrize(
     "toml", [f'[kafka.sasl]\npassword = "{MARK}"', f'[kafka.sasl]\npassword = "{MARK}', f'[time]\nbound = "{MARK}"']
 )
-def test_what_is_wrong_elsewhere_is_told_without_secrets(
+def test_an_error_about_another_setting_contains_no_secret(
     toml: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "tidemark.toml").write_text(toml)
@@ -86,7 +86,7 @@ def test_what_is_wrong_elsewhere_is_told_without_secrets(
     assert (MARK in said) == ("bound" in toml), "what is no secret is shown"
 
 
-def test_help_tells_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_shows_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("TIDEMARK_KAFKA__SASL__PASSWORD", MARK)
     monkeypatch.setenv("PRODUCERS_KAFKA__SASL__PASSWORD", MARK)
     for program, verb in ((main, "run"), (producers.cli.main, "simulate"), (producers.cli.main, "collect")):
@@ -116,7 +116,7 @@ def _fail_with(password: str) -> None:
         structlog.get_logger().warning("failed", exc_info=sys.exc_info())
 
 
-def test_the_page_is_for_this_machine_alone_unless_it_is_told() -> None:
+def test_the_page_is_for_this_machine_alone_unless_configured() -> None:
     assert Settings().metrics.host == "127.0.0.1"
 
 

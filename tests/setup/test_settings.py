@@ -56,7 +56,7 @@ def test_anything_else_is_no_duration_and_the_message_says_how_to_write_one(writ
         settings_told(f"--time.bound={written}")
 
 
-def test_a_duration_that_no_clock_would_see_the_end_of_is_told_as_such() -> None:
+def test_a_duration_longer_than_any_clock_is_reported() -> None:
     with pytest.raises(SetUpError, match=r"time\.bound: .*'99999999999d' is too long for a duration"):
         settings_told("--time.bound=99999999999d")
 
@@ -127,7 +127,9 @@ def test_what_is_needed_every_time_has_a_short_flag_too(flags: list[str]) -> Non
     ("flag", "meant"),
     [("--topick", "--topic"), ("--kafka.topik", "--kafka.topic"), ("--time.bond", "--time.bound")],
 )
-def test_a_misspelt_flag_is_told_with_what_was_meant(flag: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelt_flag_is_reported_with_a_suggestion(
+    flag: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", flag, "x"]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"tidemark: No such option '{flag}'.")
@@ -150,13 +152,15 @@ def test_no_flag_is_taken_for_what_it_begins_like(flag: str) -> None:
         ("TIDEMARK_TOPIC", "TIDEMARK_TOPIC names no setting; "),
     ],
 )
-def test_a_misspelt_variable_is_told_with_what_was_meant(name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_variable_is_reported_with_a_suggestion(
+    name: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(name, "x")
     with pytest.raises(SetUpError, match=re.escape(f"{told}did you mean TIDEMARK_KAFKA__TOPIC?")):
         settings_told()
 
 
-def test_a_variable_like_no_setting_is_told_with_the_names_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_variable_is_reported_with_the_known_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_QQQ", "x")
     with pytest.raises(SetUpError, match=r"TIDEMARK_QQQ names no setting: after TIDEMARK_ comes one of BATCH, "):
         settings_told()
@@ -175,13 +179,13 @@ def test_a_variable_like_no_setting_is_told_with_the_names_there_are(monkeypatch
         ("qqq = 1", "qqq: there is no such setting (in {file})"),
     ],
 )
-def test_a_misspelt_setting_in_the_file_is_told_with_what_was_meant(tmp_path: Path, text: str, told: str) -> None:
+def test_a_misspelt_setting_in_the_file_is_reported_with_a_suggestion(tmp_path: Path, text: str, told: str) -> None:
     config = file(tmp_path, text)
     with pytest.raises(SetUpError, match=re.escape(told.format(file=config)) + "$"):
         settings_told("--config", str(config))
 
 
-def test_a_wrong_value_is_told_with_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_value_is_reported_with_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_METRICS__PORT", "many")
     config = file(tmp_path, '[window]\nsize = "long"')
     with pytest.raises(SetUpError) as caught:
@@ -194,25 +198,25 @@ def test_a_wrong_value_is_told_with_where_it_stands(tmp_path: Path, monkeypatch:
         assert found in str(caught.value)
 
 
-def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_several_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"kafka\.topik: .*; time\.bound: ") as caught:
         settings_told("--time.bound", "soon", "--config", str(file(tmp_path, '[kafka]\ntopik = "x"')))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["[kafka\n", "= 1"])
-def test_a_file_that_is_not_toml_is_told_with_its_line(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_toml_is_reported_with_its_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(SetUpError, match=r"is not TOML: .*line 1"):
         settings_told("--config", str(file(tmp_path, text)))
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_binary_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "tidemark.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SetUpError, match="is not TOML"):
         settings_told("--config", str(tmp_path / "tidemark.toml"))
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"nowhere\.toml cannot be read: No such file"):
         settings_told("--config", str(tmp_path / "nowhere.toml"))
 
@@ -249,7 +253,7 @@ def test_events_are_deduplicated_only_where_the_settings_say_so() -> None:
     assert settings_told("--deduplicate=event_id").policy().deduplicate
 
 
-def test_a_misspelt_field_to_deduplicate_by_is_told_with_what_there_is() -> None:
+def test_a_misspelt_field_to_deduplicate_by_is_reported_with_the_known_fields() -> None:
     with pytest.raises(SetUpError, match=r"deduplicate: Input should be 'off' or 'event_id' \(found 'event-id'"):
         settings_told("--deduplicate=event-id")
 

@@ -44,6 +44,6 @@ def test_it_is_read_as_meant(text: str, meant: StartPosition) -> None:
         ('offsets:{"a": 1}', "gives no offsets"),
     ],
 )
-def test_anything_else_is_told_in_one_sentence(text: str, sentence: str) -> None:
+def test_any_other_position_is_refused_in_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(SetUpError, match=f"kafka.start: .*{sentence}"):
         settings_told("--kafka.start", text)

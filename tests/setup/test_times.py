@@ -16,5 +16,5 @@ from pipeline.instants import time_of
         (-(2**63), "-9223372036854775808 ms, which is no time"),
     ],
 )
-def test_what_is_no_time_is_told_as_the_number_that_it_is(milliseconds: int | None, told: str) -> None:
+def test_an_impossible_time_is_shown_as_its_number(milliseconds: int | None, told: str) -> None:
     assert time_of(milliseconds) == told

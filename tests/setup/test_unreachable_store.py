@@ -33,7 +33,7 @@ def test_what_is_no_folder(verb: str, tmp_path: Path, capsys: pytest.CaptureFixt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["status", "verify", "correct"])
-def test_an_object_store_that_nobody_serves(
+def test_an_object_store_that_is_down_is_reported(
     verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -44,7 +44,7 @@ def test_the_model_joins_sessions_and_fills_windows_by_count() -> None:
     assert len(expected("1ann 3ann 9ann 30bob", COUNTS, (0, 4, None, 30))["pairs"]) == 1
 
 
-def test_a_writer_runs_only_while_it_has_the_baton_and_ends_where_it_is_told() -> None:
+def test_a_writer_runs_only_while_it_has_the_baton_and_ends_at_its_fault() -> None:
     stage, done = Stage(NOON), list[int]()
 
     def work() -> None:

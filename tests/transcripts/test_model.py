@@ -31,7 +31,7 @@ def test_larger_batches_change_the_verdicts_of_late_records_only(transcript: Tra
 
 
 @pytest.mark.parametrize("at_most", [2, ALL_AT_ONCE])
-def test_so_it_is_with_transcripts_that_nobody_wrote(at_most: int) -> None:
+def test_random_transcripts_in_larger_batches_have_equal_results(at_most: int) -> None:
     for transcript in map(random_transcript, range(settings().max_examples // 2)):
         larger = rebatched.rebatched(transcript, at_most)
         rebatched.check(transcript, rebatched.played(transcript), rebatched.played(larger))

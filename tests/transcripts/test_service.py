@@ -78,7 +78,7 @@ def test_the_service_does_the_same_where_all_is_large(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_service_agrees_with_the_model_on_transcripts_that_nobody_wrote(
+def test_the_service_agrees_with_the_model_on_random_transcripts(
     seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Settings, reports, events, partitions, cuts, pauses and restarts by chance; upkeep after every second batch."""
