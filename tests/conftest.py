@@ -1,4 +1,4 @@
-"""Every test may ask for a Kafka cluster, and for topics on it that nobody else uses."""
+"""Every test may ask for a Kafka cluster, and for topics of its own."""
 
 import gc
 import itertools
@@ -14,10 +14,10 @@ from hypothesis import settings
 
 from tests.support.kafka_cluster import Cluster, any_cluster
 
-# What a test asks for says what it needs, so that `-m "not jvm and not broker"` cannot miss one.
+# The fixtures of a test set its markers, so `-m "not jvm and not broker"` finds every test.
 MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
 
-# pyarrow asks for it six times for each file of a table that a test reads, and finds each time that it is not there.
+# pyarrow tries to import it six times for each file of a table that a test reads.
 if find_spec("dateutil") is None:
     sys.modules["dateutil"] = None  # type: ignore[assignment]
 
@@ -51,7 +51,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by the fixtures it uses, and by whether it asks for more time than others have.
 
-    The file that takes longest comes first: whoever had it last would be at it alone.
+    The slowest file comes first: at the end one worker would be busy with it alone.
     """
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     for item in items:
@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported stays: the collector need not look through it, neither meanwhile nor again and again."""
+    """Keeps the garbage collector off imported modules, which stay in memory anyway."""
     gc.disable()
     try:
         return (yield)

@@ -1,4 +1,4 @@
-"""Getting in to a broker that asks who one is: each way works, each mistake is one sentence, and no secret is told."""
+"""Authentication at a broker: each method works, each mistake is one sentence, and no output contains a secret."""
 
 import json
 import re

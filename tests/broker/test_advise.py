@@ -1,4 +1,4 @@
-"""What is foretold for another bound is what comes true when the same stream is read with that bound."""
+"""The forecast for another bound equals the result of reading the same stream with that bound."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -42,7 +42,7 @@ def settings(broker: Cluster, topic: str, warehouse: Path, bound_s: int) -> Sett
 
 @pytest.fixture
 def lived(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Callable[[int], Path]:
-    """The same batches, one every two seconds, with a bound of one's choice; returns the warehouse."""
+    """Reads the batches, one every two seconds, with this bound; returns the warehouse."""
 
     def live(bound_s: int) -> Path:
         topic, clock, draw = make_topic(2, **ANY_TIMESTAMP), Clock(BEGIN_MS), Random(1)

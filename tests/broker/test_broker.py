@@ -1,4 +1,4 @@
-"""The broker of the suite is a real one, and it survives what the crash tests do to it."""
+"""The broker of the suite is a real Kafka, and it survives what the crash tests do to it."""
 
 import os
 import signal

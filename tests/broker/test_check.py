@@ -1,4 +1,4 @@
-"""`tidemark check`: each line passes, warns or fails in the words of a start, and nothing is left behind."""
+"""`tidemark check`: each line passes, warns or fails in the words of a start, and no trace of it remains."""
 
 import os
 import re
@@ -65,7 +65,7 @@ def told(broker: Kafka, topic: str, warehouse: Path, *more: str) -> list[str]:
 
 
 def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:
-    """What was found, by what it is about; of several the worst."""
+    """Returns the worst result of each subject."""
     kept: dict[str, CheckResult] = {}
     for one in seen:
         if one.about not in kept or [*Level].index(one.level) > [*Level].index(kept[one.about].level):

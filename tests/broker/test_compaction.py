@@ -1,4 +1,4 @@
-"""Compaction changes nothing that anybody reads, whatever the windows, and leaves one row for each pane and key."""
+"""Compaction changes no result, whatever the windows, and leaves one row for each pane and key."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -109,4 +109,4 @@ def test_panes_are_merged_though_the_publisher_is_never_idle(
         service.drain()
     assert_conserved(tmp_path / "warehouse")
     assert len(files) > 10
-    assert max(files) < 50, files  # one each batch, if nobody merges them
+    assert max(files) < 50, files  # one each batch, unless they are merged

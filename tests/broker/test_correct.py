@@ -1,4 +1,4 @@
-"""Too-late events are added to the closed windows they belong to: each once, whoever dies on the way."""
+"""Too-late events are added to the closed windows they belong to: each once, whichever process dies on the way."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Too-late events come to `user_totals` through the service, each once; count windows have none to come."""
+"""Too-late events come to `user_totals` through the service, each once; count windows have no too-late events."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

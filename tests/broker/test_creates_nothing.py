@@ -1,4 +1,4 @@
-"""A mistyped topic or broker makes nothing, also where the broker would make a topic for whoever asks for one."""
+"""A mistyped topic or broker creates nothing, even on a broker that creates each topic that a client asks for."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ VERBS = {
 
 @pytest.fixture(autouse=True)
 def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where temporary files go, such as a checkpoint; nothing of the person's own is told."""
+    """Returns the folder of temporary files, such as a checkpoint; removes the person's own settings."""
     for name in [name for name in os.environ if name.startswith("TIDEMARK_") and name != "TIDEMARK_JARS_CACHE"]:
         monkeypatch.delenv(name)
     folder = tmp_path_factory.mktemp("scratch")
@@ -36,7 +36,7 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def obliging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """A broker that makes a topic for whoever asks for one."""
+    """A broker that creates each topic that a client asks for."""
     properties = {"auto.create.topics.enable": "true"}
     with Broker(tmp_path_factory.mktemp("obliging"), heap="256m", further=properties) as broker:
         broker.create_topic("clicks")

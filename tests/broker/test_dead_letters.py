@@ -33,7 +33,7 @@ AFTER = {
 
 
 def by_the_newer(user: str, time: int) -> Raw:
-    """An event by schema 2, which the service is not told."""
+    """Returns an event of schema 2, which the service does not have."""
     told = {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": time, "page_url": "/", "shop": "s"}
     return Raw(encode_one(told, 2, NEWER), user.encode(), timestamp_ms=time)
 

@@ -53,7 +53,7 @@ def test_a_running_service_makes_of_a_disorderly_stream_what_was_sent(
     with running(settings):
         first = simulated(broker, topic, tmp_path / "first.json", "--rate", "3000", "--start-time", "2026-01-01T00:00Z")
         wait_for(lambda: committed(warehouse) == sum(first.sent.values()), PATIENCE_S, "the commit of the first part")
-        # What is ten minutes late in the second part belongs to windows that the first part has closed.
+        # Events ten minutes late in the second part belong to windows that the first part has closed.
         second = simulated(
             broker, topic, tmp_path / "second.json", "--rate", "3000", "--start-time", "2026-01-01T00:10Z"
         )
@@ -146,7 +146,7 @@ def close_all_windows(broker: Cluster, topic: str, truth: Truth, partitions: Seq
 
 
 def committed(warehouse: Path) -> int:
-    """How many records the ledger tells of."""
+    """Returns the number of records in the ledger."""
     return int(pc.sum(table(warehouse, "ledger")["records"]).as_py() or 0)
 
 

@@ -1,4 +1,4 @@
-"""A person is erased beside the service at work: what it publishes meanwhile brings nobody back."""
+"""A person is erased while the service runs: no publication meanwhile brings the person back."""
 
 from contextlib import suppress
 from datetime import timedelta
@@ -52,7 +52,7 @@ def test_a_person_is_erased_while_a_service_runs(topic: ReadTopic) -> None:
         topic.tell(event(CID, 1_000), Raw(f"{{{CID}".encode(), CID.encode()), event(CID, 41_000), event(ANN, 50_000))
         apply_corrections(settings, Chosen(users=(CID,)))
         wait_for(lambda: persons_rows(settings, CID).keys() >= EVERYWHERE, PATIENCE_S, "all to be published")
-        # Files of what is refused meanwhile may be left, for they may be in use.
+        # Files of a commit that is refused meanwhile may be left, because they may be in use.
         seconds = count(51_000, 1_000)
         # Others act, and windows fire.
         with all_the_while(lambda: others_act(topic, next(seconds))), suppress(TransientError):

@@ -43,7 +43,7 @@ LATER = [
     Raw(f"{{{CID}".encode(), CID.encode()),
     Raw(value_of(CID, 43_000)[:-4], CID.encode()),
 ]
-"""In time, too late, and from the future; and records that are none, under the person's key."""
+"""Returns events in time, too late and from the future, and malformed records under the person's key."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_what_comes_later_is_dropped_without_a_restart_until_that_is_taken_back(
     settings, warehouse = topic.settings, Path(topic.settings.warehouse)
     with open_service(settings, now=Clock()) as service, running(service) as is_at_work:
         topic.tell(*(event(user, second * 1_000) for second in range(1, 9) for user in (ANN, CID)), event(ANN, 41_000))
-        # Files of what is refused meanwhile may be left, for they may be in use.
+        # Files of a commit that is refused meanwhile may be left, because they may be in use.
         with all_the_while(lambda: topic.tell(event(ANN, 41_000))), suppress(TransientError):
             erase(settings, CID, does_it=True, drops_later=True)
         assert "No batch was committed meanwhile" not in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The live view: the published windows and the open ones so far, and what each row is, whoever reads it."""
+"""The live view: the published and the open windows, and the state of each row, in every engine."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ TIME = {"bound": "0s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_fut
 
 @pytest.fixture(scope="module")
 def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """The watermark stands at 42 s: [10, 20) is corrected, [20, 30) closed, [30, 40) fired, [40, 50) open."""
+    """The watermark is 42 s: [10, 20) is corrected, [20, 30) closed, [30, 40) fired, [40, 50) open."""
     topic = "live"
     broker.create_topic(topic, 1, **ANY_TIMESTAMP)
     settings = settings_of(

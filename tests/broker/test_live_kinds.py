@@ -1,4 +1,4 @@
-"""The live view of windows by the calendar, of sessions and of count windows, whoever reads it, compacted or not."""
+"""The live view of calendar windows, sessions and count windows, in every engine, compacted or not."""
 
 from typing import Any
 
@@ -34,12 +34,12 @@ def at(user: str, minute: int, act: str = "visit") -> Raw:
 
 @pytest.fixture(scope="module", params=[100, 1], ids=["as_it_is", "compacted_after_each_batch"])
 def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Settings:
-    """Minutes from midnight; the watermark comes to -25, 80, 100 and stays there."""
+    """Minutes from midnight; the watermark rises to -25, 80 and 100, and then stays."""
     steps = [
         [at("ann", -30), at("ann", -25)],
         [at("cat", 80)],
         [at("dan", 88), at("bob", 100)],
-        # cat's session [80, 90) has closed, so what comes within the gap begins a new one, which goes on.
+        # cat's session [80, 90) has closed, so an event within the gap begins a new session, which goes on.
         [at("cat", 88, "click"), at("cat", 97)],
         # Too late but for count windows.
         [at("ann", -20, "click")],

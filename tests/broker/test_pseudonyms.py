@@ -36,7 +36,7 @@ REPORTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def kept(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Events counted, too late, from the future; records that are none, in which the user stands all the same."""
+    """Returns events counted, too late and from the future, and malformed records that contain the user."""
     folder = tmp_path_factory.mktemp("pseudonyms")
     (folder / "key").write_text(f"{KEY}\n")
     topic = f"pseudonyms-{folder.name}"

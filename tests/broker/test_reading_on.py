@@ -125,7 +125,7 @@ def test_a_new_warehouse_may_begin_at_the_end_of_the_topic(
         service.drain()
     assert assert_conserved(tmp_path).records == 0
     send(broker.bootstrap_servers, topic, [event("bob", START)])
-    with open_service(settings) as service:  # `latest` is for a new warehouse: this one goes on
+    with open_service(settings) as service:  # `latest` is for a new warehouse: this warehouse goes on
         service.drain()
     assert assert_conserved(tmp_path).counted == 1
     assert latest_batch(tmp_path)[0]["from_offset"] == 2

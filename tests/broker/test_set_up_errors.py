@@ -1,4 +1,4 @@
-"""What a person must put right is told in one sentence with exit code 2, and without a traceback."""
+"""A set-up error is reported in one sentence with exit code 2, and without a traceback."""
 
 import socket
 import time
@@ -29,7 +29,7 @@ WAITING = "waiting_for_broker"
 
 @pytest.fixture
 def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Refused:
-    """Run `tidemark run` with arguments; returns the one sentence that it must end with, exit code 2."""
+    """Runs `tidemark run` with arguments, which has to exit with 2; returns its only sentence."""
     monkeypatch.delenv("TIDEMARK_TEST_BROKER", raising=False)  # the tests' own, and no setting
 
     def run(*arguments: str) -> str:
@@ -46,14 +46,14 @@ def refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """A port on which somebody else listens."""
+    """A port on which another process listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port on which nobody listens."""
+    """A port on which no process listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
     return port

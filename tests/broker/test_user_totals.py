@@ -25,7 +25,7 @@ Event = tuple[str, int, str]
 
 
 def stream(seed: int) -> list[list[Event]]:
-    """Eight batches over 300 s, each event up to 25 s behind the newest; then one that fires all of it."""
+    """Eight batches over 300 s, each event up to 25 s older than the newest; then an event that fires all windows."""
     chance = Random(seed)
     steps = [
         [
@@ -130,5 +130,5 @@ def seen(warehouse: Path) -> dict[str, int]:
 
 
 def files(warehouse: Path) -> set[str]:
-    """Those of the newest version."""
+    """Returns the rows of the newest version."""
     return {*DeltaTable(f"{warehouse}/user_totals").file_uris()}

@@ -74,7 +74,7 @@ def test_a_consumer_groups_offsets_are_gone_on_from_and_what_it_never_read_is_re
     assert assert_conserved(tmp_path).records == 7
 
 
-def test_the_offsets_that_one_service_mirrors_are_a_start_for_another(
+def test_the_offsets_that_a_service_mirrors_are_a_start_for_another(
     broker: Cluster, topic: str, tmp_path: Path
 ) -> None:
     mirror = f"mirror-{topic}"

@@ -12,7 +12,7 @@ from pipeline.runtime.jars import Jar
 
 @dataclass
 class Mirror:
-    """A mirror serves files, notes what it was asked for, and goes wrong as it is told."""
+    """A mirror that serves files, records requests, and fails on demand."""
 
     address: str
     files: dict[str, bytes] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What builds a package from source is locked by its hash, as all else is, and nothing else can be fetched for it."""
+"""Build dependencies are locked by hash, like all others, and a build can fetch nothing else."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The archive of classes is used where there is a whole one, and missed by nobody."""
+"""The archive of classes is used if it is complete, and everything works without it."""
 
 import resource
 import subprocess

@@ -22,7 +22,7 @@ OTHER: Final = re.compile(
 
 
 def texts() -> list[tuple[Path, str]]:
-    """Every text of the repository but this one."""
+    """Yields every text of the repository except this file."""
     tops = [top for top in ROOT.iterdir() if not re.fullmatch(r"\.(?!ci).*|build|dist|warehouse", top.name)]
     files = [file for top in tops for file in ([top] if top.is_file() else top.rglob("*")) if file.is_file()]
     wanted = [file for file in files if file != Path(__file__) and file.suffix not in {".pyc", ".jar"}]

@@ -1,4 +1,4 @@
-"""The package shows its front door, and no more, to whoever imports it."""
+"""The package exports its front door, and no more."""
 
 import subprocess
 import sys

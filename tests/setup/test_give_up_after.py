@@ -1,4 +1,4 @@
-"""`tidemark run --give-up-after`: an option beside the settings."""
+"""`tidemark run --give-up-after`: an option that is no setting."""
 
 import pytest
 

@@ -29,7 +29,7 @@ WITH_DEFAULT = [one for one in catalogue() if one.default is not None and not on
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing of the person's own decides a test; the file that examples name is there."""
+    """Removes the person's own settings, and creates the file that examples name."""
     for name in [name for name in os.environ if name.upper().startswith("TIDEMARK_")]:
         monkeypatch.delenv(name)
     (tmp_path / "tidemark.toml").write_text(

@@ -1,4 +1,4 @@
-"""The right Java is found, wherever it is, and a wrong one is named."""
+"""The right Java is found, wherever it is, and a wrong Java is named."""
 
 import os
 import subprocess

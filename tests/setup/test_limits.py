@@ -47,7 +47,7 @@ def test_limits_of_the_first_generation_count(tmp_path: Path) -> None:
         "cpu,cpuacct/docker/x/cpu.cfs_period_us": "100000",
         "memory/memory.limit_in_bytes": str(GIB),
     }
-    # In a container the path may be the host's, with nothing there; the top is the container's own.
+    # In a container the path may be the host's, which does not exist; the root is the container's own.
     root = tree(tmp_path, "5:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n3:cpuset:/", **files)
     assert (limits.cores(root), limits.memory(root)) == (1, GIB)
 

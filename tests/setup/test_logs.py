@@ -14,7 +14,7 @@ from pipeline.logs import LogFormat, configure_logs
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    """What others rely on is put back."""
+    """Restores the configuration of logs for other tests."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     yield

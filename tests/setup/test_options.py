@@ -1,4 +1,4 @@
-"""What the options of the verbs have in common."""
+"""Options that all verbs have."""
 
 from pathlib import Path
 

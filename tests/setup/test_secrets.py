@@ -1,4 +1,4 @@
-"""Secrets in settings: where they may stand, and that nobody tells them."""
+"""Secrets in settings: where they may be set, and that no output contains them."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Times as verbs write them: what a record claims may be none, and is told all the same."""
+"""Times as verbs print them; an impossible time of a record is printed, too."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A store that cannot be reached is told in one sentence by every verb that looks into it."""
+"""Every verb that reads a store reports in one sentence that the store cannot be reached."""
 
 import os
 import socket

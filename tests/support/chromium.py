@@ -12,7 +12,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser without a window. Skips where there is none."""
+    """The browser without a window. Skips the test if Chromium is missing."""
     found = next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
         pytest.skip("there is no Chromium here; on Debian: apt-get install chromium")

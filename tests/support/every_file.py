@@ -1,4 +1,4 @@
-"""All that the files of a warehouse say, whichever version of a table they belong to, or none."""
+"""Reads every file of a warehouse, also files that no version of a table references."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 
 def files_with(warehouse: Path | str, *texts: str) -> set[str]:
-    """The files in which one of the texts stands, below the warehouse; values of Parquet are read, not its bytes."""
+    """Returns the files of the warehouse that contain one of the texts; Parquet files are decoded."""
     wanted = [text.encode() for text in texts]
     return {
         str(file.relative_to(warehouse))

@@ -28,7 +28,7 @@ def open_files() -> int:
 
 @contextmanager
 def dripping(port: int, connections: int, begun: bytes = BEGUN) -> Iterator[list[socket.socket]]:
-    """Opens connections that each send the begin of a request and then a byte, and hold on whatever becomes of them."""
+    """Opens connections that each send the start of a request and then single bytes, and never close."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with ExitStack() as stack:

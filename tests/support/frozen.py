@@ -10,7 +10,7 @@ from demo.broker import Broker
 
 @contextmanager
 def frozen(broker: Broker) -> Iterator[None]:
-    """It takes connections and does not answer, as behind a broken network, and then goes on where it was."""
+    """It accepts connections and does not answer, like a broken network, and then goes on."""
     assert broker._process is not None
     os.kill(broker._process.pid, signal.SIGSTOP)
     try:

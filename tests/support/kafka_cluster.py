@@ -15,17 +15,17 @@ ENGINE_S = 3
 
 
 class Cluster(NamedTuple):
-    """A running Kafka, whichever it is."""
+    """A running Kafka, in a container or embedded."""
 
     bootstrap_servers: str
 
     def create_topic(self, name: str, partitions: int = 1, **config: object) -> None:
-        """Create a topic and wait for its leaders; `retention_ms=-1` sets `retention.ms`."""
+        """Creates a topic and waits for its leaders; `retention_ms=-1` sets `retention.ms`."""
         create_topic(self.bootstrap_servers, name, partitions, **config)
 
 
 def docker_answers() -> bool:
-    """Whether a Docker engine answers here."""
+    """Returns whether a Docker engine answers."""
     import docker  # noqa: PLC0415 - half a second, which every run of a single test would wait for
     from docker.errors import DockerException  # noqa: PLC0415
 
@@ -38,7 +38,7 @@ def docker_answers() -> bool:
 
 @contextlib.contextmanager
 def any_cluster(data_dir: Path) -> Iterator[Cluster]:
-    """The cluster of a test session; TIDEMARK_TEST_BROKER=embedded does without Docker where there is one."""
+    """Yields the cluster of a test session; TIDEMARK_TEST_BROKER=embedded forbids Docker."""
     if os.environ.get("TIDEMARK_TEST_BROKER") != "embedded" and docker_answers():
         with container_cluster() as cluster:
             yield cluster
@@ -49,7 +49,7 @@ def any_cluster(data_dir: Path) -> Iterator[Cluster]:
 
 @contextlib.contextmanager
 def container_cluster() -> Iterator[Cluster]:
-    """Kafka in a container, told what the embedded one is told."""
+    """Yields Kafka in a container, configured like the embedded broker."""
     from testcontainers.community.kafka import KafkaContainer  # noqa: PLC0415 - as long again
 
     container = KafkaContainer(IMAGE).with_kraft().with_env("KAFKA_AUTO_CREATE_TOPICS_ENABLE", "false")

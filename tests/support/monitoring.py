@@ -1,4 +1,4 @@
-"""A real Prometheus and Alertmanager with what is shipped, on ports of their own, and somebody who is told."""
+"""A real Prometheus and Alertmanager with the shipped configuration, on ports of their own, and a receiver."""
 
 import json
 import re
@@ -41,7 +41,7 @@ class Told:
 
 @dataclass
 class Monitoring:
-    """What runs, and what it was told."""
+    """The running programs, and the notifications that the receiver got."""
 
     folder: Path
     port: int
@@ -64,7 +64,7 @@ class Monitoring:
 
 @contextmanager
 def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
-    """All three at work, for the service on a port; skips the test where a program is missing."""
+    """Runs all three for the service on a port; skips the test if a program is missing."""
     prometheus, alertmanager = tool("prometheus"), tool("prometheus-alertmanager")
     folder.mkdir()
     told, ports = Told(), (free_port(), free_port())
@@ -82,7 +82,7 @@ def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
 
 
 def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
-    """What is shipped, every two seconds, with the rules of this folder and the services that the test names."""
+    """Returns the shipped configuration with an interval of two seconds, these rules and these services."""
     shipped = parsed(PROMETHEUS.read_text())
     for file in RULES.glob("*.yml"):
         _write(folder / "rules" / file.name, faster(parsed(file.read_text())))
@@ -97,7 +97,7 @@ def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
 
 
 def faster(rules: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same rules with shorter times before an alert fires."""
+    """Writes the shipped rules with shorter times before an alert fires."""
     for rule in (rule for group in rules["groups"] for rule in group["rules"]):
         if "for" in rule:
             number, unit = re.fullmatch(r"(\d+)([smh])", rule["for"]).groups()  # type: ignore[union-attr]
@@ -106,7 +106,7 @@ def faster(rules: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _alertmanager(webhook: int) -> Mapping[str, Any]:
-    """What is shipped, at once, for every alert by itself."""
+    """Returns the shipped configuration without waiting times and groups."""
     shipped = parsed(ALERTMANAGER.read_text())
     at_once = {"group_by": ["..."], "group_wait": "2s", "group_interval": "1s", "repeat_interval": "1h"}
     (receiver,) = shipped["receivers"]

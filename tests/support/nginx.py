@@ -1,6 +1,6 @@
 """A real nginx in a folder of its own, and a crowd that asks it for all that a log may hold.
 
-`python -m tests.support.nginx FOLDER` makes a sample of logs there; see tests/producers/access_log/sample.
+`python -m tests.support.nginx FOLDER` writes a sample of logs to FOLDER; see tests/producers/access_log/sample.
 """
 
 import http.client
@@ -155,6 +155,6 @@ def _answers(port: int) -> bool:
 
 if __name__ == "__main__":
     with Nginx(Path(sys.argv[1])) as nginx:
-        # The crowd is not the one that asked whether nginx is up.
+        # Leave out the requests that checked whether nginx is up.
         counts = ask(nginx.port, crowd(300, seed=1))
     (nginx.folder / "expected.json").write_text(json.dumps(counts, indent=1, sort_keys=True) + "\n")

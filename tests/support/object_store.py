@@ -72,7 +72,7 @@ class ObjectStore:
     def make_bucket(self, name: str) -> None:
         """Makes a bucket; a folder of its filer is one."""
         request = urllib.request.Request(f"{self._filer}/buckets/{name}/", method="POST")  # noqa: S310 - our own
-        urllib.request.urlopen(request).close()  # noqa: S310 - likewise
+        urllib.request.urlopen(request).close()  # noqa: S310 - the address is ours
 
     @property
     def _filer(self) -> str:
@@ -102,7 +102,7 @@ def object_store(folder: Path) -> Iterator[ObjectStore]:
 
 
 def _free_ports(number: int) -> list[int]:
-    """Ports that nobody listens on now."""
+    """Returns ports on which no process listens now."""
     sockets = [socket.create_server((HOST, 0)) for _ in range(number)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:

@@ -1,4 +1,4 @@
-"""The commands as processes of their own, each with a process group, so that a test can kill what belongs together."""
+"""Runs the commands as processes, each in a process group of its own, which a test can kill as a whole."""
 
 import json
 import os
@@ -19,7 +19,7 @@ SMALL_DRIVER = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER)}
 
 
 class Process:
-    """A command at work; its output goes to a file. Leaving the context kills what is left of its group."""
+    """A running command, whose output goes to a file. Leaving the context kills the rest of its group."""
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         self.log = log
@@ -35,16 +35,16 @@ class Process:
 
     @property
     def said(self) -> str:
-        """All that it printed so far."""
+        """All that the command has printed."""
         return self.log.read_text(errors="replace")
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the command runs."""
         return self.popen.poll() is None
 
     def lives_for(self, seconds: float) -> bool:
-        """Lets so much time pass; False if the process ended by itself meanwhile."""
+        """Waits for `seconds`; returns False if the process ended meanwhile."""
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(seconds)
         return self.alive
@@ -54,19 +54,19 @@ class Process:
         self.popen.send_signal(number)
 
     def send_to_group(self, number: signal.Signals) -> None:
-        """Sends a signal to the command and all that it started."""
+        """Sends a signal to the command and its children."""
         with suppress(ProcessLookupError):
             os.killpg(self.popen.pid, number)
 
     def wait(self, seconds: float = STOP_S) -> int:
-        """The exit code; fails if it does not end in time."""
+        """Returns the exit code; fails if the command does not end in time."""
         try:
             return self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {seconds:g} s: {self.said[-2000:]}") from None
 
     def kill(self) -> None:
-        """Ends the whole group as a power cut would."""
+        """Kills the whole group, as a power cut would."""
         self.send_to_group(signal.SIGKILL)
         self.popen.wait()
 
@@ -85,10 +85,10 @@ def _inherited() -> dict[str, str]:
 
 
 def tidemark(log: Path, *arguments: str, driver: Mapping[str, str] = SMALL_DRIVER) -> Process:
-    """The `tidemark` command of this environment."""
+    """Runs the `tidemark` command of this environment."""
     return Process([sys.executable, "-m", "pipeline.cli", *arguments], log, driver)
 
 
 def producers(log: Path, *arguments: str) -> Process:
-    """The `producers` command of this environment."""
+    """Runs the `producers` command of this environment."""
     return Process([sys.executable, "-m", "producers", *arguments], log)

@@ -45,7 +45,7 @@ class SchemaRegistry:
 
 @contextmanager
 def schema_registry(folder: Path) -> Iterator[SchemaRegistry]:
-    """A registry that forgets all when it ends. Its 109 MB are fetched at the first use, and kept beside the jars."""
+    """A registry that stores nothing on disk. Its 109 MB are fetched at the first use and cached with the jars."""
     port = free_port()
     java = ["-Xmx300m", "-XX:TieredStopAtLevel=1", f"-Dquarkus.http.port={port}", "-Dquarkus.http.host=127.0.0.1"]
     registry = SchemaRegistry(f"http://127.0.0.1:{port}/apis/ccompat/v7")

@@ -54,7 +54,7 @@ class SecuredBroker:
         rule = AclBinding(
             kind, name, ResourcePatternType.LITERAL, f"User:{principal}", "*", operation, AclPermissionType.ALLOW
         )
-        admin = AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})  # a name, lest it be closed
+        admin = AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})  # a variable keeps it open
         for done in admin.create_acls([rule]).values():
             done.result(30)
 
@@ -116,6 +116,6 @@ def _add_users(bootstrap_servers: str) -> None:
     users: list[UserScramCredentialAlteration] = [
         UserScramCredentialUpsertion(name, credentials, PASSWORD.encode()) for name in ("ann", "bob")
     ]
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers})  # a name, lest it be closed
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})  # a variable keeps it open
     for done in admin.alter_user_scram_credentials(users).values():
         done.result(30)

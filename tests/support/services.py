@@ -1,4 +1,4 @@
-"""Services for tests: small, on ports of their own, all on the one Spark session of the process."""
+"""Services for tests: small, on ports of their own, sharing the Spark session of the process."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,18 +15,18 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
 
 ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1}
-"""Topic settings under which the broker takes and keeps records of any time."""
+"""Topic settings with which the broker accepts and retains records of any time."""
 
 LATER: Final = 4_000_000_000
-"""Milliseconds; after every event of the tests: no act that cannot be undone goes beyond the service's clock."""
+"""Milliseconds, after every event of the tests: irreversible steps wait for the service's clock."""
 
 
 class Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that moves only when a test moves it."""
 
     @staticmethod
     def real() -> int:
-        """The time of day, for what a real clock judges."""
+        """Returns the time of day, for tests with a real clock."""
         return time.time_ns() // 1_000_000
 
     def __init__(self, now_ms: int = 1_000_000) -> None:
@@ -36,29 +36,29 @@ class Clock:
         return self.now_ms
 
     def move(self, milliseconds: int) -> None:
-        """Let time pass."""
+        """Advances the clock."""
         self.now_ms += milliseconds
 
 
 def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -> Settings:
-    """Settings that read a topic from its beginning; `sections` replace the ones here, but `kafka` adds to them."""
+    """Returns settings that read a topic from its start; `sections` replace the defaults, `kafka` is merged."""
     kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
     spark = {"conf": BRIEF_DRIVER}
-    # Tests tell stories of other days than their clocks show.
+    # The events of tests are from other days than their clocks.
     time = {"max_ahead_of_clock": "off", **sections.pop("time", {})}
     told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
     return Settings(**{**told, **sections, "time": time, "kafka": kafka | sections.get("kafka", {})})
 
 
 def take(service: RunningService, broker: Cluster, topic: str, steps: Iterable[Iterable[Raw]]) -> None:
-    """The service takes each step's records in a batch of their own."""
+    """Sends the records of each step, and lets the service read them as one batch."""
     for step in steps:
         send(broker.bootstrap_servers, topic, step)
         service.drain()
 
 
 def metric(service: RunningService, sample: str) -> float:
-    """The value of a sample, by its name and labels as the page of the metrics writes them; 0 where it has none."""
+    """Returns the value of a sample, named with its labels as on the metrics page; 0 without a value."""
     with urlopen(f"http://localhost:{service.metrics_port}/metrics") as answer:
         lines = answer.read().decode().splitlines()
     return sum(float(line.removeprefix(f"{sample} ")) for line in lines if line.startswith(f"{sample} "))
@@ -66,13 +66,13 @@ def metric(service: RunningService, sample: str) -> float:
 
 @contextmanager
 def running(service: RunningService) -> Iterator[Callable[[], bool]]:
-    """The service at work in its own loop beside the test; tells whether it still is, and raises what made it fail."""
+    """Runs the service in a thread; yields a function that returns whether it runs. Raises its failure at the end."""
     stopping, failures = Event(), list[BaseException]()
 
     def run() -> None:
         try:
             service.run(stopping)
-        except BaseException as failure:  # noqa: BLE001 - raised again by whoever waits
+        except BaseException as failure:  # noqa: BLE001 - raised again at the end of the context
             failures.append(failure)
 
     thread = Thread(target=run)

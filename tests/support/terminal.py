@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: what its screen shows, what is typed, and how it leaves the terminal behind."""
+"""A program in a terminal of its own: its screen, its keyboard, and the terminal's state after it."""
 
 import fcntl
 import os

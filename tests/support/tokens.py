@@ -49,7 +49,7 @@ class TokenServer:
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """A broker's Java must be told this, or it asks nobody for keys."""
+        """A broker's Java needs this property, or it fetches no keys."""
         return (f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self.keys_url}",)
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Settings as the command line makes them of words."""
+"""Settings from arguments of the command line."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from pipeline.settings.model import Settings
 
 
 def settings_told(*words: str) -> Settings:
-    """What `tidemark run` goes by when it is told these words. Raises click.UsageError where it does not know one."""
+    """Returns the settings of `tidemark run` with these arguments. Raises click.UsageError for an unknown argument."""
     with run.make_context("run", list(words)) as context:
         config: Path | None = context.params["config"]
         return settings_of(read_sources(flags_of(context), config))

@@ -13,7 +13,7 @@ PATIENCE_S = 30.0
 
 @dataclass(frozen=True)
 class Raw:
-    """A record as bytes; without a Kafka timestamp it gets the time of sending."""
+    """A record as bytes. A Kafka timestamp of 0 means the time of sending."""
 
     value: bytes | None
     key: bytes | None = None
@@ -30,19 +30,19 @@ def event(
     page: str = "/",
     event_id: str = "e",
 ) -> Raw:
-    """A well-formed event; its Kafka timestamp is its event time unless told otherwise."""
+    """Returns a well-formed event; its Kafka timestamp is `timestamp_ms`, or else its event time."""
     return Raw(value_of(user, event_time, act, page, event_id), user.encode(), partition, timestamp_ms or event_time)
 
 
 def value_of(user: str, event_time: int, act: str = "visit", page: str = "/", event_id: str = "e") -> bytes:
-    """The framed bytes of an event."""
+    """Returns the framed bytes of an event."""
     fields = {"event_id": event_id, "event_type": act, "user_id": user, "event_time": event_time, "page_url": page}
     return encode_one(fields)
 
 
 def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:
-    """Produce records in order and wait until all are acknowledged."""
-    # A producer of its own each time: an older one may not know of a partition that was added since.
+    """Produces records in order and waits until all are acknowledged."""
+    # A new producer each time: an older producer may not know a partition that was added since.
     settings: dict[str, str | int] = {"bootstrap.servers": bootstrap_servers, "linger.ms": 0, "log_level": 0}
     producer, errors = Producer({**settings, "acks": "all"}), list[object]()
     for record in records:

@@ -10,7 +10,7 @@ PAUSE_S = 0.05
 
 
 def wait_for(condition: Callable[[], T | None], seconds: float, what: str) -> T:
-    """The first true answer of `condition`; fails after so many seconds, saying what never came."""
+    """Returns the first true result of `condition`; fails after `seconds` with `what` did not happen."""
     deadline = time.monotonic() + seconds
     while not (answer := condition()):
         if time.monotonic() > deadline:

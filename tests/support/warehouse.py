@@ -1,4 +1,4 @@
-"""The tables of a warehouse as a reader without Spark sees them."""
+"""Reads the tables of a warehouse without Spark."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,14 +13,14 @@ EPOCH = 10**9
 
 
 def table(warehouse: Path | str, name: str) -> pa.Table:
-    """A whole table as it is now, void rows included."""
+    """Returns the newest version of a table, with uncommitted rows."""
     handle = DeltaTable(f"{warehouse}/{name}")
     return _read(_Version(str(handle.metadata().id), handle.version(), handle))
 
 
 @dataclass(frozen=True)
 class _Version:
-    """Of a table, however often it is asked for: a version never changes."""
+    """The version of a table: the key of the cache, because a version never changes."""
 
     table: str
     number: int
@@ -33,13 +33,13 @@ def _read(version: _Version) -> pa.Table:
 
 
 def rows(warehouse: Path | str, name: str) -> list[dict[str, Any]]:
-    """The same as plain dictionaries."""
+    """Returns the rows of a table as dictionaries, with uncommitted rows."""
     found: list[dict[str, Any]] = table(warehouse, name).to_pylist()
     return found
 
 
 def page_views(warehouse: Path | str) -> dict[tuple[str, int, int], tuple[int, int, int]]:
-    """(user, window start, window end) -> (page views, clicks, late events); fails if a row is there twice."""
+    """Returns (user, window start, window end) -> (page views, clicks, late events); fails if a key repeats."""
     found = rows(warehouse, "page_views")
     cells = {
         (row["user_id"], milliseconds(row["window_start"]), milliseconds(row["window_end"])): (
@@ -54,7 +54,7 @@ def page_views(warehouse: Path | str) -> dict[tuple[str, int, int], tuple[int, i
 
 
 def user_totals(warehouse: Path) -> dict[str, tuple[int, int, int, int, int]]:
-    """User -> first seen, last seen, sessions, page views, clicks; fails if a user is there twice."""
+    """Returns user -> first seen, last seen, sessions, page views, clicks; fails if a user repeats."""
     found = rows(warehouse, "user_totals")
     totals = {
         row["user_id"]: (
@@ -71,28 +71,28 @@ def user_totals(warehouse: Path) -> dict[str, tuple[int, int, int, int, int]]:
 
 
 def milliseconds(moment: datetime) -> int:
-    """A timestamp of a table as integer milliseconds since the epoch."""
+    """Returns a timestamp of a table in milliseconds since 1970."""
     return round(moment.timestamp() * 1000)
 
 
 def latest_batch(warehouse: Path) -> list[dict[str, Any]]:
-    """The ledger's rows of its newest batch."""
+    """Returns the ledger's rows of its newest batch."""
     ledger = rows(warehouse, "ledger")
     newest = max(row["batch"] for row in ledger)
     return [row for row in ledger if row["batch"] == newest]
 
 
 def records(warehouse: Path | str) -> int:
-    """How many records are committed."""
+    """Returns the number of committed records."""
     is_there = DeltaTable.is_deltatable(f"{warehouse}/ledger")
     return sum(row["records"] for row in rows(warehouse, "ledger")) if is_there else 0
 
 
 def batches(warehouse: Path) -> list[int]:
-    """The ids of the committed batches in order, without the rows that open an epoch."""
+    """Returns the ids of the committed batches in order, without the rows that open an epoch."""
     return sorted({row["batch"] for row in rows(warehouse, "ledger") if row["batch"] % EPOCH})
 
 
 def has_read(warehouse: Path, records: int) -> bool:
-    """Whether the ledger has so many."""
+    """Returns whether the ledger has `records` records."""
     return records == sum(int(row["records"]) for row in rows(warehouse, "ledger"))
