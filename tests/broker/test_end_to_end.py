@@ -156,7 +156,7 @@ def details(warehouse: Path) -> Counter[str]:
 
 
 def expected_details(truth: Truth) -> Counter[str]:
-    """The same from what the simulator did to them."""
+    """Returns the expected counts from what the simulator did."""
     expected = Counter[str]()
     for kind, count in truth.malformed.items():
         expected[DETAILS[CHECKS[kind]]] += count

@@ -1,7 +1,7 @@
 """`make chaos`: every fault at every point, the matrix of what became of them, and how long recovery took.
 
-A fault is done at all points one after the other, on one topic and one warehouse. Where that does not end well, each
-of its cells is played alone, to tell which one it was.
+A fault is done at all points one after the other, on one topic and one warehouse. If that fails,
+each of its cells is played alone, to find the cell that failed.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tests.chaos.points import POINTS
 from tests.chaos.report import as_table, columns_of, keep
 from tests.support.kafka_cluster import Cluster, any_cluster
 
-# The matrix has a dozen columns, also where nobody says how wide the terminal is.
+# The matrix has a dozen columns, also where the width of the terminal is unknown.
 _console = Console(soft_wrap=True, width=max(Console().width, 140))
 
 
@@ -66,7 +66,7 @@ def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> 
 
 
 def _cells(play: Play, broker: Cluster, folder: Path) -> list[Outcome]:
-    """The cells of a play; where it fails, each played alone, but the one that it failed at failed all the same."""
+    """Plays the cells; if that fails, plays each alone. The cell at which the play failed has failed in any case."""
     outcome = _told(play, broker, folder)
     if outcome.error is None:
         return outcome.cells
@@ -78,7 +78,7 @@ def _cells(play: Play, broker: Cluster, folder: Path) -> list[Outcome]:
 
 
 def _commit() -> str:
-    """Of the code that is played; a + after it says that it is not all committed."""
+    """Returns the commit of the code that is played, with a + if there are uncommitted changes."""
     git = ("git", "describe", "--always", "--dirty=+", "--exclude=*")
     return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
 

@@ -1,4 +1,4 @@
-"""Faults strike while a process is held at the point to which it came, or in the very call that it makes there."""
+"""Faults strike while a process is held at a point, or in the call that the point is."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ class Need(Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """Rules that bring the process to the point, and what is done once it is there."""
+    """Rules that bring the process to the point, and the act at the point."""
 
     name: str
     says: str
@@ -65,7 +65,7 @@ def _kill_executor(scene: Scene) -> None:
 
 
 def _kill_executors_for_a_minute(scene: Scene) -> None:
-    """Each that Spark brings up instead works for a batch, or for none."""
+    """Each replacement that Spark starts works for at most one batch."""
     ends = time.monotonic() + scene.minute
     _kill_executor(scene)
     while time.monotonic() < ends:
@@ -150,4 +150,4 @@ OFTEN: Final = Fault(
     "kill-executors-minute", "SIGKILL of every executor, in every batch of a minute", _kill_executors_for_a_minute,
     need=Need.EXECUTORS,
 )  # fmt: skip
-"""Of the test suite alone: where executors write what the points are made of, no point but publication is reached."""
+"""Only for the test suite, because executors write the files of all points except publication."""

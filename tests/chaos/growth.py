@@ -1,4 +1,4 @@
-"""What a start looks after behind its first batch, without the wait until a hundred batches have left it."""
+"""Prepares tables for the upkeep after the first batch of a start, without waiting for a hundred batches."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def can_grow(warehouse: Path) -> bool:
 
 
 def scatter(warehouse: Path, name: str) -> None:
-    """Puts the rows of a table into many small files, as so many batches would leave them; rows stay what they are."""
+    """Rewrites a table as many small files, as many batches would; its rows do not change."""
     table = DeltaTable(warehouse / name)
     found = table.to_pyarrow_table()
     few = len(found) // MANY_FILES

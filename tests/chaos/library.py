@@ -28,7 +28,7 @@ NEEDS_FAULTS = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 @cache
 def fault_library() -> Path:
-    """The library, from the cache beside the jars; its name tells what it was built from."""
+    """Returns the library from the cache of jars; its name has a hash of its source."""
     text = b"".join(source.read_bytes() for source in SOURCES)
     built = jars_cache().parent / "faults" / f"{hashlib.sha256(text).hexdigest()[:16]}.so"
     if not built.exists():

@@ -21,7 +21,7 @@ MOST_LIVES = 30
 
 @dataclass(frozen=True)
 class Command:
-    """A command of Tidemark as a process, and the rules it goes by."""
+    """A command of Tidemark as a process, and its file of rules."""
 
     process: Process
     faults: Faults
@@ -64,7 +64,7 @@ class Lives:
         return self.lives[-1]
 
     def start(self, rules: Sequence[Rule] = ()) -> Command:
-        """A new life, which from then on is the one that counts."""
+        """Starts a new life, which replaces the current life."""
         assert len(self.lives) < MOST_LIVES, "it ends again and again"
         self.lives.append(self.command(f"life-{len(self.lives) + 1}", "run", rules=[*rules, *self._outage()]))
         return self.now
@@ -79,7 +79,7 @@ class Lives:
         return Command(process, faults)
 
     def tend(self) -> None:
-        """Starts it again if it failed or was killed. An end that nobody asked for, or one that would repeat, fails."""
+        """Starts the service again if it failed or was killed. Any other end fails the test."""
         code = self.now.ended
         if code is None:
             return
@@ -101,7 +101,7 @@ class Lives:
         self.wait_for(lambda: time.monotonic() >= until, seconds + 60, "the passing of time")
 
     def await_commits(self, count: int, seconds: float) -> None:
-        """Returns when the ledger has grown by so many."""
+        """Returns when the ledger has grown by this number of commits."""
         goal = ledger_version(self.warehouse) + count
         self.wait_for(lambda: ledger_version(self.warehouse) >= goal, seconds, f"commit {goal}")
 

@@ -64,7 +64,7 @@ class Play:
     minute: float
     seed: int
     options: tuple[str, ...] = ()
-    """Of the service, beside `RULES`."""
+    """Options of the service in addition to `RULES`."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Outcome:
     play: Play
     stage: str = "setting up"
     recoveries_s: list[float] = field(default_factory=list)
-    """From each fault, or the begin of one that lasts, until new work was committed after its end."""
+    """Time from the start of each fault until new work is committed after its end."""
     lives: int = 0
     error: str | None = None
     seconds: float = 0
@@ -111,7 +111,7 @@ def _scene(play: Play, shared: Cluster, folder: Path, stack: ExitStack) -> Scene
     spark = stack.enter_context(cluster_without_python(folder / "spark")) if Need.EXECUTORS in needs else None
     kafka = Cluster(broker.bootstrap_servers) if broker else shared
     site = Site(kafka, f"chaos-{uuid.uuid4().hex[:8]}", folder, play.seed, () if broker else SILENCE, stack)
-    # While a broker is away its partitions are silent, and the one that is back first would make the others late.
+    # While a broker is away its partitions are silent, and the first partition that is back would make the others late.
     idle = ("--time.idle-timeout", "1h" if broker else "5s")
     options = (*site.where, *RULES, *idle, *(("--spark.master", spark.url) if spark else ()), *play.options)
     environment = {"TIDEMARK_SPARK__CONF": json.dumps(ON_A_CLUSTER)} if spark else {}
@@ -192,7 +192,7 @@ def _finish(scene: Scene, corrector: Command) -> None:
 
 
 class _Read:
-    """Whether so many records are committed; asks the table only when it has changed."""
+    """Whether this number of records is committed; reads the table only when it has changed."""
 
     def __init__(self, warehouse: Path, sent: int) -> None:
         self._warehouse, self._sent = warehouse, sent

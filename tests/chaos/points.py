@@ -18,9 +18,9 @@ class Approach(Enum):
     START = auto()
     """It starts on a warehouse in which a killed life has left a void batch."""
     GROWN = auto()
-    """It starts on a warehouse of closed panes and many small files, and looks after them behind its first batch."""
+    """It starts on a warehouse of closed panes and many small files, and tends them after its first batch."""
     CORRECT = auto()
-    """`tidemark correct` runs beside it."""
+    """`tidemark correct` runs at the same time."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The matrix and the recovery times, for the terminal and as a page of the documentation.
+"""Prints the matrix and the recovery times to the terminal and as a page of the documentation.
 
 The matrix takes more than an hour, so it is kept a column at a time: `kept.json` has each fault's last column.
 """
@@ -23,11 +23,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 
 @dataclass
 class Column:
-    """What became of a fault, by the name of the point."""
+    """The outcome of a fault by the name of the point."""
 
     fault: str
     commit: str
-    """Of the code that was played."""
+    """The commit of the code that was played."""
     minute: float
     """Seconds that a fault lasts that lasts a minute."""
     recovery_s: dict[str, float | None] = field(default_factory=dict)

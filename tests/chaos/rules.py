@@ -1,4 +1,4 @@
-"""A file of rules says what is to happen at which call, and a process goes by it."""
+"""Files of rules: the act of a process at each call."""
 
 import errno
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ class Action(StrEnum):
     """A rule does this when it strikes."""
 
     HOLD = "hold"
-    """The call waits until it is told to go on; then it is done."""
+    """The call waits until it is released; then it is done."""
     FAIL = "fail"
     """The call is refused with an error."""
     LIE = "lie"
     """The call is done, and then an error is returned."""
     MARK = "mark"
-    """Nothing, but that rules which come after this one are armed once the call is done."""
+    """Arms the rules that come after it, once the call is done; otherwise no effect."""
     LOG = "log"
     """The call's name and path are written down once it is done."""
 
@@ -30,21 +30,21 @@ class Rule:
 
     name: str
     ops: str
-    """Of create, read, write, close, link, rename, unlink, fsync, mkdir, with commas between; or `*`."""
+    """Any of create, read, write, close, link, rename, unlink, fsync, mkdir, separated by commas; or `*`."""
     paths: str
     """Patterns of fnmatch below the root, with commas between; of a link or a rename it is the new path."""
     action: Action
     error: int = errno.EIO
     after: str = "-"
-    """The rule that must have struck before this one counts."""
+    """The rule that must have struck before this rule counts."""
     text: str = "-"
-    """The file must hold it: for a link the one that is linked."""
+    """A text that the file must contain; for a link, the linked file."""
     nth: int = 1
     lasting: bool = False
     """Strikes again and again, until `Faults.end`."""
 
     def line(self, prefix: str) -> str:
-        """As it stands in the file, names with a prefix."""
+        """Returns the line of the file, with prefixed names."""
         span = "always" if self.lasting else "once"
         after = self.after if self.after == "-" else prefix + self.after
         fields = (prefix + self.name, self.ops, self.paths, after, self.text, self.nth, self.action, self.error, span)
@@ -78,7 +78,7 @@ class Faults:
         return self._file(name, "reached").exists()
 
     def go(self, name: str) -> None:
-        """What a rule holds goes on."""
+        """Releases the call that a rule holds."""
         self._file(name, "go").touch()
 
     def end(self, name: str) -> None:
@@ -93,7 +93,7 @@ class Faults:
 
     @property
     def _prefix(self) -> str:
-        """Of the names in the file: a rule that is set again has done nothing yet."""
+        """A prefix of the names in the file: a rule that is set again has no strikes yet."""
         return f"{self._sets}-"
 
     def _file(self, name: str, kind: str) -> Path:

@@ -54,6 +54,6 @@ def _strikes(cells: tuple[tuple[str, str], ...]) -> tuple[Strike, ...]:
 
 
 def assert_played_well(play: Play, broker: Cluster, folder: Path) -> None:
-    """The service goes on after all that the play does to it, and its tables tell the truth."""
+    """The service goes on after every fault of the play, and its tables are right."""
     outcome = perform(play, broker, folder)
     assert outcome.error is None, f"{outcome.error}\n{(folder / 'error.txt').read_text()}"

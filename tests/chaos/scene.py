@@ -39,7 +39,7 @@ class Scene:
 
     @property
     def own_broker(self) -> Broker:
-        """A broker that nobody else uses."""
+        """A broker of its own."""
         assert self.broker is not None, "this cell has no broker of its own"
         return self.broker
 
@@ -75,6 +75,6 @@ def _is_in(link: Path, homes: tuple[Path, ...]) -> bool:
     """Whether a process works in the folder of an application."""
     try:
         place = link.readlink()
-    except OSError:  # it has ended, or is somebody else's
+    except OSError:  # it has ended, or belongs to another user
         return False
     return any(place.is_relative_to(home.resolve()) and place != home.resolve() for home in homes)

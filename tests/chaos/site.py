@@ -62,7 +62,7 @@ class Site:
         self.processes.append(self.stack.enter_context(process))
 
     def add_partition(self) -> None:
-        """The topic grows by one; a new producer, which knows it, takes the place of the one before."""
+        """Adds a partition to the topic, and replaces the producer by a new producer that knows it."""
         client = admin(self.broker.bootstrap_servers)  # kept: without it the answer would not come
         client.create_partitions([NewPartitions(self.topic, PARTITIONS + len(self.processes))])[self.topic].result(
             _TIMEOUT_S
@@ -71,7 +71,7 @@ class Site:
         self._end(self.processes[-2])
 
     def truth(self) -> Truth:
-        """Ends the producer and tells what all have sent."""
+        """Ends the producer and returns what all producers have sent."""
         self._end(self.processes[-1])
         return _together([Truth.load(self._truth(number)) for number in range(len(self.processes))])
 

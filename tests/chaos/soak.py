@@ -46,13 +46,13 @@ DISORDER = (
 
 @dataclass(frozen=True)
 class Sample:
-    """How the service stood `minute` minutes after the begin."""
+    """The state of the service `minute` minutes after the start."""
 
     minute: float
     age: int
-    """Of the life, in samples."""
+    """Age of the life, in samples."""
     batch_s: float | None
-    """Of the batches since the sample before; none in the first minute of a life, in which Java is cold."""
+    """Measured over the batches since the last sample; empty in the first minute of a life, while Java is cold."""
     batch_cpu_s: float | None
     """CPU seconds of the service for each of them, upkeep included; others on the machine do not count."""
     java_mb: float
@@ -126,7 +126,7 @@ def files_of(warehouse: Path) -> dict[str, int]:
 
 
 def ratios(soak: Soak, minutes: float) -> dict[str, float]:
-    """Divides the last fifth by the one after ten minutes, or after a sixth of the time.
+    """Divides the last fifth by the fifth after ten minutes, or after a sixth of the time.
 
     Java gets faster for minutes, so what a batch takes is compared at the same ages of lives.
     """

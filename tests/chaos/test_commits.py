@@ -1,4 +1,4 @@
-"""A commit whose answer is lost counts once, and is synced before anything stands on it."""
+"""A commit whose answer is lost counts once, and is synced before another commit builds on it."""
 
 import errno
 import sys
@@ -84,7 +84,7 @@ def test_data_is_synced_before_its_log_entry_and_both_with_their_folders_before_
     found = [(op, kind_of(path)) for op, path in faults.log("all")]
     links = [place for place, call in enumerate(found) if call == ("link", "entry")]
     assert len(links) >= 2
-    # The first makes the table, and nothing stands on an empty one.
+    # The first commit creates the table, and an empty table is no basis for others.
     for here, after in pairwise([*links[1:], len(found)]):
         synced = [kind for op, kind in found[here:after] if op == "fsync"]
         assert synced.index("data") < synced.index("entry")

@@ -60,7 +60,7 @@ def writing(faults: Faults, folder: Path, *steps: str) -> Iterator[Process]:
 
 
 def said(faults: Faults, folder: Path, *steps: str) -> list[str]:
-    """The same, at its end: what became of each step."""
+    """Returns the outcome of each step, once all are done."""
     with writing(faults, folder, *steps) as process:
         assert process.wait(PATIENCE_S) == 0, process.said
         return [line for line in process.said.splitlines() if line.startswith(STEPS)]  # delta-rs may say something, too

@@ -1,4 +1,4 @@
-"""What stands in for a hundred batches: many small files with the rows that were there, which upkeep merges again."""
+"""The stand-in for a hundred batches: many small files with the same rows, which upkeep merges again."""
 
 from pathlib import Path
 

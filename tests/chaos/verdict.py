@@ -14,7 +14,7 @@ def assert_well(warehouse: Path, truth: Truth) -> None:
     corrected = _corrected(warehouse)
     if corrected:
         assert_conserved(warehouse)
-        # What was corrected was sent too late, and is shown all the same.
+        # Corrections were sent too late, and are published nevertheless.
         assert_shows(warehouse, truth, corrected)
     else:
         assert_tells_the_truth(warehouse, truth)

@@ -1,11 +1,11 @@
-"""A short stream in four steps, and the tables that it must leave behind, whatever happens on the way.
+"""A short stream in four steps, and the tables that it must end with, whatever happens on the way.
 
-Windows of 3 s, a bound of 1 s, allowed lateness of 2 s. The clock stands still, so nothing depends on when a step is
-done, and a step done again is the same step.
+Windows of 3 s, a bound of 1 s, allowed lateness of 2 s. The clock does not move, so results do not
+depend on the time of a step, and steps can be repeated.
 
     step 1:  [0, 3) and [3, 6) get events             W = 3.5 s: [0, 3) fires
-    step 2:  [0, 3) gets a late one, [6, 9) opens     W = 6 s: [0, 3) fires again and closes, [3, 6) fires
-    step 3:  [3, 6) gets a late one, [0, 3) too late  W = 10 s: [3, 6) fires again and closes, [6, 9) fires
+    step 2:  [0, 3) gets a late event, [6, 9) opens   W = 6 s: [0, 3) fires again and closes, [3, 6) fires
+    step 3:  [3, 6) and too late [0, 3) get an event  W = 10 s: [3, 6) fires again and closes, [6, 9) fires
     step 4:  [9, 12) gets events                      W = 19 s: all are closed
 """
 
@@ -59,7 +59,7 @@ def send_step(broker: Cluster, topic: str, number: int) -> None:
 
 
 def story_settings(broker: Cluster, topic: str, warehouse: Path) -> Settings:
-    """The rules that the story is told under."""
+    """The settings of the story."""
     time = {"bound": "1s", "allowed_lateness": "2s", "idle_timeout": "1h", "max_future_skew": "5m"}
     return settings_of(broker, topic, warehouse, time=time, window={"size": "3s"})
 
@@ -70,7 +70,7 @@ _REPORTS = ("page_views", "page_traffic", "site_traffic")
 def outcome(warehouse: Path) -> dict[str, list[Row]]:
     """All committed rows of all tables, but for what a restart may change.
 
-    That is batch ids, the time of a commit, and batches that read nothing: a query that starts at the end of the topic
+    Left out are batch ids, times of commits, and batches that read nothing: a query that starts at the end of the topic
     has one. Panes of closed windows go when the tables are looked after, which a new life does at once.
     """
     committed = {row["batch"] for row in rows(warehouse, "ledger")}

@@ -48,7 +48,7 @@ OF_OTHERS = re.compile(
     r"|\nthread '[^']+' .*panicked.*\n.*\n|^stack backtrace:\n|^note: Some details.*\n",
     re.MULTILINE,
 )
-"""What Java says before Spark has set up its log, and what delta-rs's threads print where a store refuses a file.
+"""Lines that Java prints before Spark has configured its log, and lines of delta-rs's threads about refused files.
 
 Each prints three times, and others in between."""
 OF_THE_MACHINE = (
@@ -83,7 +83,7 @@ class Site:
 
 
 def is_of_the_machine(alert: Mapping[str, str]) -> bool:
-    """Whether it is what a full disk, or other tests beside this one, may cause."""
+    """Whether a full disk, or another test at the same time, may cause this alert."""
     return alert["alertname"].startswith(OF_THE_MACHINE)
 
 
@@ -94,7 +94,7 @@ def _event() -> bytes:
 
 @dataclass
 class Stage:
-    """What runs."""
+    """The running parts."""
 
     folder: Path
     broker: Broker
@@ -115,7 +115,7 @@ class Stage:
 
 @contextmanager
 def service(folder: Path, broker: Broker, port: int, most: int, environment: Mapping[str, str]) -> Iterator[Process]:
-    """A service on the one warehouse, whose page answers."""
+    """Starts a service on the warehouse; returns when its page answers."""
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC, "--metrics.port", str(port))
     options = (*where, "--warehouse", str(folder / "warehouse"), "--batch.max-records", str(most), *SETTINGS)
     command = [sys.executable, "-m", "pipeline.cli", "run", *options]
@@ -138,7 +138,7 @@ def test_each_of_six_failures_fires_its_alert_and_no_other(tmp_path: Path) -> No
         at_work(broker) as site,
         service(tmp_path, broker, first, FEW, faults.environment) as process,
     ):
-        # The first batches are slow, and a lag that they leave is none.
+        # The first batches are slow, and leave no real lag.
         wait_for(lambda: process.said.count("batch_committed") > 3, PATIENCE_S, "batches")
         with monitoring(tmp_path / "watching", first) as watching:
             stage = Stage(tmp_path, broker, site, watching, first, faults)
@@ -165,7 +165,7 @@ def at_work(broker: Broker) -> Iterator[Site]:
 
 
 def well(stage: Stage) -> None:
-    """More than the thousand records by which a partition is known not to be a quiet one; every chart has its data."""
+    """More than the thousand records from which a partition is not quiet; every chart has data."""
     most = f"min(delta(tidemark_partition_log_end_offset[1d])) > {12 * A_SECOND}"
     wait_for(lambda: stage.watching.ask(most), PATIENCE_S, "records on every partition")
     for query in (query for file in sorted(FOLDER.glob("*.json")) for query in queries(file)):
@@ -209,7 +209,7 @@ def a_replaced_service(stage: Stage, first: Process, second: int) -> None:
 
 
 def every_word_is_an_object(lines: Sequence[str]) -> None:
-    """Of the service, of Spark's JVM and of all between; a batch has one line, by whose number others go."""
+    """Log lines of the service, of Spark's JVM and of all between are JSON; a batch has one line, with its number."""
     words = [json.loads(line) for line in lines]
     assert all(word.keys() >= {"event", "level", "timestamp"} for word in words)
     batches = [word["batch"] for word in words if word["event"] == "batch_committed"]

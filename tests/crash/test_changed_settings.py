@@ -1,4 +1,4 @@
-"""What was closed stays closed, whatever the settings say at the next start."""
+"""Closed windows stay closed, whatever the settings of the next start."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_longer_allowed_lateness_opens_no_window_and_no_session_again(life: Li
     life.live([2, 6, 22], allowed_lateness="60s")
     assert {name: life.shown(name) for name in BOTH} == before
     assert life.dead() == [2, 6, 22]
-    # What closes from here on has the new lateness.
+    # Windows that close from this point on have the new lateness.
     life.live([41, 32], allowed_lateness="60s")
     assert page_views(life.warehouse)["ann", START + 30_000, START + 40_000] == (2, 0, 1)
     assert life.dead() == [2, 6, 22]
@@ -100,7 +100,7 @@ def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
     life.live([2, 12, 31], allowed_lateness="60s")
     assert page_views(life.warehouse) == {
         ("ann", START, START + 10_000): (2, 0, 0),
-        # Of the window that was open when the report went, what came after it was there again.
+        # The window that was open when the report was removed has the events since its return.
         ("ann", START + 10_000, START + 20_000): (1, 0, 1),
     }
 

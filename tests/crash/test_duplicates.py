@@ -30,7 +30,7 @@ MakeTopic = Callable[..., str]
 START = 1_700_000_000_000
 EVENTS, USERS, ROUNDS = 600, 20, 3
 COMMIT_S = 180
-# What is sent again is at most a second and the jitter older than the newest: no bound makes it late.
+# Events are sent again at most a second and the jitter later: no bound makes them late.
 DISORDER = (
     *("--rate", "0", "--events", "20000", "--event-rate", "1000", "--users", "2000", "--jitter", "5s"),
     *("--duplicate-share", "0.1", "--malformed-share", "0.01", "--future-share", "0.01"),
@@ -157,7 +157,7 @@ def test_whenever_the_service_is_killed_an_event_counts_once(
 
 
 def has_come_to(version: int, warehouse: Path, life: Process) -> bool:
-    """Whether the ledger has so many commits, or nobody is left to make them."""
+    """Whether the ledger has this number of commits, or no service is left to make them."""
     return ledger_version(warehouse) >= version or not life.alive
 
 

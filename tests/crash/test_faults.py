@@ -62,7 +62,7 @@ class Life:
 
 @pytest.fixture(scope="module")
 def undisturbed(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    """Plays the story with nothing on the way, and returns what it leaves behind."""
+    """Plays the story without a fault, and returns its tables."""
     life = Life.new(broker, tmp_path_factory.mktemp("undisturbed"))
     life.play(range(1, len(STEPS) + 1))
     assert_conserved(life.warehouse)
@@ -168,7 +168,7 @@ def interrupt(life: Life, refusals: list[Refusal]) -> None:
 
 
 def assert_goes_on_undisturbed(life: Life, undisturbed: dict[str, list[Row]]) -> None:
-    """The next service finds the faulty step's records on the topic and takes the steps after it; nothing tells."""
+    """The next service reads the records of the faulty step and of later steps; the tables show no difference."""
     with open_service(story_settings(life.broker, life.topic, life.warehouse), Clock()) as service:
         service.drain()
         for step in range(FAULTY_STEP + 1, len(STEPS) + 1):

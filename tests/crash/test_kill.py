@@ -28,7 +28,7 @@ RULES = (
     *("--window.size", "5s", "--time.bound", "2s", "--time.allowed-lateness", "3s", "--time.idle-timeout", "5s"),
     *("--batch.interval", "200ms", "--metrics.port", "0"),
 )
-# So that what gathers while nobody lives is more than one batch.
+# More records than one batch gather while no service runs.
 SMALL_BATCHES = ("--batch.max-records", "3000")
 
 
@@ -76,9 +76,9 @@ def test_whenever_the_service_is_killed_the_tables_are_right_in_the_end(
 
 
 def kill_once(stream: Stream, chance: random.Random) -> int:
-    """One life and its end; returns the void rows that it left behind.
+    """Runs and kills one life; returns the number of uncommitted rows that it left.
 
-    The moment is a random span after a random one of the first commits, the opening of the epoch among them, so over
+    The kill comes a random span after one of the first commits, with the opening of the epoch. So over
     the lives it falls into folds, write-aheads, commits and publications.
     """
     commits, span = chance.choice((1, 2, 3)), chance.uniform(0, LONGEST_SPAN_S)

@@ -79,7 +79,7 @@ def test_a_recreated_topic_is_another_topic(broker: Cluster, make_topic: MakeTop
     with open_service(settings, now=Clock()) as service:
         take(service, broker, topic, 1)
     make_anew(broker, topic)
-    # As long as the old one, so its offsets alone would not tell.
+    # As long as the old topic, so offsets alone do not distinguish them.
     send(broker.bootstrap_servers, topic, [event("bob", START + second * 1000) for second in range(3)])
     with pytest.raises(SetUpError, match=f"topic {topic} was deleted and made anew"), open_service(settings):
         pass

@@ -1,6 +1,6 @@
-"""Broker and store go away from a running service and come back: it stays, tells, and catches up.
+"""Broker and store go down under a running service and come back: it stays, reports, and catches up.
 
-One service for all of it, for an outage must leave it as it was: each part goes on where the one before ended.
+One service for all parts, because an outage must not change it: each part goes on where the last part ended.
 """
 
 import re

@@ -59,13 +59,13 @@ class Site:
         return tidemark(self.folder / f"{name}.log", "run", *options)
 
     def await_commits(self, service: Process, count: int) -> None:
-        """Returns when the ledger has grown by so many."""
+        """Returns when the ledger has grown by this number of commits."""
         goal = ledger_version(self.warehouse) + count
         wait_for(lambda: ledger_version(self.warehouse) >= goal or not service.alive, PATIENCE_S, f"commit {goal}")
         assert service.alive, service.said
 
     def truth(self) -> Truth:
-        """Ends the stream and tells what was sent."""
+        """Ends the stream and returns what was sent."""
         self.producer.send(signal.SIGTERM)
         assert self.producer.wait() == 0, self.producer.said
         return Truth.load(self.folder / "truth.json")

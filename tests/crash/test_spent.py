@@ -1,4 +1,4 @@
-"""What a failed batch or tick had reached is not committed by whoever comes next: the service is spent."""
+"""After a failed batch or tick the service cannot be used again, so its progress is not committed later."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -100,7 +100,7 @@ def test_a_loop_whose_store_refuses_again_and_again_loses_nothing(
 
 @contextmanager
 def looping(service: RunningService) -> Iterator[Event]:
-    """Runs the service beside the test, with all its ticks, until it fails; then the event is set."""
+    """Runs the service in a thread, with all its ticks, until it fails; then the event is set."""
     stopping, ended = Event(), Event()
 
     def run() -> None:

@@ -19,7 +19,7 @@ Rows = Mapping[Key, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a step; `changed` and `gone` are by report, `late` and `partly` are users and event times."""
+    """The outcomes of a step; `changed` and `gone` are by report, `late` and `partly` are users and event times."""
 
     watermark: int | None
     changed: Mapping[str, Rows]
@@ -29,7 +29,7 @@ class Outcome:
 
 
 def flinks(played: Played, transcript: Transcript, run: str) -> Iterator[Outcome]:
-    """Flink's outcomes: its last word on each window, for it fires per late event and Tidemark once per batch."""
+    """Yields Flink's last result of each window, because Flink fires per late event and Tidemark once per batch."""
     reports = told(transcript, run)["reports"]
     tables: dict[str, Rows] = {report["name"]: {} for report in reports}
     watermark = None
@@ -50,7 +50,7 @@ def flinks(played: Played, transcript: Transcript, run: str) -> Iterator[Outcome
 
 
 def tidemarks(transcript: Transcript) -> Iterator[Outcome]:
-    """The outcomes that a transcript tells of."""
+    """Returns the outcomes that a transcript expects."""
     names = [report.name for report in transcript.reports]
     for step in transcript.steps:
         gone = step.tells.get("gone", {})
@@ -75,7 +75,7 @@ def _rejected(step: Step, word: str) -> list[tuple[str, int]]:
 def _watermark(flinks: int | None, run: str) -> int | None:
     """Flink's t says that all up to t has come, Tidemark's that all before t has.
 
-    The older API meant the one and said the other, which is why it fired a millisecond early.
+    The older API mixes both meanings, which is why it fires a millisecond early.
     """
     return flinks if flinks is None or run == OLDER_API else flinks + 1
 
@@ -83,8 +83,8 @@ def _watermark(flinks: int | None, run: str) -> int | None:
 def _after(before: Rows, fired: list[list[Any]], report: Mapping[str, Any], watermark: int | None) -> Rows:
     """A table after what fired. A session that became part of another goes: Flink leaves that to its reader.
 
-    One that was closed became part of nothing, so a new one may overlap it. The watermark is that from before the step.
-    A count window is always a new one, even at the times of another.
+    A closed session is part of no other, so a new session may overlap it. The watermark is from before the step. A
+    count window is always new, even at the times of another.
     """
     rows, width, kind = dict(before), len(report["keys"]) + 2, report["window"]["kind"]
     for cell in sorted(fired, key=lambda cell: cell[width:]) if kind == "count" else fired:

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent / "results"
 KEPT_BY = "# Written by `make flink`; not by hand. fired: [keys..., start, end, measures...].\n"
 
 Played = Mapping[str, Any]
-"""`name`, `told` (the fingerprint of what Flink was told), and `steps`, each with `watermark`, `fired` and `late`."""
+"""`name`, `told` (the fingerprint of Flink's input), and `steps`, each with `watermark`, `fired` and `late`."""
 
 
 @cache
@@ -24,7 +24,7 @@ def kept(run: str) -> dict[str, Played]:
 
 
 def keep(run: str, played: Sequence[Played]) -> None:
-    """Write a run's file anew."""
+    """Rewrites the file of a run."""
     HERE.mkdir(exist_ok=True)
     entries = sorted(played, key=lambda entry: str(entry["name"]))
     text = yaml.safe_dump(entries, default_flow_style=None, sort_keys=False, width=120)

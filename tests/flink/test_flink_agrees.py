@@ -1,4 +1,4 @@
-"""What Flink did with each transcript, kept as data, is what the transcript says: watermark, counts, late events."""
+"""Flink's recorded results of each transcript equal the transcript: watermark, counts, late events."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A transcript as Flink is told it: the settings that Flink has too, and what was sent; never what must come of it."""
+"""Flink's input of a transcript: the settings that Flink has, too, and the records; never the expected results."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def _in_order(step: Step) -> list[Sent]:
 
 
 def fingerprint(job: Mapping[str, Any]) -> str:
-    """Changes with anything that Flink was told, and with nothing else."""
+    """Returns a hash of Flink's input, and of nothing else."""
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -78,7 +78,7 @@ def _time(transcript: Transcript, run: str) -> dict[str, Any]:
 
 
 def _condition(sql: str) -> dict[str, Any]:
-    """A condition such as `event_type = 'click'` or `page_url <> '/'`, or none."""
+    """A condition such as `event_type = 'click'` or `page_url <> '/'`, or None."""
     if not sql:
         return {"field": "", "equal": True, "value": ""}
     found = re.fullmatch(r"(\w+) (=|<>) '(.*)'", sql)

@@ -1,4 +1,4 @@
-"""Holds what the tables say of a stream against what its bytes tell, record by record."""
+"""Compares the tables of a stream with its bytes, record by record."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ Place = tuple[int, int]
 def assert_as_told(warehouse: Path, sent: Mapping[Place, Sent]) -> None:
     """Every record is counted or a dead letter with all that belongs to it, once; fails with the first ten that differ.
 
-    Of streams of which nothing has fired yet.
+    Only for streams of which no window has fired yet.
     """
     letters = dict(_letters(warehouse))
     told = {place: letter for place, letter in map(_as_letter, sent.items()) if letter}

@@ -12,7 +12,7 @@ def live_bytes() -> int:
     # PySpark has no public door to its JVM.
     jvm: Any = session.sparkContext._jvm
     runtime = jvm.java.lang.Runtime.getRuntime()
-    # Spark gives back what nobody refers to in the second, after the first has told it.
+    # Spark releases unreferenced objects in the second collection, after the first has found them.
     for _ in range(2):
         jvm.java.lang.System.gc()
     return int(runtime.totalMemory() - runtime.freeMemory())

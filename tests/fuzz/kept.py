@@ -6,5 +6,5 @@ _FOLDER = Path(__file__).parent / "corpus"
 
 
 def corpus() -> dict[str, bytes]:
-    """Values by the sentence that tells what is the matter with them."""
+    """Values by the sentence that describes their fault."""
     return {path.stem.replace("-", " "): path.read_bytes() for path in sorted(_FOLDER.glob("*.bin"))}

@@ -39,7 +39,7 @@ _TIMES: Final = (0, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3)
 
 
 def _place(value: bytes, chance: Random) -> int:
-    """Anywhere, but mostly behind the frame."""
+    """Anywhere, but mostly after the frame."""
     at = int(chance.random() * (len(value) + 1))
     return at if at >= _FRAME or chance.random() < 0.1 else min(_FRAME, len(value))
 
@@ -80,7 +80,7 @@ def _repeat(value: bytes, chance: Random) -> bytes:
 
 
 def _number(value: bytes, chance: Random) -> bytes:
-    """A nasty number in the place of a byte, or beside it."""
+    """A nasty number in the place of a byte, or next to it."""
     at = _place(value, chance)
     return value[:at] + NASTY[int(chance.random() * len(NASTY))] + value[at + int(chance.random() * 2) :]
 

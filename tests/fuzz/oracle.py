@@ -1,4 +1,4 @@
-"""The oracle tells from a record's bytes, without Spark, what must become of it."""
+"""The oracle: derives the outcome of a record from its bytes, without Spark."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -2,10 +2,10 @@
 
 Source: Apache Avro specification 1.12, "Binary Encoding"; `BinaryDecoder` of Avro's Java library for what it takes:
 
-- A string that is not needed is passed over: nobody looks whether it is UTF-8.
+- A string that is not needed is skipped, without a check that it is UTF-8.
 - A negative length of such a string counts as 0.
-- The bits of a number that have no place in 32 or 64 are dropped.
-- Bytes behind the last field are left alone.
+- The bits of a number beyond 32 or 64 are dropped.
+- Bytes after the last field are ignored.
 """
 
 import json
@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final
 
 LONGEST_TEXT: Final = 1_048_576
-"""`pipeline.runtime.spark` allows so much."""
+"""The limit of `pipeline.runtime.spark`."""
 _INT: Final = 5
 _LONG: Final = 10
 
@@ -23,7 +23,7 @@ class NotAvro(Exception):
 
 
 class Reader:
-    """Reads the records of one schema; texts behind the last needed field are passed over."""
+    """Reads the records of one schema; texts after the last needed field are skipped."""
 
     def __init__(self, schema: str, needed: Collection[str]) -> None:
         fields = json.loads(schema)["fields"]
@@ -53,7 +53,7 @@ class _Cursor:
         self._value, self._at = value, start
 
     def number(self, longest: int) -> int:
-        """A zigzag number of at most so many bytes."""
+        """Reads a zigzag number of at most this number of bytes."""
         value, at, raw, shift = self._value, self._at, 0, 0
         while True:
             if at >= len(value) or shift == 7 * longest:
@@ -66,7 +66,7 @@ class _Cursor:
         return (raw >> 1) ^ -(raw & 1)
 
     def choice(self, number: int) -> int:
-        """The index of one of so many."""
+        """Reads an index below this number."""
         index = self.number(_INT)
         if not 0 <= index < number:
             raise NotAvro

@@ -1,4 +1,4 @@
-"""Records that broke something once, or might: each becomes what its bytes tell, through the real service."""
+"""Records that broke something once, or might: the real service judges each by its bytes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,14 +23,14 @@ KEYS = (b"ann", None, b"", b"\xff\xfe", b"nul\0", b"k" * 10_000)
 
 
 def large() -> list[bytes]:
-    """Records near what a broker takes: noise, a frame with noise, one good text and one that nobody reads."""
+    """Records near the size limit of a broker: noise, a frame with noise, a text that is read, a text that is not."""
     event = {"event_id": "e", "event_type": "visit", "user_id": "u", "event_time": NOW, "page_url": "/"}
     grown = [encode_one({**event, name: "é" * (LARGE // 2)}) for name in ("event_id", "user_id", "user_agent")]
     return [b"\x80" * LARGE, header(1) + b"\x80" * LARGE, header(1) + bytes(LARGE), *grown]
 
 
 def cut() -> list[bytes]:
-    """An event with every field, cut behind each byte."""
+    """An event with every field, cut after each byte."""
     whole = max(seeds()[:6], key=len)
     return [whole[:end] for end in range(len(whole))]
 

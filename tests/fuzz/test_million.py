@@ -1,4 +1,4 @@
-"""A million broken records through the real service: what becomes of each is what its bytes tell."""
+"""A million broken records through the real service, which judges each by its bytes."""
 
 from collections.abc import Callable
 from functools import partial

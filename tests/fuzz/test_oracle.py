@@ -17,7 +17,7 @@ SCHEMA = load_schemas()[1].replace('{"type": "long", "logicalType": "timestamp-m
 PARSED = fastavro.parse_schema(json.loads(SCHEMA))
 EVERYTHING = [field["name"] for field in json.loads(SCHEMA)["fields"]]
 DROPPED_BITS = ("event type with bits beyond 32", "time with bits beyond 64")
-"""Of the corpus: fastavro keeps the bits of a number that have no place in it, or drops others."""
+"""Records of the corpus in which fastavro keeps the excess bits of a number, or drops others."""
 
 
 def by_fastavro(value: bytes) -> dict[str, object]:

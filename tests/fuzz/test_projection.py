@@ -1,4 +1,4 @@
-"""Which fields are read beside those that are needed, so that what is needed is read from its place."""
+"""The fields that are read in addition to the needed fields, so that these are read from their positions."""
 
 import json
 

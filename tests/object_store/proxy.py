@@ -85,7 +85,7 @@ class Unruly:
 
 
 class Gate:
-    """Counts requests that others can matter to, and holds one of them until it is told to go on.
+    """Counts requests that other writers can affect, and holds one of them until it is released.
 
     It is answered then, or its answer is lost.
 
@@ -99,7 +99,7 @@ class Gate:
     def __call__(self, request: Request) -> Answer | None:
         if request.path.startswith("/_gate/"):
             return Answer(HTTPStatus.OK, [], self._obey(*request.path.split("/")[2:]).encode())
-        # Not those for a file that nobody writes again: to read it now or later is the same.
+        # Requests for files that are never rewritten are left out: reading them now or later is the same.
         is_point = request.method != "GET" or "list-type=" in request.path or "_last_checkpoint" in request.path
         with self._lock:
             is_held = is_point and self._count == self._at
@@ -141,7 +141,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def main(store: str, how: str) -> None:
-    """Serves until it is told to end; says its address first."""
+    """Prints its address, and serves until it is ended."""
     known: dict[str, Behaviour] = {"forgetful": forgetful, "gate": Gate()}
     behaviour = known.get(how) or Unruly(int(how.removeprefix("unruly-")))
 

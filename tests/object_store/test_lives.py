@@ -1,4 +1,4 @@
-"""The service on an object store: killed, replaced, cut off from it, and in the end its tables tell the truth."""
+"""The service on an object store: killed, replaced, cut off from it, and its tables are right in the end."""
 
 import random
 import signal

@@ -1,4 +1,4 @@
-"""A writer in a process of its own, which commits to a table as it is told: a line of JSON in, one out."""
+"""A writer in a process of its own, which commits to a table: a line of JSON in, a line out."""
 
 import json
 import sys

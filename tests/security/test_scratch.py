@@ -29,7 +29,7 @@ def test_a_link_is_not_followed_and_other_folders_stay(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 3
 
 
-def test_a_command_such_as_erase_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_a_command_such_as_erase_removes_the_files_of_a_killed_command(tmp_path: Path) -> None:
     (tmp_path / "tidemark-scratch-left").mkdir()
     with tidemark(tmp_path / "log", "erase", "--help", driver={"TMPDIR": str(tmp_path)}) as process:
         assert process.wait() == 0, process.said

@@ -1,4 +1,4 @@
-"""Spark as we start it: who may reach it, what other users of the machine see of it, and what a kill leaves behind."""
+"""Spark as we start it: who may reach it, what other users of the machine see, and what remains after a kill."""
 
 import json
 import os

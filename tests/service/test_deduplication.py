@@ -41,7 +41,7 @@ def spark() -> SparkSession:
 
 
 def events(spark: SparkSession, *ids: str, read: Callable[[int], object] = int) -> DataFrame:
-    """A visit of each id, all at one time, on one partition; `read` is told of each that is computed."""
+    """A visit of each id, all at one time, on one partition; `read` counts the visits that are computed."""
 
     def told(row: Row) -> Row:
         read(1)

@@ -31,7 +31,7 @@ def test_a_small_batch_is_not_asked_for_a_sample_whatever_came_before() -> None:
 
 
 @pytest.mark.parametrize(("share", "are_many"), [(0.0, False), (0.12, False), (0.125, True), (1.0, True)])
-def test_a_large_first_batch_goes_by_its_sample(share: float, are_many: bool) -> None:
+def test_a_large_first_batch_is_guessed_from_its_sample(share: float, are_many: bool) -> None:
     assert Guesses(NOTHING, ROOM).are_many_rejected(LARGE, lambda: Sample(share, 70.0)) is are_many
 
 

@@ -32,7 +32,7 @@ def test_an_attempt_that_ran_for_ten_minutes_was_well_though_there_was_nothing_t
 
 def test_it_gives_up_once_attempts_committed_nothing_for_the_limit() -> None:
     #  fails   0   20   59   60
-    #  pause   1   2    1    none: the pause before the last one ends when it is time
+    #  pause   1   2    1    None: the pause before the last one ends when it is time
     retries = Retries(give_up_after_s=60)
     assert retries.after_failure(0, 0, committed=False) == 1
     assert retries.after_failure(20, 19, committed=False) == 2

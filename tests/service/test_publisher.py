@@ -19,7 +19,7 @@ PATIENCE_S = 30
 
 
 class Bench:
-    """A publisher whose store does as it is told, and whose pauses take no time."""
+    """A publisher whose store is scripted, and whose pauses take no time."""
 
     def __init__(self) -> None:
         self.failures: list[Exception] = []

@@ -21,7 +21,7 @@ class Event:
     """Whether its Kafka timestamp is too far before its own time."""
 
     is_ahead: bool = False
-    """Whether its time is that of a wrong clock, which the service cannot tell."""
+    """Whether its time is that of a wrong clock, which the service cannot detect."""
 
     @property
     def time(self) -> int:
@@ -39,7 +39,7 @@ Topic = tuple[tuple[Event, ...], ...]
 
 
 def events(text: str, first_id: int = 1) -> tuple[Event, ...]:
-    """Reads events from words like `12.5ann`; `!` marks a malformed one, `?` a future one, `*` a wrong clock.
+    """Reads events from words like `12.5ann`; `!` marks a malformed event, `?` a future event, `*` a wrong clock.
 
     >>> [event.minute for event in events("1ann 2.5bob")]
     [1.0, 2.5]
@@ -80,4 +80,4 @@ MIXED: Final[Topic] = (
 CROWD: Final[Topic] = (
     events("1ann 1.5zed 2bob 3ann 3.5bob 4cid 5ann 6bob 7cid 8ann 8.5zed 9bob 15ann 16bob 25bob 35cid 45ann"),
 )
-"""A user who comes in the first batch and in the fourth, beside others whose sessions go on."""
+"""A user who comes in the first batch and in the fourth, among others whose sessions go on."""

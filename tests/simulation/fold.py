@@ -95,7 +95,7 @@ def letter_of(event: Event) -> bytes:
 def pane_rows(
     number: int, position: int, event: Event, consumer: Consumer, watermark: int | None
 ) -> Iterator[dict[str, Any]]:
-    """The row of `panes` that a counted event is for a consumer, unless it is too late for that one."""
+    """The row of `panes` that a counted event is for a consumer, unless it is too late for that consumer."""
     if is_too_late(event.time, in_time_from(consumer, watermark)):
         return
     windows = consumer.windows if isinstance(consumer, Report) else None

@@ -24,7 +24,7 @@ _MANY: Final = 3
 
 
 def rows_of(warehouse: str, name: str) -> list[dict[str, Any]]:
-    """The rows of a table's newest version, read from its files; none where there is no table."""
+    """The rows of a table's newest version, read from its files; empty without a table."""
     if not (Path(warehouse) / name / "_delta_log").is_dir():
         return []
     return _rows(DeltaTable(f"{warehouse}/{name}"))
@@ -59,7 +59,7 @@ def state_of(warehouse: str) -> str:
 
 
 def _plain(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a row says in every equal run."""
+    """The values of a row that are equal in every equal run."""
     for name, value in row.items():
         if name == "opening" and value:
             opening = json.loads(value)

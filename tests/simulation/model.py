@@ -33,7 +33,7 @@ class Expected:
     ids: dict[int, int]
     """The time of each event id that was counted."""
     ids_since: int
-    """Ids of events from this time on must still be there."""
+    """Ids of events from this time on must still be stored."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Model:
     corrects: bool = False
     """Whether events that missed windows were added to them afterwards."""
     replays: bool = False
-    """Whether rejected records, which are in order, were added likewise."""
+    """Whether rejected records, which are in order, were also added in order."""
     but: frozenset[str] = frozenset()
     """Users that were erased."""
     drops_open: bool = True
@@ -85,7 +85,7 @@ class Model:
             for row in sorted(rows, key=itemgetter("partition")):
                 for offset in range(row["from_offset"], row["to_offset"]):
                     self._take((row["partition"], offset), rules, before, expected)
-            # What a wrong clock made due is shown and stays, also where its watermark is reset.
+            # Windows that a wrong clock made due are published and stay, even if the watermark is reset.
             self._fired |= {(name, key) for name, keys in self._grid.items() for key in keys if key[2] <= watermark}
         expected.ids_since = min((self._closed_until(shape, watermark) for shape in rules.shapes), default=_NEVER)
         if self.corrects or self.replays:
@@ -215,7 +215,7 @@ def _windows(shape: Shape, time: int) -> Iterator[Window]:
 
 
 def _reason(event: Event, *, is_late: bool, is_partly_late: bool) -> str | None:
-    """Why there is a dead letter of an event; None where there is none."""
+    """The reason of an event's dead letter; None without a dead letter."""
     if not event.is_event:
         return "malformed" if event.is_malformed else "future"
     return "too_late" if is_late else "partly_late" if is_partly_late else None

@@ -138,7 +138,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         (("reset-start.wrong", "none"), ("reset-start.wrong_visits", "none")),
     ),
 }
-"""By name; a protection that comes with a change of the project gets a line here."""
+"""Mutations by name; each new protection of the project gets a line in this table."""
 
 
 def found(name: str) -> str:

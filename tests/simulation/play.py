@@ -193,7 +193,7 @@ def _at_random(chance: random.Random, stage: Stage, writers: list[Writer]) -> No
 
 
 def _of_writers(cast: Cast, writers: list[Writer]) -> Iterator[str]:
-    """Errors that no plan explains, and services that gave up although none had replaced them."""
+    """Errors that no plan explains, and services that gave up although no other had replaced them."""
     for writer in writers:
         if writer.error and type(writer.error).__name__ not in (*_OURS, *_STORE):
             yield f"{writer.name}: {type(writer.error).__name__}: {str(writer.error)[:160]}"
@@ -219,7 +219,7 @@ def _judged(cast: Cast, stage: Stage) -> Iterator[str]:
             process = Process(stage, warehouse, scene.topic, scene.rules, has_upkeep=False).open()
             while not process.is_done:
                 process.take(30)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+    except Exception as error:  # noqa: BLE001 - any error is reported
         yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
         return
     # A clock that jumps may have merged panes of windows that would open again: then the reset is refused.

@@ -53,7 +53,7 @@ class Scene:
         return {frozenset(one.names): one for one in (self.other or self.rules, self.rules)}
 
     def base(self, warehouse: str) -> Process:
-        """Makes the warehouse on which it begins, and the service that runs there."""
+        """Creates the first state of the warehouse, and the service that runs on it."""
         has_upkeep = "lagging" not in self.has
         process = Process(Stage(NOON), warehouse, self.topic, self.rules, has_upkeep=has_upkeep)
         if self.batches < 0:

@@ -19,7 +19,7 @@ _MOST_LANDINGS: Final = 40
 
 @dataclass(slots=True)
 class Tally:
-    """What came of the plans of one kind in one scene."""
+    """The results of the plans of one kind in one scene."""
 
     scene: str
     kind: str
@@ -46,9 +46,9 @@ class Search:
     scene: str
     kind: str
     seeds: range = range(0)
-    """Of random plans."""
+    """The seeds of random plans."""
     every: int = 1
-    """Of the points one in so many is taken; 1 for a complete search."""
+    """The search takes one point in `every`; 1 for a complete search."""
 
     def run(self) -> Tally:
         """Plays all of them."""
@@ -87,7 +87,7 @@ class Search:
         return [at for at, point in enumerate(points) if point.writes or self.kind == Fault.REFUSED][:: self.every]
 
     def _switches(self, points: Sequence[Point]) -> Iterator[Run]:
-        """One switch before each point; none after a read of what the others did not write: nothing is changed."""
+        """One switch before each point, except after a read of what the others did not write: that changes nothing."""
         is_same, written = False, set[str]()
         for at, point in enumerate(points):
             if at % self.every == 0 and not is_same:
@@ -129,6 +129,6 @@ def plans_of(scene: str, kind: str) -> list[Plan]:
 
 
 def scenes_like(patterns: Iterable[str]) -> list[str]:
-    """The scenes whose names match any of some patterns; all, if there is none."""
+    """The scenes whose names match any of some patterns; all scenes without a pattern."""
     wanted = [*patterns]
     return [name for name in SCENES if not wanted or any(fnmatch(name, pattern) for pattern in wanted)]

@@ -1,4 +1,4 @@
-"""What stands in for Kafka and for what only reports, and the project's settings for those of a run."""
+"""Stand-ins for Kafka and for reporting, and the settings of a run."""
 
 from dataclasses import dataclass
 from typing import Any

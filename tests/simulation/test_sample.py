@@ -19,7 +19,7 @@ def plans(name: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LISTS)
 def test_tables_are_right_whatever_writers_do_to_each_other(name: str) -> None:
-    # In a process of its own: the calls of delta-rs are wrapped there.
+    # In a process of its own, because it wraps the calls of delta-rs.
     command = [sys.executable, "-m", "tests.simulation", "--story", "0", *plans(name)]
     played = subprocess.run(command, cwd=HERE.parents[1], capture_output=True, text=True, check=False)
     assert played.returncode == 0, played.stdout + played.stderr

@@ -50,7 +50,7 @@ class Process:
     rules: Rules
     has_upkeep: bool = False
     errors: list[Exception] = field(default_factory=list)
-    """What ended its attempts."""
+    """The error that ended its attempts."""
     own: OwnEpoch = field(default_factory=OwnEpoch)
     outbox: Outbox = field(default_factory=Outbox)
     tries: int = _ATTEMPTS

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """What happens to a writer at one point; the other writers then run."""
+    """The fate of a writer at one point; the other writers then run."""
 
     NONE = "none"
     """Nothing: it is paused until the others have finished."""
@@ -25,7 +25,7 @@ class Fault(StrEnum):
 
 
 class Ended(BaseException):
-    """The process of a writer ends here."""
+    """The process of a writer ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Point:
 
 @dataclass(slots=True)
 class Step:
-    """A point that a writer passed, for the story of the run."""
+    """A point that a writer passed; part of the story of the run."""
 
     writer: str
     point: Point
@@ -78,7 +78,7 @@ class Held:
 
 @dataclass(slots=True)
 class Stage:
-    """What the writers of a run share: the clock, the trace, and a commit that lands later."""
+    """State that the writers of a run share: the clock, the trace, and a commit that lands later."""
 
     now: int
     wait: int = 0
@@ -109,7 +109,7 @@ def current() -> "Writer | None":
 
 
 class Writer(threading.Thread):
-    """A thread with the baton's rules; `faults` maps the index of a point to what happens there."""
+    """A thread with the baton's rules; `faults` maps the index of a point to its fault."""
 
     def __init__(self, stage: Stage, name: str, work: Callable[[], object]) -> None:
         super().__init__(daemon=True, name=name)
@@ -150,7 +150,7 @@ class Writer(threading.Thread):
         self._go.acquire()
 
     def at(self, point: Point) -> Step:
-        """Stops at a point, and returns the step with the fault that strikes there."""
+        """Stops at a point, and returns the step with the fault of the point."""
         index = len(self.passed)
         self.passed.append(point)
         self.pause()

@@ -1,7 +1,7 @@
 """A transcript through the loop that production runs: batches are cut as they come, and ticks fall in between.
 
-How they were cut only the ledger knows. So the model plays what the ledger tells, batch by batch, and says what the
-tables must hold then.
+Only the ledger stores the cuts. So the model plays the batches of the ledger, one by one, and returns the expected
+tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ class BusyClock(Clock):
 
 
 class Loop:
-    """A topic, a warehouse and the lives of a service on them; beside them the model."""
+    """A topic, a warehouse, the lives of a service on them, and the model."""
 
     def __init__(self, transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, max_records: int) -> None:
         self._broker, self._topic, self._warehouse = broker, topic, warehouse
@@ -54,11 +54,11 @@ class Loop:
         self._cut: dict[str, Any] = {"interval": "0ms", "max_records": max_records}
         self._dead = list[tuple[str, int, str]]()
         self._totals: list[dict[RowKey, Row]] = [{}]
-        """Totals may be any of these: they are written with what came until their turn was there."""
+        """Totals may be any of these: they are written with all events up to their turn."""
         self.model = Model(transcript)
 
     def live(self, steps: Sequence[Step], *, in_haste: bool) -> None:
-        """Steps up to a restart. In haste the service is told to stop as soon as the last records are on the topic."""
+        """Steps up to a restart. In haste the service is stopped as soon as the last records are on the topic."""
         more = {"time": {"interval": "50ms"}, "batch": self._cut}
         settings = settings_for(self.model.transcript, self._broker, self._topic, self._warehouse, **more)
         with open_service(settings, now=self._clock) as service, running(service) as is_alive:
@@ -71,7 +71,7 @@ class Loop:
         self._check()
 
     def restart(self, step: Step) -> None:
-        """The next life goes by this step."""
+        """The next life uses the settings of this step."""
         self.model.restart(step)
         if told := self.model.transcript.totals:
             self._totals = [self.model.totals[told.name]]

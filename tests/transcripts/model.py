@@ -1,6 +1,6 @@
 """A reference model: the rules of event time, one event at a time, as plainly as they can be written.
 
-It shares no code with the pipeline, so that one mistake cannot be in both.
+It shares no code with the pipeline, so that no mistake is in both.
 """
 
 from collections import defaultdict
@@ -36,8 +36,8 @@ class Partition:
 class Model:
     """Plays a transcript's steps; `clock` is the service's, in milliseconds.
 
-    `floors` tell of every report that there ever was up to which end its windows were closed when the service last
-    started: whatever settings say later, they stay so.
+    `floors` hold the end up to which the windows of each report, even a removed report, were closed at the last start:
+    these windows stay closed, whatever later settings say.
     """
 
     def __init__(self, transcript: Transcript) -> None:
@@ -64,7 +64,7 @@ class Model:
         return Seen(watermark, self.tables(), sorted(dead), self.duplicates - before)
 
     def take(self, step: Step) -> list[tuple[str, int, str]]:
-        """The same; what it rejects, and why."""
+        """Like `play`, but returns the rejected events with their reasons."""
         if step.restart:
             self.restart(step)
         self.arrive(step)
@@ -97,10 +97,10 @@ class Model:
         self.unread += step.send
 
     def restart(self, step: Step) -> None:
-        """What was closed stays closed, and times that mean something else now are forgotten."""
+        """Closed windows stay closed, and times whose meaning has changed are forgotten."""
         was, now = self.transcript, self.transcript.restarted(step.changes)
         keeps = all(one.value("deduplicate") != "off" for one in (was, now))
-        # What was forgotten stays so, whatever lateness is allowed from here on.
+        # A forgotten window stays forgotten, whatever lateness is allowed later.
         self.ids = {name: one for name, one in self.ids.items() if keeps and self._is_in_time(one)}
         self.transcript = now
         closed = {report.name: self.closed_until(report) for report in was.reports}
@@ -166,7 +166,7 @@ class Model:
         )
 
     def _count(self, one: Counted, report: Report) -> list[bool]:
-        """Of each window of an event whether it is open; an event that is one of the report's own counts there."""
+        """Whether each window of an event is open; only events of the report count."""
         one, among = replace(one, closed_until=self.closed_until(report)), self.counted[report.name]
         alone = [Window(report, start, end, [one], among) for start, end in windows_of(one.time, report.window)]
         open_ones = [window for window in alone if not window.has_closed(one)]
@@ -206,7 +206,7 @@ class Model:
         )
 
     def _row(self, window: Window, key: RowKey) -> Row:
-        """Tells of a window; its batch is the one that fired it, or changed it since, or filled it."""
+        """Returns the row of a window; its batch is the last that fired, changed or filled it."""
         fired = [batch for watermark, batch in self.moved if window.has_fired(watermark)][:1]
         begun = self._sessions_begun(window, key) if "sessions_begun" in window.report.measures else 0
         return Row.of(window.events, window.report.columns, fired, late_events=window.late_events, sessions_begun=begun)
@@ -227,7 +227,7 @@ class Model:
                 self.totals[told.name] = self.totals_of(told)
 
     def totals_of(self, told: Totals) -> dict[RowKey, Row]:
-        """Of every user, as they are now."""
+        """Returns the totals of every user."""
         return {
             (user,): Row.of(events, told.columns, sessions=len(sessions_of(events, told.gap_ms)))
             for user, events in self.users.items()

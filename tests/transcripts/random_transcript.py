@@ -1,4 +1,4 @@
-"""Disorderly transcripts that nobody wrote: they tell nothing, so only the model can say what must come of them."""
+"""Random, disorderly transcripts without expected results: only the model can judge them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from tests.transcripts.random_changes import MARKERS, Changes
 from tests.transcripts.transcript import Sent, Step, Transcript, milliseconds
 
 SEEDS = [57, 113, 858, 994]
-"""Few, for the service takes seconds for each; together they meet everything, which a test holds them to."""
+"""Few, because the service takes seconds for each; a test checks that together they cover every case."""
 
 _USERS = ["a", "b", "c", "d"]
 _PAGES = ["/", "/shop", "/help"]

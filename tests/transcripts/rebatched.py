@@ -1,15 +1,15 @@
-"""The same transcript in larger batches, and what may differ by that: the verdicts of late records, and what they do.
+"""A transcript in larger batches, and the results that may differ: verdicts of late records, and their effects.
 
 A record is late for a report if the report was closed up to its time or further when its batch began: then windows that
 it belongs to, or sessions that it meets, may have closed. A larger batch judges it by an older watermark,
 so it may still be counted, never the other way round. The watermark in the end is the same, and so are all rows of keys
-that had no late record, but for `late_events` and `published_batch`, which tell of batches. Beyond that:
+that had no late record, but for `late_events` and `published_batch`, which depend on batches. Beyond that:
 
-- `sessions_begun`: a late record may take the begin of a session from any row that its user is in.
+- `sessions_begun`: a late record may take the start of a session from any row of its user.
 - Count windows: no record is late for them, but those of several partitions come in another order. A key whose records
   all came on one partition has the same rows, any other as many.
-- `user_totals` is written no less often, so each user's row tells of no fewer records.
-- Of records that share an id another one may count: an id is remembered for longer where the watermark is older. Rows
+- `user_totals` is written no less often, so each user's row counts no fewer records.
+- Another of several records that share an id may count: an id is remembered longer if the watermark is older. Rows
   that such records are in are left out.
 """
 
@@ -60,10 +60,10 @@ def played(transcript: Transcript) -> Played:
 
 
 def rebatched(transcript: Transcript, at_most: int) -> Transcript:
-    """Steps that send become one, up to so many of them, as long as time stands still between them.
+    """Merges steps that send records, up to `at_most` of them, while no time passes between them.
 
-    A step that waits, ticks or restarts begins anew, and so does one that brings a partition back from idleness: in
-    one batch with the steps before it the partition would not have been away.
+    A step that waits, ticks, restarts or brings a partition back from idleness starts a new batch: in a batch with the
+    steps before it the partition would not have been away.
     """
     model, groups = Model(transcript), list[list[Step]]()
     for step in transcript.steps:

@@ -69,7 +69,7 @@ def _changed(transcript: Transcript) -> Iterator[str]:
 
 
 def _columns(rows: Mapping[RowKey, Row]) -> Iterator[str]:
-    """Those that count something, and whether rows from before and after a restart do."""
+    """Yields the measures that count something, and those that do in rows from before and after a restart."""
     for name in {name for row in rows.values() for name in row.values}:
         lives = {row.batch // EPOCH for row in rows.values() if row.values[name]}
         yield from [name] * (len(lives) > 0)

@@ -89,7 +89,7 @@ def test_the_service_agrees_with_the_model_on_random_transcripts(
 
 
 def play(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]) -> None:
-    """A transcript from begin to end, held against what it tells and against the model; `more` is for the settings."""
+    """Plays a transcript, and compares the tables with its expectations and with the model; `more` are settings."""
     model = Model(transcript)
     before: Tables = {}
     with Stage(transcript, broker, topic, warehouse, **more) as stage:

@@ -1,4 +1,4 @@
-"""Transcripts as the files beside this one tell them, and what they say must be seen."""
+"""Reads the transcripts of this folder and their expected results."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ def transcripts() -> list[Transcript]:
 
 
 def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> None:
-    """Hold what was seen against what a step tells; `before` are the tables before the step."""
+    """Compares the tables with the expectations of a step; `before` are the tables before the step."""
     assert seen.watermark == step.tells["watermark"]
     assert seen.duplicates == step.tells.get("duplicates", 0)
     for name, columns in transcript.tables.items():
@@ -55,7 +55,7 @@ def _batches(tells: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
 
 def _transcript(told: Mapping[str, Any]) -> Transcript:
     told = _in_milliseconds(told)
-    # A word that nobody knows would be a wish that nobody checks.
+    # An unknown word would be an expectation that no test checks.
     assert told.keys() == {"name", "settings", "steps"}
     restarts = [step["restart"] for step in told["steps"] if isinstance(step.get("restart"), dict)]
     for settings in (told["settings"], *restarts):
@@ -73,7 +73,7 @@ def _step(told: Mapping[str, Any]) -> Step:
 
 
 def _sent(partition: int, user: str, event_time: int, *more: str | int) -> Sent:
-    """What may follow the time is told apart by what it is: visit or click, a Kafka timestamp, a page, `id 1`."""
+    """The words after the time are distinguished by their form: visit or click, a Kafka timestamp, a page, `id 1`."""
     words = [one for one in more if isinstance(one, str)]
     pages = [word for word in words if word.startswith("/")]
     acts = [word for word in words if word in ("visit", "click")]
@@ -86,7 +86,7 @@ def _sent(partition: int, user: str, event_time: int, *more: str | int) -> Sent:
 
 
 def _in_milliseconds(told: Any) -> Any:
-    """Moments such as 2026-03-29T01:00:00+01:00, wherever they stand, as milliseconds since the epoch."""
+    """Replaces times such as 2026-03-29T01:00:00+01:00 in the text by milliseconds since 1970."""
     if isinstance(told, dict):
         return {key: _in_milliseconds(value) for key, value in told.items()}
     if isinstance(told, list):

@@ -61,7 +61,7 @@ class Sent:
         return {"user_id": self.user, "page_url": self.page, "event_type": self.act}[name]
 
     def meets(self, condition: str) -> bool:
-        """Whether a condition such as `user_id = 'a'` or `page_url <> '/'` holds, or there is none."""
+        """Whether a condition such as `user_id = 'a'` or `page_url <> '/'` holds; true without a condition."""
         if not condition:
             return True
         found = re.fullmatch(r"(\w+) (=|<>) '(.*)'", condition)
@@ -92,7 +92,7 @@ class Row:
 
     @classmethod
     def of(cls, counted: Sequence[Counted], columns: Sequence[str], fired: Sequence[int] = (), **more: int) -> Self:
-        """Tells of some events; `more` are columns that only a rule of event time can tell."""
+        """Returns the row of some events; `more` are columns that follow from rules of event time."""
         visits = sum(one.event.act == "visit" for one in counted)
         times = [one.time for one in counted]
         values = {
@@ -162,7 +162,7 @@ class Report:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those of its table between the key and the batch."""
+        """The columns of its table between the key and the batch."""
         return (*self.measures, "late_events")
 
     def key_of(self, event: Sent) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class Report:
         return tuple(event.value(key) for key in self.keys)
 
     def table(self, rows: Iterable[tuple[RowKey, Row]]) -> dict[RowKey, Row]:
-        """Rows by their keys. Count windows may have the same: then the second has a 2 behind its key, and so on.
+        """Rows by their keys. Count windows may share a key: then the second has a 2 after its key, and so on.
 
         They are in the order of their batches, and in one batch in that of their values.
         """
@@ -214,7 +214,7 @@ class Transcript:
 
     @property
     def window(self) -> Mapping[str, str]:
-        """The windows of a report that has none of its own, as the settings give them."""
+        """The windows of a report without windows of its own, as configured."""
         told = {"size": self.value("window"), "slide": self.value("slide"), "offset": self.value("offset")}
         return {name: text for name, text in told.items() if text}
 
@@ -243,7 +243,7 @@ class Transcript:
 
     @property
     def every_report(self) -> dict[str, Report]:
-        """Those that there are, and those that there were: their tables stay."""
+        """All current and former reports: their tables stay."""
         earlier = self.before.every_report if self.before else {}
         return earlier | {report.name: report for report in self.reports}
 
@@ -264,7 +264,7 @@ def _in_milliseconds(window: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def vacant(key: RowKey, rows: Container[RowKey]) -> RowKey:
-    """The key, or where there is a row of it already the key with the first free number from 2 on behind it."""
+    """Returns the key, or if it is taken, the key followed by the first free number from 2 on."""
     return next(one for one in chain([key], ((*key, number) for number in count(2))) if one not in rows)
 
 

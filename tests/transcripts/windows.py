@@ -8,7 +8,7 @@ from typing import Any
 from tests.transcripts.transcript import Counted, Report
 from tests.transcripts.zones import part_around
 
-NONE = -(10**18)  # before every time: the watermark while there is none, the newest event where there was none
+NONE = -(10**18)  # before every time: the initial watermark, and the newest event before any event
 
 
 @dataclass

@@ -19,12 +19,12 @@ def part_around(time: int, size: int, zone: str) -> tuple[int, int]:
 
 
 def _begins(at: int, size: int, zone: str) -> bool:
-    """Where the clock comes to the next part, or shows the begin of one again."""
+    """The instants at which the clock reaches the next part, or shows the start of a part again."""
     (part, rest), (before, _) = (_part(at - ago, size, zone) for ago in (0, QUARTER))
     return part > before or (size < DAY and rest == 0)
 
 
 def _part(at: int, size: int, zone: str) -> tuple[int, int]:
-    """The number of the part since the first Monday of the calendar, and how long ago the clock showed its begin."""
+    """The number of the part since the first Monday of the calendar, and the time since its start by the clock."""
     local = datetime.fromtimestamp(at / 1000, ZoneInfo(zone))
     return divmod((local.toordinal() - 1) * DAY + (local.hour * 60 + local.minute) * 60_000, size)
