@@ -43,7 +43,7 @@ USUAL = {"bound": "10s", "allowed_lateness": "1m", "max_ahead_of_clock": "5m"}
 
 
 @pytest.fixture(autouse=True)
-def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' own variables are no settings."""
     for name in [name for name in os.environ if name.startswith("TIDEMARK_")]:
         if name != "TIDEMARK_JARS_CACHE":
@@ -59,7 +59,7 @@ def topic(broker: Kafka) -> str:
     return name
 
 
-def told(broker: Kafka, topic: str, warehouse: Path, *more: str) -> list[str]:
+def arguments(broker: Kafka, topic: str, warehouse: Path, *more: str) -> list[str]:
     where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={warehouse}"]
     return ["check", *where, "--metrics.port=0", *more]
 
@@ -94,7 +94,7 @@ def test_a_check_that_passes_says_so_and_leaves_no_trace(
     broker: Kafka, topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, topics = snapshot(tmp_path), kept(broker)
-    assert main(told(broker, topic, tmp_path / "new" / "warehouse")) == 0
+    assert main(arguments(broker, topic, tmp_path / "new" / "warehouse")) == 0
     said = capsys.readouterr()
     assert "\nfail" not in said.out
     assert "0 failed" in said.out.splitlines()[-1]
@@ -124,7 +124,7 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
 def test_a_missing_topic_is_reported_as_a_start_reports_it(
     broker: Kafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = told(broker, "no-such-topic", tmp_path / "warehouse")
+    words = arguments(broker, "no-such-topic", tmp_path / "warehouse")
     assert main(["run", "--until-caught-up", *words[1:]]) == 2
     sentence = capsys.readouterr().err.removeprefix("tidemark: ").strip()
     assert main(words) == 1
@@ -190,7 +190,7 @@ def test_a_broker_that_is_down_is_one_failure_and_the_rest_is_checked(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    words = told(Kafka(f"127.0.0.1:{port}"), "clicks", tmp_path / "warehouse", "--kafka.connect-timeout=300ms")
+    words = arguments(Kafka(f"127.0.0.1:{port}"), "clicks", tmp_path / "warehouse", "--kafka.connect-timeout=300ms")
     assert main(words) == 1
     said = capsys.readouterr().out
     assert f"fail  brokers     no Kafka broker at 127.0.0.1:{port} answered within 0.3 s" in said

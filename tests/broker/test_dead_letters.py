@@ -34,12 +34,12 @@ AFTER = {
 
 def by_the_newer(user: str, time: int) -> Raw:
     """Returns an event of schema 2, which the service does not have."""
-    told = {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": time, "page_url": "/", "shop": "s"}
-    return Raw(encode_one(told, 2, NEWER), user.encode(), timestamp_ms=time)
+    fields = {"event_id": "e", "event_type": "visit", "user_id": user, "event_time": time, "page_url": "/", "shop": "s"}
+    return Raw(encode_one(fields, 2, NEWER), user.encode(), timestamp_ms=time)
 
 
 @pytest.fixture(scope="module")
-def told(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def rejected(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Two events by an unknown schema, one from the future, one cut off; then event time goes on past all of them."""
     folder = tmp_path_factory.mktemp("letters")
     topic = f"letters-{folder.name}"
@@ -73,48 +73,50 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_they_are_listed_by_reason_and_by_hour(
-    told: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rejected: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    listed = said(capsys, "list", "--warehouse", told.warehouse)
+    listed = said(capsys, "list", "--warehouse", rejected.warehouse)
     assert "malformed │ no schema has this schema id │ 2 │ 1970-01-01 00:00:15 │ 1970-01-01 00:00:33 │ 0, 2" in listed
     assert "future" in listed
-    hours = said(capsys, "hours", "--warehouse", told.warehouse, "--to", "1970-01-01T00:00:33Z")
+    hours = said(capsys, "hours", "--warehouse", rejected.warehouse, "--to", "1970-01-01T00:00:33Z")
     assert "hour (UTC) ┃ malformed ┃" in hours
     assert "1970-01-01 00:00:00 │ 1 │" in hours
 
 
 def test_one_is_opened_as_far_as_it_goes(
-    told: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rejected: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    here = ("--warehouse", told.warehouse, "--partition", "0", "--offset")
+    here = ("--warehouse", rejected.warehouse, "--partition", "0", "--offset")
     opened = said(capsys, "show", *here, "4")
     assert 'event_id │ "ab"' in opened
     assert 'event_type │ "visit"' in opened
     assert "user_id, field 3 of 9, is not readable" in opened
     assert "schema 2, which is not known here" in said(
-        capsys, "show", *here, "1", "--schemas.folder", str(told.schemas.folder)
+        capsys, "show", *here, "1", "--schemas.folder", str(rejected.schemas.folder)
     )
     assert main(["dead-letters", "show", *here, "0"]) == 2
     assert "there is no dead letter at offset 0 of partition 0" in capsys.readouterr().err
 
 
-def test_what_todays_rules_take_is_added_once_by_however_many_at_once(told: Settings) -> None:
-    assert apply_corrections(told, AGAIN).rows == [], "nothing was mended yet"
-    (Path(str(told.schemas.folder)) / "user_event.2.avsc").write_text(NEWER)
-    settings = told.model_copy(update={"time": told.time.model_copy(update={"max_future_skew": timedelta(hours=1)})})
+def test_what_todays_rules_take_is_added_once_by_however_many_at_once(rejected: Settings) -> None:
+    assert apply_corrections(rejected, AGAIN).rows == [], "nothing was mended yet"
+    (Path(str(rejected.schemas.folder)) / "user_event.2.avsc").write_text(NEWER)
+    settings = rejected.model_copy(
+        update={"time": rejected.time.model_copy(update={"max_future_skew": timedelta(hours=1)})}
+    )
     only = Chosen(reasons=("malformed",), users=("cat",), is_judged_again=True)
     assert {row["user_id"] for row in apply_corrections(settings, only, dry_run=True).rows} == {"cat"}
-    assert page_views(told.warehouse) == BEFORE, "a dry run changes nothing"
+    assert page_views(rejected.warehouse) == BEFORE, "a dry run changes nothing"
     with ThreadPoolExecutor() as both:
         done = list(both.map(lambda _: apply_corrections(settings, AGAIN).rows, range(2)))
-    assert page_views(told.warehouse) == AFTER
+    assert page_views(rejected.warehouse) == AFTER
     assert sorted(map(len, done)) == [0, 6], "one of the two, three events in page_views and in the totals"
     assert apply_corrections(settings, AGAIN).rows == []
-    assert page_views(told.warehouse) == AFTER
-    assert len(rows(told.warehouse, "dead_letters")) == 4, "they stay where they are"
+    assert page_views(rejected.warehouse) == AFTER
+    assert len(rows(rejected.warehouse, "dead_letters")) == 4, "they stay where they are"
     with open_service(settings, now=Clock()) as service:
         service.drain()
-    assert user_totals(Path(told.warehouse))["cat"] == (33_000, 33_000, 1, 1, 0)
-    assert_conserved(told.warehouse)
+    assert user_totals(Path(rejected.warehouse))["cat"] == (33_000, 33_000, 1, 1, 0)
+    assert_conserved(rejected.warehouse)

@@ -99,7 +99,7 @@ def widened(broker: Cluster, topic: str) -> None:
     without_first(broker, topic, 1, 3)
 
 
-def assert_told(settings: Callable[..., Settings], warehouse: Path) -> None:
+def assert_loss_is_reported(settings: Callable[..., Settings], warehouse: Path) -> None:
     """A start refuses the loss, or records it where the settings say so."""
     with (
         pytest.raises(SetUpError, match=r"offset 0 of partition 1, but the topic holds \[3, 4\)"),
@@ -128,7 +128,7 @@ def test_what_a_new_partition_lost_before_it_was_read_is_a_loss(
                 service.drain()
     if not is_at_work:
         widened(broker, topic)
-    assert_told(settings, tmp_path)
+    assert_loss_is_reported(settings, tmp_path)
 
 
 def test_a_new_warehouse_begins_where_kafka_start_says(broker: Cluster, topic: str, tmp_path: Path) -> None:

@@ -67,12 +67,12 @@ def _played(plays: Sequence[Play], broker: Cluster, folder: Path, jobs: int) -> 
 
 def _cells(play: Play, broker: Cluster, folder: Path) -> list[Outcome]:
     """Plays the cells; if that fails, plays each alone. The cell at which the play failed has failed in any case."""
-    outcome = _told(play, broker, folder)
+    outcome = _play_alone(play, broker, folder)
     if outcome.error is None:
         return outcome.cells
     if len(play.strikes) == 1:
         return [outcome]
-    alone = [_told(replace(play, strikes=(strike,)), broker, folder) for strike in play.strikes]
+    alone = [_play_alone(replace(play, strikes=(strike,)), broker, folder) for strike in play.strikes]
     alone[min(len(outcome.recoveries_s), len(alone) - 1)].error = outcome.error
     return alone
 
@@ -83,8 +83,8 @@ def _commit() -> str:
     return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def _told(play: Play, broker: Cluster, folder: Path) -> Outcome:
-    """Says and returns what became of a play; its folder stays only where it failed."""
+def _play_alone(play: Play, broker: Cluster, folder: Path) -> Outcome:
+    """Plays, prints and returns the outcome; keeps the folder only after a failure."""
     name = play.strikes[0].name if len(play.strikes) == 1 else play.strikes[0].fault.name
     outcome = perform(play, broker, folder / name)
     if outcome.error is None:

@@ -125,8 +125,8 @@ def processes_of(group: int, program: str) -> list[int]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            told = stat.read_text()
-            name, rest = told[told.index("(") + 1 : told.rindex(")")], told[told.rindex(")") + 2 :].split()
+            text = stat.read_text()
+            name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
         except OSError:  # it has ended meanwhile
             continue
         if name == program and int(rest[2]) == group:

@@ -96,7 +96,7 @@ def columns_of(outcomes: Iterable[Outcome], commit: str) -> Columns:
 
 def kept_columns() -> Columns:
     """Each fault's last column."""
-    return {told["fault"]: Column(**told) for told in json.loads(KEPT.read_text())} if KEPT.exists() else {}
+    return {column["fault"]: Column(**column) for column in json.loads(KEPT.read_text())} if KEPT.exists() else {}
 
 
 def keep(columns: Columns) -> None:

@@ -62,9 +62,13 @@ class Faults:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The process is started with these variables."""
-        told = {"LD_PRELOAD": fault_library(), "FAULTS_CONTROL": self._folder.absolute(), "FAULTS_ROOT": self._root}
-        return {name: str(value) for name, value in told.items()}
+        """The process is started with these values."""
+        values = {
+            "LD_PRELOAD": fault_library(),
+            "FAULTS_CONTROL": self._folder.absolute(),
+            "FAULTS_ROOT": self._root,
+        }
+        return {name: str(value) for name, value in values.items()}
 
     def set(self, rules: Sequence[Rule]) -> None:
         """From the next call on these rules hold, and no others; names are those of these."""

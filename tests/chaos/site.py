@@ -56,9 +56,9 @@ class Site:
     def produce(self) -> None:
         """One more producer, on all partitions that there are now."""
         number = len(self.processes)
-        told = ("--seed", str(self.seed + number), "--truth", str(self._truth(number)))
+        further = ("--seed", str(self.seed + number), "--truth", str(self._truth(number)))
         log = self.folder / f"producer-{number}.log"
-        process = producers(log, "simulate", *self.where, *DISORDER, *self.options, *told)
+        process = producers(log, "simulate", *self.where, *DISORDER, *self.options, *further)
         self.processes.append(self.stack.enter_context(process))
 
     def add_partition(self) -> None:

@@ -25,7 +25,7 @@ from demo.broker import Broker
 from demo.children import free_port
 from producers.truth import Truth
 from tests.chaos.lives import processes_of
-from tests.support.against_truth import assert_tells_the_truth, ledger_version
+from tests.support.against_truth import assert_matches_truth, ledger_version
 from tests.support.processes import Process, producers, tidemark
 from tests.support.waiting import wait_for
 
@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             assert site.wait() == 0, site.said
         with tidemark(Path(folder) / "last.log", "run", *soak.where, *RULES, "--until-caught-up") as last:
             assert last.wait(PATIENCE_S) == 0, last.said
-        console.print(assert_tells_the_truth(soak.warehouse, Truth.load(truth)))
+        console.print(assert_matches_truth(soak.warehouse, Truth.load(truth)))
         console.print("minute, age of the life in samples, seconds and CPU seconds of a batch, files:")
         for sample in soak.samples:
             batch = "cold" if sample.batch_s is None else f"{sample.batch_s:.3f} {sample.batch_cpu_s:.3f}"

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("letters", [MANY_FILES, 3 * MANY_FILES + 1])
 def test_scattered_rows_stay_what_they_are_and_are_worth_a_merge(tmp_path: Path, letters: int) -> None:
     open_table(DEAD_LETTERS, str(tmp_path))
-    told = [{"reason": "malformed", "offset": offset, "value": b"{}", "batch": 1} for offset in range(letters)]
-    Appender(DEAD_LETTERS, str(tmp_path)).append(pa.Table.from_pylist(told, schema=DEAD_LETTERS.schema), 1)
+    rows = [{"reason": "malformed", "offset": offset, "value": b"{}", "batch": 1} for offset in range(letters)]
+    Appender(DEAD_LETTERS, str(tmp_path)).append(pa.Table.from_pylist(rows, schema=DEAD_LETTERS.schema), 1)
     before = shown(tmp_path)
     scatter(tmp_path, "dead_letters")
     assert (files(tmp_path) >= MANY_FILES, shown(tmp_path)) == (True, before)

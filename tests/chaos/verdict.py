@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from producers.truth import Truth
-from tests.support.against_truth import Cell, assert_shows, assert_tells_the_truth
+from tests.support.against_truth import Cell, assert_matches_truth, assert_shows
 from tests.support.conservation import assert_conserved
 from tests.support.warehouse import rows
 
@@ -17,7 +17,7 @@ def assert_well(warehouse: Path, truth: Truth) -> None:
         # Corrections were sent too late, and are published nevertheless.
         assert_shows(warehouse, truth, corrected)
     else:
-        assert_tells_the_truth(warehouse, truth)
+        assert_matches_truth(warehouse, truth)
 
 
 def _corrected(warehouse: Path) -> Counter[Cell]:

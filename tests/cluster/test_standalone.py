@@ -11,7 +11,7 @@ from demo.standalone import CLOSED, HOST
 from producers.cli import main as produce
 from producers.truth import Truth
 from tests.cluster.standalone import cluster_without_python
-from tests.support.against_truth import assert_tells_the_truth
+from tests.support.against_truth import assert_matches_truth
 from tests.support.brief_java import BRIEF_JVM
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.processes import Process
@@ -46,7 +46,7 @@ def test_a_submitted_job_runs_on_workers_without_python_and_stops_in_order(
             job.send(signal.SIGTERM)
             assert job.wait() == 0, job.said
         executors = cluster.executors()
-    assert_tells_the_truth(warehouse, Truth.load(truth))
+    assert_matches_truth(warehouse, Truth.load(truth))
     assert [len(each) for each in executors] == [1, 1], "each worker has one executor, and none of them died"
 
 

@@ -106,10 +106,10 @@ class Stage:
 
     def await_alert(self, name: str, port: int, severity: str, **labels: str) -> None:
         """Returns when it has arrived; fails if any other has, but for those of a slow or full machine."""
-        told = {"alertname": name, "job": "tidemark", "instance": f"127.0.0.1:{port}", "severity": severity, **labels}
-        self.expected.append(told)
-        alerts = self.watching.told.alerts
-        wait_for(lambda: told in alerts, PATIENCE_S, f"{told}, but {alerts}")
+        alert = {"alertname": name, "job": "tidemark", "instance": f"127.0.0.1:{port}", "severity": severity, **labels}
+        self.expected.append(alert)
+        alerts = self.watching.receiver.alerts
+        wait_for(lambda: alert in alerts, PATIENCE_S, f"{alert}, but {alerts}")
         assert [alert for alert in alerts if alert in self.expected or not is_of_the_machine(alert)] == self.expected
 
 
@@ -171,7 +171,7 @@ def well(stage: Stage) -> None:
     for query in (query for file in sorted(FOLDER.glob("*.json")) for query in queries(file)):
         values = [float(sample["value"][1]) for sample in stage.watching.ask(query)]
         assert [value for value in values if not isnan(value)], query
-    assert [alert for alert in stage.watching.told.alerts if not is_of_the_machine(alert)] == []
+    assert [alert for alert in stage.watching.receiver.alerts if not is_of_the_machine(alert)] == []
 
 
 def a_silent_partition(stage: Stage) -> None:

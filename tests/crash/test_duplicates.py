@@ -17,7 +17,7 @@ from pipeline.settings.model import Settings
 from producers.cli import main as simulate
 from producers.truth import Truth
 from tests.crash.store_faults import Refusal, refusing
-from tests.support.against_truth import assert_tells_the_truth, ledger_version, void_rows
+from tests.support.against_truth import assert_matches_truth, ledger_version, uncommitted_rows
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, tidemark
@@ -70,9 +70,9 @@ def test_what_a_failed_batch_remembered_is_void(
             pytest.raises(DeltaError, match="failed validation check"),
         ):
             take(service, broker, topic, [visits(1, 3)])
-        assert void_rows(tmp_path, "event_ids") == 1
+        assert uncommitted_rows(tmp_path, "event_ids") == 1
     with open_service(settings, now=Clock()) as service:
-        assert void_rows(tmp_path, "event_ids") == 0
+        assert uncommitted_rows(tmp_path, "event_ids") == 0
         take(service, broker, topic, [visits(3, 2, 4), [event("bob", 20_000, event_id="last")]])
     assert verdicts(tmp_path) == (5, 3)
     assert page_views(tmp_path) == {("ann", 0, 10_000): (4, 0, 0)}
@@ -125,7 +125,7 @@ def test_a_site_whose_producer_sends_again_is_counted_as_it_was(
     with open_service(settings) as service:
         service.drain()
     sent = Truth.load(truth)
-    assert_tells_the_truth(warehouse, sent)
+    assert_matches_truth(warehouse, sent)
     assert verdicts(warehouse)[1] == sent.sent["duplicate"] > 1_000
 
 
@@ -152,7 +152,7 @@ def test_whenever_the_service_is_killed_an_event_counts_once(
     assert verdicts(warehouse) == (EVENTS + 2, EVENTS * (ROUNDS - 1))
     views = {user: views for (user, _, _), (views, _, _) in page_views(warehouse).items()}
     assert views == Counter(f"user-{number % USERS}" for number in range(EVENTS))
-    assert void_rows(warehouse, "event_ids") == 0
+    assert uncommitted_rows(warehouse, "event_ids") == 0
     assert_conserved(warehouse)
 
 

@@ -16,7 +16,7 @@ from pipeline.service.guesses import Guesses
 from pipeline.service.runner import RunningService
 from tests.crash.store_faults import Refusal, refusing, undeletable
 from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
-from tests.support.against_truth import epochs, void_rows
+from tests.support.against_truth import epochs, uncommitted_rows
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock
@@ -57,7 +57,7 @@ class Life:
 
     def void(self) -> set[str]:
         """The tables that hold rows of a batch that was never committed."""
-        return {name for name in ("panes", "dead_letters") if void_rows(self.warehouse, name)}
+        return {name for name in ("panes", "dead_letters") if uncommitted_rows(self.warehouse, name)}
 
 
 @pytest.fixture(scope="module")

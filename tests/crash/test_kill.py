@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from producers.truth import Truth
-from tests.support.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
+from tests.support.against_truth import assert_matches_truth, epochs, ledger_version, uncommitted_rows
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, producers, tidemark
 from tests.support.waiting import wait_for
@@ -68,11 +68,11 @@ def test_whenever_the_service_is_killed_the_tables_are_right_in_the_end(
         void = [kill_once(stream, chance) for _ in range(KILLS)]
     with stream.start("--until-caught-up") as last:
         assert last.wait() == 0, last.said
-    balance = assert_tells_the_truth(stream.warehouse, Truth.load(truth))
+    balance = assert_matches_truth(stream.warehouse, Truth.load(truth))
     print(f"void rows after each kill: {void}; then {balance}")  # noqa: T201 - how much the kills hit
     assert min(balance.counted, balance.too_late, balance.future, balance.malformed) > 0
     assert epochs(stream.warehouse) == set(range(1, KILLS + 2))
-    assert (void_rows(stream.warehouse, "panes"), void_rows(stream.warehouse, "dead_letters")) == (0, 0)
+    assert (uncommitted_rows(stream.warehouse, "panes"), uncommitted_rows(stream.warehouse, "dead_letters")) == (0, 0)
 
 
 def kill_once(stream: Stream, chance: random.Random) -> int:
@@ -88,7 +88,7 @@ def kill_once(stream: Stream, chance: random.Random) -> int:
             stream.await_version(before + number, life)
         assert life.lives_for(span), life.said
         life.kill()
-    return void_rows(stream.warehouse, "panes") + void_rows(stream.warehouse, "dead_letters")
+    return uncommitted_rows(stream.warehouse, "panes") + uncommitted_rows(stream.warehouse, "dead_letters")
 
 
 @contextmanager

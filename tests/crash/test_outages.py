@@ -111,7 +111,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 def test_a_service_survives_every_outage_reports_it_and_catches_up(watched: Watched) -> None:
     a_broker_that_does_not_answer(watched)
     a_store_that_is_away(watched)
-    told_to_stop_while_there_is_no_broker(watched)
+    stop_without_a_broker(watched)
     assert watched.statuses == {200}
     assert "Traceback" not in watched.process.said
     balance = assert_conserved(watched.warehouse)
@@ -140,7 +140,7 @@ def a_store_that_is_away(watched: Watched) -> None:
     assert watched.metric("tidemark_attempts_total") > before
 
 
-def told_to_stop_while_there_is_no_broker(watched: Watched) -> None:
+def stop_without_a_broker(watched: Watched) -> None:
     watched.broker.stop()
     wait_for(lambda: "starts again" in watched.ask("/healthz"), PATIENCE_S, "the next outage")
     watched.process.send(signal.SIGTERM)

@@ -24,7 +24,7 @@ from pipeline.tables.housekeeping import pane_starts
 from pipeline.tables.schemas import PANES
 from producers.truth import Truth
 from tests.crash.story import PARTITIONS, WINDOW_MS, send_step, story_settings
-from tests.support.against_truth import assert_tells_the_truth, epochs, ledger_version, void_rows
+from tests.support.against_truth import assert_matches_truth, epochs, ledger_version, uncommitted_rows
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, producers, tidemark
@@ -102,8 +102,8 @@ def test_the_first_of_two_services_stops_and_says_why_and_nothing_is_counted_twi
             assert second.wait() == 0, second.said
     with site.service("last", "--until-caught-up") as last:
         assert last.wait(PATIENCE_S) == 0, last.said
-    assert_tells_the_truth(site.warehouse, truth)
-    assert (void_rows(site.warehouse, "panes"), void_rows(site.warehouse, "dead_letters")) == (0, 0)
+    assert_matches_truth(site.warehouse, truth)
+    assert (uncommitted_rows(site.warehouse, "panes"), uncommitted_rows(site.warehouse, "dead_letters")) == (0, 0)
 
 
 @pytest.mark.timeout(900)
@@ -116,7 +116,7 @@ def test_sigterm_ends_the_batch_in_hand_and_leaves_nothing_void_or_unpublished(s
         assert "Traceback" not in service.said
     assert_conserved(site.warehouse)
     assert epochs(site.warehouse) == {1}
-    assert (void_rows(site.warehouse, "panes"), void_rows(site.warehouse, "dead_letters")) == (0, 0)
+    assert (uncommitted_rows(site.warehouse, "panes"), uncommitted_rows(site.warehouse, "dead_letters")) == (0, 0)
 
 
 @pytest.mark.timeout(900)
@@ -131,7 +131,7 @@ def test_a_service_that_was_frozen_at_work_wakes_up_replaced_and_changes_nothing
         assert first.wait(PATIENCE_S) == 1, first.said
         assert LAST_WORDS in first.said
     assert epochs(site.warehouse) == {1, 2}, "the old service came back and replaced the new one"
-    assert_tells_the_truth(site.warehouse, truth)
+    assert_matches_truth(site.warehouse, truth)
 
 
 def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker: Cluster, tmp_path: Path) -> None:
@@ -147,13 +147,13 @@ def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker
             assert after == before, "the fence let an old write through"
             with pytest.raises(Replaced, match="another service has opened epoch 2"):
                 old.drain()
-            assert (void_rows(warehouse, "panes"), void_rows(warehouse, "dead_letters")) == (0, 0)
+            assert (uncommitted_rows(warehouse, "panes"), uncommitted_rows(warehouse, "dead_letters")) == (0, 0)
             with pytest.raises(Replaced, match="another service has opened epoch 2"):
                 panes.append(ghost(warehouse, EPOCH + 3), EPOCH + 3)
             new.drain()
     assert assert_conserved(warehouse).records == 9
     assert epochs(warehouse) == {1, 2}
-    assert void_rows(warehouse, "panes") == 0
+    assert uncommitted_rows(warehouse, "panes") == 0
     assert {row["user_id"] for row in rows(warehouse, "page_views")} == {"ann", "bob", "cat"}
 
 

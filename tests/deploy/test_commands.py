@@ -9,7 +9,7 @@ import pytest
 
 from producers.cli import producers
 from tests.deploy.files import SERVICE, SUBMIT, services, shell_commands, told_by
-from tests.support.told import settings_told
+from tests.support.parsed_settings import parsed_settings
 
 INSIDE = "kafka:19092"
 TOPIC = "user-events"
@@ -27,7 +27,7 @@ def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.
     for name, value in services()["tidemark"]["environment"].items():
         monkeypatch.setenv(name, value)
     verb, *arguments = services()["tidemark"]["command"]
-    settings = settings_told(*arguments)
+    settings = parsed_settings(*arguments)
     assert verb == "run"
     assert "--until-caught-up" not in arguments
     assert (settings.kafka.bootstrap_servers, settings.kafka.topic) == (INSIDE, TOPIC)
@@ -53,7 +53,7 @@ def test_the_image_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) 
     for name, value in told.items():
         if name.startswith("TIDEMARK_"):
             monkeypatch.setenv(name, value)
-    settings = settings_told("--bootstrap-servers", "b:9092", "--topic", "t")
+    settings = parsed_settings("--bootstrap-servers", "b:9092", "--topic", "t")
     assert settings.metrics.host == told["TIDEMARK_METRICS__HOST"]
 
 
@@ -71,7 +71,7 @@ def test_options_on_the_spark_submit_page_exist(tmp_path: Path) -> None:
     config.touch()
     assert len(runs) >= 3
     for arguments in runs:
-        settings_told(*(str(config) if word.endswith(".toml") else word for word in arguments))
+        parsed_settings(*(str(config) if word.endswith(".toml") else word for word in arguments))
 
 
 def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:

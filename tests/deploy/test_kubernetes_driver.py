@@ -18,7 +18,7 @@ from producers.cli import main as produce
 from producers.truth import Truth
 from tests.deploy.containers import entry
 from tests.deploy.rendered import DEV, PRODUCTION, Resource, config, driver, one, variables
-from tests.support.against_truth import assert_tells_the_truth
+from tests.support.against_truth import assert_matches_truth
 from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import object_store
@@ -44,7 +44,7 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     told = {**of(broker, topic), "TIDEMARK_WAREHOUSE": str(warehouse)}
     with started(tmp_path, DEV, told, BRIEF_DRIVER) as service:
         reads_all(service, warehouse)
-    assert_tells_the_truth(warehouse, truth)
+    assert_matches_truth(warehouse, truth)
 
 
 @pytest.mark.timeout(600)
@@ -74,7 +74,7 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
             environment = {**of_executor(number, port, application), "TMPDIR": str(home)}
             stack.enter_context(entry(home.with_suffix(".log"), ["executor"], environment))
         reads_all(service, warehouse)
-        assert_tells_the_truth(warehouse, truth)
+        assert_matches_truth(warehouse, truth)
     for home in homes:
         said = home.with_suffix(".log").read_text()
         assert "Finished task" in said, said

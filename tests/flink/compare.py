@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.flink.flink_job import OLDER_API, job_of
 from tests.flink.results import Played
-from tests.flink.told import OLDER_API, told
-from tests.transcripts.told import told_rows
 from tests.transcripts.transcript import Report, Step, Transcript, vacant
+from tests.transcripts.transcript_files import expected_rows
 
 Key = tuple[str | int, ...]
 """The values of a report's keys, then window start and end."""
@@ -30,7 +30,7 @@ class Outcome:
 
 def flinks(played: Played, transcript: Transcript, run: str) -> Iterator[Outcome]:
     """Yields Flink's last result of each window, because Flink fires per late event and Tidemark once per batch."""
-    reports = told(transcript, run)["reports"]
+    reports = job_of(transcript, run)["reports"]
     tables: dict[str, Rows] = {report["name"]: {} for report in reports}
     watermark = None
     for step in played["steps"]:
@@ -53,23 +53,23 @@ def tidemarks(transcript: Transcript) -> Iterator[Outcome]:
     """Returns the outcomes that a transcript expects."""
     names = [report.name for report in transcript.reports]
     for step in transcript.steps:
-        gone = step.tells.get("gone", {})
+        gone = step.expected.get("gone", {})
         yield Outcome(
-            watermark=step.tells["watermark"],
-            changed={report.name: _told(step, report) for report in transcript.reports},
+            watermark=step.expected["watermark"],
+            changed={report.name: _expected(step, report) for report in transcript.reports},
             gone={name: {tuple(key) for key in gone.get(name, [])} for name in names},
             late=_rejected(step, "dead"),
             partly=_rejected(step, "partly"),
         )
 
 
-def _told(step: Step, report: Report) -> Rows:
+def _expected(step: Step, report: Report) -> Rows:
     """The new or changed rows of a report, without how many events were late, which Flink does not count."""
-    return {key: values[:-1] for key, values in told_rows(step.tells, report.name, report.columns).items()}
+    return {key: values[:-1] for key, values in expected_rows(step.expected, report.name, report.columns).items()}
 
 
 def _rejected(step: Step, word: str) -> list[tuple[str, int]]:
-    return sorted((user, at) for user, at in step.tells.get(word, []))
+    return sorted((user, at) for user, at in step.expected.get(word, []))
 
 
 def _watermark(flinks: int | None, run: str) -> int | None:

@@ -1,8 +1,8 @@
 """Which transcripts Flink can express, and where it differs: each by name, with the reason."""
 
-from tests.flink.told import OLDER_API, READER_PER_PARTITION, RUNS
-from tests.transcripts.told import transcripts
+from tests.flink.flink_job import OLDER_API, READER_PER_PARTITION, RUNS
 from tests.transcripts.transcript import Transcript
+from tests.transcripts.transcript_files import transcripts
 
 _FUTURE = "Flink has no guard against events from the future: they move its watermark like any other"
 _ADVANCE = "Flink has no watermark that follows the clock once all partitions are idle"

@@ -13,8 +13,8 @@ from typing import Any
 
 from dev.flink import command, compiled
 from tests.flink.differences import played_by
+from tests.flink.flink_job import RUNS, fingerprint, job_of
 from tests.flink.results import Played, keep
-from tests.flink.told import RUNS, fingerprint, told
 from tests.transcripts.transcript import Transcript
 
 PROGRAM = Path(__file__).parent / "stepped"
@@ -24,7 +24,7 @@ def play(transcripts: Sequence[Transcript], run: str, class_path: str) -> list[P
     """Has the mini-cluster play them; returns what it made of them."""
     with tempfile.TemporaryDirectory() as directory:
         asked, answered = Path(directory) / "told.json", Path(directory) / "played.json"
-        jobs = [told(transcript, run) for transcript in transcripts]
+        jobs = [job_of(transcript, run) for transcript in transcripts]
         asked.write_text(json.dumps(jobs))
         subprocess.run([*command(class_path, "stepped.Main"), str(asked), str(answered)], check=True)
         answers = json.loads(answered.read_text())

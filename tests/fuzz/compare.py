@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.event_time.checks import DETAILS, Check, reason_of
-from tests.fuzz.oracle import Told
+from tests.fuzz.oracle import Outcome
 from tests.support.warehouse import table
 
 _MINUTE = 60_000
@@ -20,39 +20,39 @@ class Sent(NamedTuple):
 
     value: bytes | None
     key: bytes | None
-    told: Told
+    outcome: Outcome
 
 
 Place = tuple[int, int]
 """Partition and offset."""
 
 
-def assert_as_told(warehouse: Path, sent: Mapping[Place, Sent]) -> None:
+def assert_outcomes(warehouse: Path, sent: Mapping[Place, Sent]) -> None:
     """Every record is counted or a dead letter with all that belongs to it, once; fails with the first ten that differ.
 
     Only for streams of which no window has fired yet.
     """
     letters = dict(_letters(warehouse))
-    told = {place: letter for place, letter in map(_as_letter, sent.items()) if letter}
-    wrong = sorted(place for place in letters.keys() | told.keys() if letters.get(place) != told.get(place))
+    expected = {place: letter for place, letter in map(_as_letter, sent.items()) if letter}
+    wrong = sorted(place for place in letters.keys() | expected.keys() if letters.get(place) != expected.get(place))
     assert not wrong, [(place, sent.get(place), letters.get(place)) for place in wrong[:10]]
     assert table(warehouse, "dead_letters").num_rows == len(letters)
     assert _counted(warehouse) == Counter(
-        (one.told.user, (one.told.event_time or 0) // _MINUTE * _MINUTE)
+        (one.outcome.user, (one.outcome.event_time or 0) // _MINUTE * _MINUTE)
         for one in sent.values()
-        if one.told.check is Check.PASSED
+        if one.outcome.check is Check.PASSED
     )
     ledger = table(warehouse, "ledger")
     assert pc.sum(ledger["records"]).as_py() == len(sent)
-    assert pc.sum(ledger["counted"]).as_py() == len(sent) - len(told)
+    assert pc.sum(ledger["counted"]).as_py() == len(sent) - len(expected)
     assert pc.sum(ledger["gap"]).as_py() == 0
 
 
 def _as_letter(item: tuple[Place, Sent]) -> tuple[Place, tuple[object, ...] | None]:
-    place, (value, key, told) = item
-    if told.check is Check.PASSED:
+    place, (value, key, outcome) = item
+    if outcome.check is Check.PASSED:
         return place, None
-    return place, (reason_of(told.check), DETAILS[told.check], told.event_time, told.user, key, value)
+    return place, (reason_of(outcome.check), DETAILS[outcome.check], outcome.event_time, outcome.user, key, value)
 
 
 def _letters(warehouse: Path) -> Iterator[tuple[Place, tuple[object, ...]]]:

@@ -13,7 +13,7 @@ _ACTS = ("visit", "click")
 _OF_A_TIME = {Verdict.COUNTED: Check.PASSED, Verdict.TOO_LATE: Check.TOO_LATE, Verdict.FUTURE: Check.FUTURE}
 
 
-class Told(NamedTuple):
+class Outcome(NamedTuple):
     """The check that a record fails, and what could be read of it."""
 
     check: Check
@@ -29,32 +29,32 @@ class Oracle:
         self._readers = {number: Reader(schema, {"user_id", *needed}) for number, schema in schemas.items()}
         self._policy = policy
 
-    def __call__(self, value: bytes | None, kafka_timestamp: int, watermark: int | None) -> Told:
+    def __call__(self, value: bytes | None, kafka_timestamp: int, watermark: int | None) -> Outcome:
         """The checks in the order in which `pipeline.event_time.checks` has them."""
         if not value:
-            return Told(Check.EMPTY_VALUE)
+            return Outcome(Check.EMPTY_VALUE)
         if len(value) < _FRAME or value[0]:
-            return Told(Check.MAGIC_BYTE)
+            return Outcome(Check.MAGIC_BYTE)
         reader = self._readers.get(int.from_bytes(value[1:_FRAME], "big"))
         if reader is None:
-            return Told(Check.SCHEMA_ID)
+            return Outcome(Check.SCHEMA_ID)
         try:
             event = reader.read(value, _FRAME)
         except NotAvro:
-            return Told(Check.AVRO)
+            return Outcome(Check.AVRO)
         return self._judged(event, kafka_timestamp, watermark)
 
-    def _judged(self, event: dict[str, object], kafka_timestamp: int, watermark: int | None) -> Told:
+    def _judged(self, event: dict[str, object], kafka_timestamp: int, watermark: int | None) -> Outcome:
         time, user, page = event["event_time"], _text(event["user_id"]), _text(event.get("page_url"))
         assert isinstance(time, int)
         if user is None or (page is None and event.get("page_url") is not None):
-            return Told(Check.TEXT, time, user, page)
+            return Outcome(Check.TEXT, time, user, page)
         if event["event_type"] not in _ACTS:
-            return Told(Check.EVENT_TYPE, time, user, page)
+            return Outcome(Check.EVENT_TYPE, time, user, page)
         if not user:
-            return Told(Check.USER_ID, time, user, page)
+            return Outcome(Check.USER_ID, time, user, page)
         verdict = judge(time, kafka_timestamp, watermark, self._policy)
-        return Told(_OF_A_TIME.get(verdict, Check.EVENT_TIME), time, user, page)
+        return Outcome(_OF_A_TIME.get(verdict, Check.EVENT_TIME), time, user, page)
 
 
 def _text(raw: object) -> str | None:

@@ -11,7 +11,7 @@ from pipeline.service import guesses
 from producers.encode import encode_one, header
 from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
-from tests.fuzz.compare import Sent, assert_as_told
+from tests.fuzz.compare import Sent, assert_outcomes
 from tests.fuzz.kept import corpus
 from tests.fuzz.oracle import Oracle
 from tests.fuzz.seeds import NOW, seeds
@@ -56,4 +56,4 @@ def test_each_record_of_the_corpus_is_judged_by_its_bytes_on_every_path_of_the_d
     with open_service(settings) as service:
         service.drain()
     records = enumerate(zip(values, keys, strict=True))
-    assert_as_told(tmp_path, {(0, n): Sent(value, key, oracle(value, NOW, None)) for n, (value, key) in records})
+    assert_outcomes(tmp_path, {(0, n): Sent(value, key, oracle(value, NOW, None)) for n, (value, key) in records})

@@ -9,7 +9,7 @@ import pytest
 from pipeline.app import open_service
 from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
-from tests.fuzz.compare import Sent, assert_as_told
+from tests.fuzz.compare import Sent, assert_outcomes
 from tests.fuzz.heap import live_bytes
 from tests.fuzz.kept import corpus
 from tests.fuzz.mutate import mutants
@@ -47,5 +47,5 @@ def test_a_million_broken_records_are_each_counted_or_a_dead_letter_by_their_byt
             heap.append(live_bytes())
             for n, (value, key) in enumerate(zip(values, keys, strict=True), start=part * PER_PART):
                 sent[n % PARTITIONS, n // PARTITIONS] = Sent(value, key, oracle(value, NOW, None))
-    assert_as_told(tmp_path, sent)
+    assert_outcomes(tmp_path, sent)
     assert heap[-1] < HEAP_RATIO * heap[0], heap

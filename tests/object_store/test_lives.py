@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from producers.truth import Truth
-from tests.support.against_truth import assert_tells_the_truth, epochs
+from tests.support.against_truth import assert_matches_truth, epochs
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import ObjectStore, object_store
 from tests.support.processes import Process, producers, tidemark
@@ -63,7 +63,7 @@ def test_a_service_that_is_killed_replaced_and_cut_off_is_right_in_the_end(
             assert site.wait() == 0, site.said
         with life("--until-caught-up") as last:
             assert last.wait(PATIENCE_S) == 0, last.said
-        balance = assert_tells_the_truth(WAREHOUSE, Truth.load(truth))
+        balance = assert_matches_truth(WAREHOUSE, Truth.load(truth))
         assert min(balance.counted, balance.too_late, balance.future, balance.malformed) > 0
         assert epochs(WAREHOUSE) >= {*range(1, KILLS + 4)}
         run_verbs(tmp_path, where)

@@ -24,7 +24,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
 
 
 @pytest.fixture(autouse=True)
-def told(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def credentials(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in store.environment.items():
         monkeypatch.setenv(name, value)
 

@@ -11,7 +11,7 @@ import pytest
 from producers.truth import Truth
 from tests.object_store.proxy import proxy
 from tests.object_store.test_lives import DISORDER, RULES, WAREHOUSE, version
-from tests.support.against_truth import assert_tells_the_truth
+from tests.support.against_truth import assert_matches_truth
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import object_store
 from tests.support.processes import Process, producers, tidemark
@@ -57,7 +57,7 @@ def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_ev
         monkeypatch.setenv("AWS_ENDPOINT_URL", store.endpoint)
         with life("last", "--until-caught-up") as last:
             assert last.wait(PATIENCE_S) == 0, last.said
-        assert assert_tells_the_truth(WAREHOUSE, Truth.load(truth)).counted > 0
+        assert assert_matches_truth(WAREHOUSE, Truth.load(truth)).counted > 0
         with tidemark(tmp_path / "verify.log", "verify", "--warehouse", WAREHOUSE) as verify:
             assert verify.wait(PATIENCE_S) == 0, verify.said
 

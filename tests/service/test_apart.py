@@ -53,7 +53,7 @@ def plan(policy: Policy = POLICY) -> Fold:
     return Fold(EventSchemas(load_schemas()), policy, PARTITIONS)
 
 
-def told(table: pa.Table) -> Counter[tuple[object, ...]]:
+def row_counts(table: pa.Table) -> Counter[tuple[object, ...]]:
     names = sorted(table.column_names)
     return Counter(tuple(row[name] for name in names) for row in table.to_pylist())
 
@@ -71,7 +71,7 @@ def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
     kept.unpersist()
     assert len(found) > 5
     letters = pa.concat_tables([dead_letters(piece, "t", 1, watermark) for piece in found])
-    assert told(letters) == told(dead_letters(together, "t", 1, watermark))
+    assert row_counts(letters) == row_counts(dead_letters(together, "t", 1, watermark))
     assert len({(row["partition"], row["offset"]) for row in letters.to_pylist()}) == len(letters) > 150
     assert len(rows) < len(together) / 2
     ours, theirs = (panes(one, POLICY.consumers, fold.groupings, 1, watermark) for one in (rows, together))

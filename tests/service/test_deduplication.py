@@ -43,12 +43,12 @@ def spark() -> SparkSession:
 def events(spark: SparkSession, *ids: str, read: Callable[[int], object] = int) -> DataFrame:
     """A visit of each id, all at one time, on one partition; `read` counts the visits that are computed."""
 
-    def told(row: Row) -> Row:
+    def counted(row: Row) -> Row:
         read(1)
         return row
 
     rows = [(b"ann", value_of("ann", 1_000, event_id=one), "t", 0, number, STAMP) for number, one in enumerate(ids)]
-    return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2).map(told), SCHEMA)
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2).map(counted), SCHEMA)
 
 
 def progress(policy: Policy) -> Progress:
@@ -89,8 +89,8 @@ def test_rejected_records_that_are_stored_apart_are_no_duplicates_and_nothing_is
     records = events(spark, "a", "b", "a", "", read=read.add).union(noise)
     plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
     keyed = plan.keyed(records, KNOWN, are_kept=True).persist()
-    with Deduplication(Remembered())(keyed, plan, progress(POLICY)) as (told, _):
-        counted, apart = plan.apart(told)
+    with Deduplication(Remembered())(keyed, plan, progress(POLICY)) as (marked, _):
+        counted, apart = plan.apart(marked)
         rows = plan.unpacked(plan.packed(counted)).persist()
         statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
     letters = [row for piece in pieces.apart(apart) for row in piece.to_pylist()]

@@ -41,8 +41,8 @@ def test_what_is_shipped_is_under_licences_that_are_allowed() -> None:
 
 def test_an_unknown_licence_is_refused() -> None:
     unknown, gpl = {"name": "new"}, {"name": "gpl", "licenses": [{"expression": "GPL-3.0-only"}]}
-    told = refused({"components": [unknown, gpl]})
-    assert [line.split(":")[0] for line in told] == [
+    refusals = refused({"components": [unknown, gpl]})
+    assert [line.split(":")[0] for line in refusals] == [
         "gpl is under GPL-3.0-only",
         "new is under a licence that nobody looked up",
     ]

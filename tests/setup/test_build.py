@@ -46,9 +46,9 @@ def test_a_build_fetches_nothing(tmp_path: Path) -> None:
 
 
 def test_the_environment_gets_what_builds_before_what_is_built(tmp_path: Path) -> None:
-    uv, told = tmp_path / "uv", tmp_path / "told"
-    uv.write_text(f'#!/bin/sh\necho "$@" >> {told}\n')
+    uv, calls = tmp_path / "uv", tmp_path / "calls"
+    uv.write_text(f'#!/bin/sh\necho "$@" >> {calls}\n')
     uv.chmod(0o755)
     assert sync(str(uv)) == 0
     locked = f"sync --locked --python {os.fspath(sys.executable)}"
-    assert told.read_text().splitlines() == [f"{locked} --only-group build --inexact", locked]
+    assert calls.read_text().splitlines() == [f"{locked} --only-group build --inexact", locked]

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.settings.setting_catalogue import catalogue
-from tests.support.told import settings_told
+from tests.support.parsed_settings import parsed_settings
 
 SESSIONS = """
 warehouse = "/data/tidemark"
@@ -69,8 +69,8 @@ def test_what_is_shown_is_a_file_of_the_same_settings(tmp_path: Path, capsys: py
     config, again = tmp_path / "tidemark.toml", tmp_path / "again.toml"
     config.write_text(SESSIONS.replace('"spark.hadoop.fs.s3a.secret.key" = "hush"', ""))
     again.write_text(shown(capsys, "--config", str(config), "--time.max-ahead-of-clock", "off", "--time.bound", "3s"))
-    expected = settings_told("--config", str(config), "--time.max-ahead-of-clock", "off", "--time.bound", "3s")
-    assert settings_told("--config", str(again)) == expected
+    expected = parsed_settings("--config", str(config), "--time.max-ahead-of-clock", "off", "--time.bound", "3s")
+    assert parsed_settings("--config", str(again)) == expected
     assert expected.time.max_ahead_of_clock is None
 
 

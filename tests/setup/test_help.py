@@ -19,7 +19,7 @@ from pipeline.settings.load import read_sources, settings_of
 from pipeline.settings.setting_catalogue import Setting, catalogue
 from producers.cli import main as producers_main
 from producers.cli import producers
-from tests.support.told import settings_told
+from tests.support.parsed_settings import parsed_settings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "deploy" / "spark-submit" / "README.md"]
@@ -146,16 +146,16 @@ def test_help_shows_each_setting_with_its_form_its_meaning_and_its_default(
 @pytest.mark.parametrize("setting", WITH_DEFAULT, ids=lambda setting: setting.name)
 def test_what_help_shows_as_default_is_accepted_and_is_the_default(setting: Setting) -> None:
     needed = ["--kafka.security.protocol", "SSL"] if "tls" in setting.path else []
-    assert settings_told(*needed, setting.flag, str(setting.default)) == settings_told(*needed)
+    assert parsed_settings(*needed, setting.flag, str(setting.default)) == parsed_settings(*needed)
 
 
 def test_the_pages_have_each_setting_and_its_default() -> None:
     pages = [(ROOT / "docs" / name).read_text() for name in ("settings.md", "security.md")]
     rows = re.findall(r"^\|([^|]*`[^|]*)\|(.*)", "\n".join(pages), re.MULTILINE)
     for setting in catalogue():
-        told = next((rest for names, rest in rows if f"`{setting.name}`" in names), None)
-        assert told is not None, setting.name
-        assert setting not in WITH_DEFAULT or f"`{setting.default}`" in told, setting.name
+        shown = next((rest for names, rest in rows if f"`{setting.name}`" in names), None)
+        assert shown is not None, setting.name
+        assert setting not in WITH_DEFAULT or f"`{setting.default}`" in shown, setting.name
 
 
 @pytest.mark.parametrize(("program", "run"), [("tidemark", main), ("producers", producers_main)])
@@ -180,8 +180,8 @@ def test_a_program_prints_its_version(
 def test_a_shell_completes_words(shell: str, words: list[str], found: str) -> None:
     variable = f"_{words[0]}_COMPLETE".upper()
     typed = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1) if shell != "fish" else words[-1]}
-    told = {**os.environ, variable: f"{shell}_complete", **typed}
-    ended = subprocess.run([executable(words[0])], env=told, capture_output=True, text=True, check=True)
+    environment = {**os.environ, variable: f"{shell}_complete", **typed}
+    ended = subprocess.run([executable(words[0])], env=environment, capture_output=True, text=True, check=True)
     assert found in re.split(r"[\s,]", ended.stdout)
 
 
@@ -193,8 +193,8 @@ def test_bash_completes_by_the_script_that_is_printed() -> None:
         'eval "$(tidemark completion bash)"; COMP_WORDS=(tidemark stat); COMP_CWORD=1; '
         '_tidemark_completion tidemark; echo "${COMPREPLY[@]}"'
     )
-    told = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    ended = subprocess.run([bash, "-c", script], env=told, capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    ended = subprocess.run([bash, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert ended.stdout == "status\n"
 
 

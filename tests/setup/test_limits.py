@@ -22,8 +22,8 @@ ASK = "from pipeline.runtime import limits; print(limits.cores(), limits.memory(
 
 def tree(root: Path, groups: str, **files: str) -> Path:
     """A root directory with the control groups of this process, and what their files say."""
-    told = {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{name}": text for name, text in files.items()}}
-    for name, text in told.items():
+    contents = {"proc/self/cgroup": groups, **{f"sys/fs/cgroup/{name}": text for name, text in files.items()}}
+    for name, text in contents.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"{text}\n")
     return root

@@ -59,9 +59,9 @@ def test_a_traceback_contains_no_values(log_format: LogFormat, capsys: pytest.Ca
     except ValueError:
         structlog.get_logger().exception("failed")
         logging.getLogger("library").exception("failed, too")
-    told = capsys.readouterr().err
-    assert told.count("ValueError: 7") == 2
-    assert "x" * 7 not in told
+    printed = capsys.readouterr().err
+    assert printed.count("ValueError: 7") == 2
+    assert "x" * 7 not in printed
 
 
 def test_what_is_bound_to_a_batch_is_in_every_line(capsys: pytest.CaptureFixture[str]) -> None:

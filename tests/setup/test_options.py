@@ -10,7 +10,7 @@ WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "sql", "sql-server", "s
 
 
 @pytest.fixture(autouse=True)
-def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TIDEMARK_WAREHOUSE", raising=False)
     monkeypatch.delenv("TIDEMARK_CONFIG", raising=False)
 
@@ -28,18 +28,18 @@ def test_the_warehouse_comes_from_where_settings_come_from(
 ) -> None:
     nowhere, config = str(tmp_path / "nowhere"), tmp_path / "tidemark.toml"
     config.write_text(f'warehouse = "{nowhere}"')
-    told = {"flag": ["--warehouse", nowhere], "file": ["--config", str(config)]}.get(way, [])
+    options = {"flag": ["--warehouse", nowhere], "file": ["--config", str(config)]}.get(way, [])
     if way == "environment":
         monkeypatch.setenv("TIDEMARK_WAREHOUSE", nowhere)
     if way == "file by the environment":
         monkeypatch.setenv("TIDEMARK_CONFIG", str(config))
-    assert main([verb, *told]) == 2
+    assert main([verb, *options]) == 2
     assert f"there is no Tidemark warehouse at {nowhere!r}" in capsys.readouterr().err
     assert not Path(nowhere).exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "sentence"),
     [
         (["reset-watermark", "--to", "noon"], "--to: 'noon' is not an instant: write milliseconds since 1970"),
         (["advise", "--bounds", "0s,5"], "--bounds: '5' is not a duration: write a number and ms, s, m, h or d"),
@@ -52,11 +52,11 @@ def test_the_warehouse_comes_from_where_settings_come_from(
     ],
 )
 def test_a_mistyped_option_is_reported_in_one_sentence(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 2
     said = capsys.readouterr()
-    assert said.err.startswith(f"tidemark: {told}")
+    assert said.err.startswith(f"tidemark: {sentence}")
     assert said.err.count("\n") == 1
     assert said.out == ""
 

@@ -13,7 +13,7 @@ from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.settings.model import Settings
-from tests.support.told import settings_told
+from tests.support.parsed_settings import parsed_settings
 
 MARK = "hunter2bqkz"
 
@@ -30,14 +30,14 @@ MARK = "hunter2bqkz"
 )
 def test_a_secret_is_no_flag(flag: str, value: str, named: str) -> None:
     with pytest.raises(SetUpError, match=f"see the arguments of a process: set {named} or") as refused:
-        settings_told(f"{flag}={value}")
+        parsed_settings(f"{flag}={value}")
     assert MARK not in str(refused.value)
 
 
 @pytest.mark.parametrize("flag", ["--kafka", "--kafka.sasl"])
 def test_a_section_is_no_flag_and_its_value_is_not_repeated(flag: str) -> None:
     with pytest.raises(click.UsageError) as refused:
-        settings_told(f'{flag}={{"password": "{MARK}"}}')
+        parsed_settings(f'{flag}={{"password": "{MARK}"}}')
     assert MARK not in refused.value.format_message()
 
 
@@ -45,7 +45,7 @@ def test_a_secret_comes_from_the_environment_or_the_file(tmp_path: Path, monkeyp
     config = tmp_path / "tidemark.toml"
     config.write_text('[kafka.security]\nprotocol = "SASL_SSL"\n[kafka.sasl]\nusername = "ann"\npassword = "weaker"')
     monkeypatch.setenv("TIDEMARK_KAFKA__SASL__PASSWORD", MARK)
-    settings = settings_told("--kafka.sasl.mechanism=PLAIN", "--config", str(config))
+    settings = parsed_settings("--kafka.sasl.mechanism=PLAIN", "--config", str(config))
     assert settings.kafka.sasl.password is not None
     assert settings.kafka.sasl.password.get_secret_value() == MARK
     assert MARK not in repr(settings)
@@ -144,7 +144,7 @@ def test_both_commands_say_the_same_of_a_mistake(
     own = ["--metrics.port=0", f"--warehouse={tmp_path}"]
     assert main(["run", "--until-caught-up", *where, *own]) == 2
     assert producers.cli.main(["simulate", *where]) == 2
-    told = capfd.readouterr().err
-    assert told.count(words) == 2, told
-    assert told.count("\n") == 2
-    assert MARK not in told
+    printed = capfd.readouterr().err
+    assert printed.count(words) == 2, printed
+    assert printed.count("\n") == 2
+    assert MARK not in printed

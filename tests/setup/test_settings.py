@@ -17,7 +17,7 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid
 from pipeline.settings.model import Settings
-from tests.support.told import settings_told
+from tests.support.parsed_settings import parsed_settings
 
 
 @pytest.fixture(autouse=True)
@@ -53,12 +53,12 @@ def test_a_duration_is_a_number_and_a_unit(written: str, meant: timedelta) -> No
 @pytest.mark.parametrize("written", ["30", "1.s", "-5s", "s", "10 minutes", "1m30s", ""])
 def test_anything_else_is_no_duration_and_the_message_says_how_to_write_one(written: str) -> None:
     with pytest.raises(SetUpError, match=r"time\.bound: .*is not a duration: write a number and ms, s, m, h or d"):
-        settings_told(f"--time.bound={written}")
+        parsed_settings(f"--time.bound={written}")
 
 
 def test_a_duration_longer_than_any_clock_is_reported() -> None:
     with pytest.raises(SetUpError, match=r"time\.bound: .*'99999999999d' is too long for a duration"):
-        settings_told("--time.bound=99999999999d")
+        parsed_settings("--time.bound=99999999999d")
 
 
 @pytest.mark.parametrize("name", ["bound", "max_ahead_of_clock"])
@@ -70,7 +70,7 @@ def test_a_number_below_zero_is_no_duration_in_a_file_either(name: str) -> None:
 @pytest.mark.parametrize("name", ["--window.size", "--time.idle-timeout", "--kafka.connect-timeout"])
 def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
     with pytest.raises(SetUpError, match="must be at least 1ms"):
-        settings_told(name, "0s")
+        parsed_settings(name, "0s")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
 def test_what_makes_no_windows_is_refused(window: dict[str, str], said: str, tmp_path: Path) -> None:
     lines = "\n".join(f'{name} = "{value}"' for name, value in window.items())
     with pytest.raises(SetUpError, match=f"window: .*{said}"):
-        settings_told("--config", str(file(tmp_path, f"[window]\n{lines}")))
+        parsed_settings("--config", str(file(tmp_path, f"[window]\n{lines}")))
 
 
 def test_the_policy_is_in_milliseconds() -> None:
@@ -108,19 +108,19 @@ def test_flag_beats_environment_beats_file_beats_default(tmp_path: Path, monkeyp
     config = file(tmp_path, '[kafka]\ntopic = "file"\nbootstrap_servers = "file"\ngroup_id = "file"')
     monkeypatch.setenv("TIDEMARK_KAFKA__TOPIC", "environment")
     monkeypatch.setenv("TIDEMARK_KAFKA__BOOTSTRAP_SERVERS", "environment")
-    kafka = settings_told("--kafka.topic", "flag", "--config", str(config)).kafka
+    kafka = parsed_settings("--kafka.topic", "flag", "--config", str(config)).kafka
     assert (kafka.topic, kafka.bootstrap_servers, kafka.group_id) == ("flag", "environment", "file")
     assert kafka.start == "earliest"
 
 
 def test_the_file_may_be_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_CONFIG", str(file(tmp_path, '[window]\nsize = "5m"')))
-    assert settings_told().window.size == timedelta(minutes=5)
+    assert parsed_settings().window.size == timedelta(minutes=5)
 
 
 @pytest.mark.parametrize("flags", [["--topic", "t"], ["--kafka.topic", "t"], ["--kafka.topic=t"]])
 def test_what_is_needed_every_time_has_a_short_flag_too(flags: list[str]) -> None:
-    assert settings_told(*flags).kafka.topic == "t"
+    assert parsed_settings(*flags).kafka.topic == "t"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_no_flag_is_taken_for_what_it_begins_like(flag: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "sentence"),
     [
         ("TIDEMARK_KAFKA__TOPIK", "kafka.topik: there is no such setting (in TIDEMARK_KAFKA__TOPIK); "),
         ("TIDEMARK_KAFAK__TOPIC", "TIDEMARK_KAFAK__TOPIC names no setting; "),
@@ -153,21 +153,21 @@ def test_no_flag_is_taken_for_what_it_begins_like(flag: str) -> None:
     ],
 )
 def test_a_misspelt_variable_is_reported_with_a_suggestion(
-    name: str, told: str, monkeypatch: pytest.MonkeyPatch
+    name: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "x")
-    with pytest.raises(SetUpError, match=re.escape(f"{told}did you mean TIDEMARK_KAFKA__TOPIC?")):
-        settings_told()
+    with pytest.raises(SetUpError, match=re.escape(f"{sentence}did you mean TIDEMARK_KAFKA__TOPIC?")):
+        parsed_settings()
 
 
 def test_an_unknown_variable_is_reported_with_the_known_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_QQQ", "x")
     with pytest.raises(SetUpError, match=r"TIDEMARK_QQQ names no setting: after TIDEMARK_ comes one of BATCH, "):
-        settings_told()
+        parsed_settings()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [
         ('[kafka]\ntopik = "x"', "kafka.topik: there is no such setting (in {file}); did you mean kafka.topic?"),
         ('topic = "x"', "topic: there is no such setting (in {file}); did you mean kafka.topic?"),
@@ -179,17 +179,17 @@ def test_an_unknown_variable_is_reported_with_the_known_names(monkeypatch: pytes
         ("qqq = 1", "qqq: there is no such setting (in {file})"),
     ],
 )
-def test_a_misspelt_setting_in_the_file_is_reported_with_a_suggestion(tmp_path: Path, text: str, told: str) -> None:
+def test_a_misspelt_setting_in_the_file_is_reported_with_a_suggestion(tmp_path: Path, text: str, sentence: str) -> None:
     config = file(tmp_path, text)
-    with pytest.raises(SetUpError, match=re.escape(told.format(file=config)) + "$"):
-        settings_told("--config", str(config))
+    with pytest.raises(SetUpError, match=re.escape(sentence.format(file=config)) + "$"):
+        parsed_settings("--config", str(config))
 
 
 def test_a_wrong_value_is_reported_with_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_METRICS__PORT", "many")
     config = file(tmp_path, '[window]\nsize = "long"')
     with pytest.raises(SetUpError) as caught:
-        settings_told("--time.bound", "soon", "--config", str(config))
+        parsed_settings("--time.bound", "soon", "--config", str(config))
     for found in (
         "(found 'soon' in --time.bound)",
         "(found 'many' in TIDEMARK_METRICS__PORT)",
@@ -200,25 +200,25 @@ def test_a_wrong_value_is_reported_with_its_source(tmp_path: Path, monkeypatch: 
 
 def test_several_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"kafka\.topik: .*; time\.bound: ") as caught:
-        settings_told("--time.bound", "soon", "--config", str(file(tmp_path, '[kafka]\ntopik = "x"')))
+        parsed_settings("--time.bound", "soon", "--config", str(file(tmp_path, '[kafka]\ntopik = "x"')))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["[kafka\n", "= 1"])
 def test_a_file_that_is_not_toml_is_reported_with_its_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(SetUpError, match=r"is not TOML: .*line 1"):
-        settings_told("--config", str(file(tmp_path, text)))
+        parsed_settings("--config", str(file(tmp_path, text)))
 
 
 def test_a_binary_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "tidemark.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SetUpError, match="is not TOML"):
-        settings_told("--config", str(tmp_path / "tidemark.toml"))
+        parsed_settings("--config", str(tmp_path / "tidemark.toml"))
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"nowhere\.toml cannot be read: No such file"):
-        settings_told("--config", str(tmp_path / "nowhere.toml"))
+        parsed_settings("--config", str(tmp_path / "nowhere.toml"))
 
 
 @pytest.mark.parametrize(
@@ -249,15 +249,15 @@ def test_what_must_be_set_is_named_all_at_once() -> None:
 
 
 def test_events_are_deduplicated_only_where_the_settings_say_so() -> None:
-    assert not settings_told().policy().deduplicate
-    assert settings_told("--deduplicate=event_id").policy().deduplicate
+    assert not parsed_settings().policy().deduplicate
+    assert parsed_settings("--deduplicate=event_id").policy().deduplicate
 
 
 def test_a_misspelt_field_to_deduplicate_by_is_reported_with_the_known_fields() -> None:
     with pytest.raises(SetUpError, match=r"deduplicate: Input should be 'off' or 'event_id' \(found 'event-id'"):
-        settings_told("--deduplicate=event-id")
+        parsed_settings("--deduplicate=event-id")
 
 
 def test_events_of_a_count_cannot_be_deduplicated_for_no_id_could_be_forgotten() -> None:
     with pytest.raises(SetUpError, match="deduplicate cannot be set beside pairs: no event is ever too late"):
-        settings_told("--deduplicate=event_id", '--reports=pairs={"window": {"count": 2}}')
+        parsed_settings("--deduplicate=event_id", '--reports=pairs={"window": {"count": 2}}')

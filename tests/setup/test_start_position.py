@@ -12,7 +12,7 @@ from pipeline.settings.start_position import (
     StartPosition,
     parse_start_position,
 )
-from tests.support.told import settings_told
+from tests.support.parsed_settings import parsed_settings
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_it_is_read_as_meant(text: str, meant: StartPosition) -> None:
 )
 def test_any_other_position_is_refused_in_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(SetUpError, match=f"kafka.start: .*{sentence}"):
-        settings_told("--kafka.start", text)
+        parsed_settings("--kafka.start", text)

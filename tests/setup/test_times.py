@@ -6,7 +6,7 @@ from pipeline.instants import time_of
 
 
 @pytest.mark.parametrize(
-    ("milliseconds", "told"),
+    ("milliseconds", "text"),
     [
         (None, "none yet"),
         (1_714_521_600_000, "2024-05-01 00:00:00"),
@@ -16,5 +16,5 @@ from pipeline.instants import time_of
         (-(2**63), "-9223372036854775808 ms, which is no time"),
     ],
 )
-def test_an_impossible_time_is_shown_as_its_number(milliseconds: int | None, told: str) -> None:
-    assert time_of(milliseconds) == told
+def test_an_impossible_time_is_shown_as_its_number(milliseconds: int | None, text: str) -> None:
+    assert time_of(milliseconds) == text

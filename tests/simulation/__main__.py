@@ -44,7 +44,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=0, help="random plans with more switches, for each scene")
     parser.add_argument("--minutes", type=float, default=0, help="random plans of all scenes for so long")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--story", type=int, default=1, help="failing plans of each kind and scene whose story is told")
+    parser.add_argument(
+        "--story", type=int, default=1, help="stories of failing plans to print, of each kind and scene"
+    )
     parser.add_argument("--mutations", action="store_true", help="take each protection back: the search must find it")
     parser.add_argument("--page", action="store_true", help="write docs/simulation.md of what was played")
     return parser.parse_args()

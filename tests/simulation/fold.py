@@ -71,9 +71,9 @@ class Fold:
                 self.panes += pane_rows(number, (partition << 40) + offset, event, consumer, self._watermark)
         if check not in (Check.PASSED, Check.DUPLICATE):
             where = {"topic": "t", "partition": partition, "offset": offset, "batch": number}
-            told = {"watermark": self._watermark, "reason": reason_of(check), "value": letter_of(event)}
+            rejection = {"watermark": self._watermark, "reason": reason_of(check), "value": letter_of(event)}
             who = {"event_time": event.time, "user_id": event.user} if event.is_event else {}
-            self.letters.append({**dict.fromkeys(DEAD_LETTERS.schema.names), **where, **told, **who})
+            self.letters.append({**dict.fromkeys(DEAD_LETTERS.schema.names), **where, **rejection, **who})
 
     def _check(self, event: Event, *, is_repeated: bool) -> Check:
         if event.is_malformed:

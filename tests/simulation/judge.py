@@ -74,8 +74,8 @@ def transactions(folder: Path) -> dict[str, int]:
     for entry in sorted((folder / "_delta_log").glob("[0-9]*.json")):
         for line in entry.read_text().splitlines():
             if line.startswith('{"txn"'):
-                told = json.loads(line)["txn"]
-                found[told["appId"]] = told["version"]
+                transaction = json.loads(line)["txn"]
+                found[transaction["appId"]] = transaction["version"]
     return {app: version for app, version in found.items() if app != "tidemark-vacuum"}
 
 

@@ -25,10 +25,10 @@ def story(run: Run) -> Iterator[str]:
     if by_name := _by_name(run):
         yield f"  by the name of the point: {by_name}"
     for writer, steps in groupby(run.trace, key=lambda step: step.writer):
-        told = [line for step in steps if (line := _line(step))]
-        if told:
+        lines = [line for step in steps if (line := _line(step))]
+        if lines:
             yield f"  {writer}"
-            yield from (f"    {line}" for line in told)
+            yield from (f"    {line}" for line in lines)
     yield from (f"  ended with: {error}" for error in run.errors)
     yield from (f"  WRONG {finding}" for finding in run.findings)
 

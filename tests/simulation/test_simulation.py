@@ -18,7 +18,7 @@ def batch(number: int, first: int, last: int, before: float | None, after: float
 
 
 def expected(text: str, rules: Rules, *batches: tuple[int, int, float | None, float]) -> dict[str, list[Any]]:
-    ledger = [batch(10**9, 0, 0, None, 0), *(batch(10**9 + n, *told) for n, told in enumerate(batches, 1))]
+    ledger = [batch(10**9, 0, 0, None, 0), *(batch(10**9 + n, *values) for n, values in enumerate(batches, 1))]
     found = Model((events(text),), {1: rules}).replay(ledger)
     rows = {name: sorted(map(in_minutes, keys)) for name, keys in found.rows.items()}
     return {**rows, "letters": sorted(found.letters.items())}

@@ -1,7 +1,7 @@
 """The verbs of the command line as writers. What Spark decodes of dead letters is done by hand."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -150,6 +150,7 @@ def rules_by_epoch(warehouse: str, known: dict[frozenset[str], Rules]) -> dict[i
         if row["opening"]:
             policy = Opening.from_text(row["opening"]).policy
             names = frozenset(report.name for report in policy.reports)
-            told = known[names]
-            found[row["epoch"]] = Rules(told.shapes, policy.totals is not None, policy.deduplicate, told.keeps_rows_ms)
+            found[row["epoch"]] = replace(
+                known[names], has_totals=policy.totals is not None, deduplicates=policy.deduplicate
+            )
     return found

@@ -15,8 +15,8 @@ Cell = tuple[str, int, str]
 _EVENT_TYPES = {"visit": "page_views", "click": "clicks"}
 
 
-def assert_tells_the_truth(warehouse: Path | str, truth: Truth) -> Balance:
-    """Verifies a warehouse at rest, also against the truth; returns the sums of the ledger.
+def assert_matches_truth(warehouse: Path | str, truth: Truth) -> Balance:
+    """Checks a warehouse at rest against its invariants and the truth; returns the ledger's sums.
 
     An event that was sent too late may truly be counted, if it shared a batch with what closed its window; then it is
     no dead letter. So what is counted is all that was sent in time, and the late ones that are not among the dead.
@@ -45,8 +45,8 @@ def assert_shows(warehouse: Path | str, truth: Truth, corrected: Counter[Cell] |
     assert _counted(warehouse, watermark) == sent - late + (corrected or Counter())
 
 
-def void_rows(warehouse: Path, name: str) -> int:
-    """How many rows of a table belong to batches that the ledger does not have."""
+def uncommitted_rows(warehouse: Path, name: str) -> int:
+    """Returns the number of rows of a table whose batch is not in the ledger."""
     if not (warehouse / name).exists():  # a life that ended before it came to make it
         return 0
     committed = {row["batch"] for row in rows(warehouse, "ledger")}

@@ -13,12 +13,12 @@ def files_with(warehouse: Path | str, *texts: str) -> set[str]:
     return {
         str(file.relative_to(warehouse))
         for file in Path(warehouse).rglob("*")
-        if file.is_file() and any(text in told for told in _told(file) for text in wanted)
+        if file.is_file() and any(text in value for value in _texts(file) for text in wanted)
     }
 
 
-def _told(file: Path) -> Iterator[bytes]:
-    """Its bytes, by which footers and statistics are looked at, too; of Parquet every value besides."""
+def _texts(file: Path) -> Iterator[bytes]:
+    """Yields the bytes of a file, with footers and statistics; of Parquet every value, too."""
     yield file.read_bytes()
     if file.suffix == ".parquet":
         for column in pq.read_table(file).columns:

@@ -28,7 +28,7 @@ _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass
-class Told:
+class Receiver:
     """The firing alerts that a webhook was sent, each once, as their labels."""
 
     alerts: list[dict[str, str]] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Monitoring:
 
     folder: Path
     port: int
-    told: Told
+    receiver: Receiver
 
     def watch(self, *services: int) -> None:
         """From now on Prometheus asks the services on these ports."""
@@ -67,11 +67,11 @@ def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
     """Runs all three for the service on a port; skips the test if a program is missing."""
     prometheus, alertmanager = tool("prometheus"), tool("prometheus-alertmanager")
     folder.mkdir()
-    told, ports = Told(), (free_port(), free_port())
+    receiver, ports = Receiver(), (free_port(), free_port())
     with ExitStack() as stack:
-        _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(told))))
+        _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(receiver))))
         _write(folder / "prometheus.yml", _prometheus(folder, ports[1]))
-        watching = Monitoring(folder, ports[0], told)
+        watching = Monitoring(folder, ports[0], receiver)
         watching.watch(service)
         for name, program, port, options in (
             ("alertmanager", alertmanager, ports[1], ["--cluster.listen-address="]),
@@ -115,10 +115,10 @@ def _alertmanager(webhook: int) -> Mapping[str, Any]:
 
 
 @contextmanager
-def _webhook(told: Told) -> Iterator[int]:
+def _webhook(receiver: Receiver) -> Iterator[int]:
     class Receiver(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            told.take(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            receiver.take(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(200)
             self.end_headers()
 

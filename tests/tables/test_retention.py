@@ -12,7 +12,7 @@ from pipeline.event_time.keep import Keep
 from pipeline.event_time.reports import Report
 from pipeline.results.layout import create_tables
 from pipeline.results.retention import remove_by_age
-from tests.support.told import settings_told
+from tests.support.parsed_settings import parsed_settings
 from tests.support.warehouse import rows
 from tests.verify.plant import OF_RESULTS, alter, drop, notes, sentences
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
@@ -134,14 +134,14 @@ def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, 
     file = tmp_path / "tidemark.toml"
     file.write_text(f'[reports.visits]\nwindow = {{ gap = "5m" }}\n[retention]\n{table}\n')
     with pytest.raises(SetUpError, match=said):
-        settings_told("--config", str(file))
+        parsed_settings("--config", str(file))
 
 
 def test_nothing_is_removed_unless_it_is_said(tmp_path: Path) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text('[retention]\npage_views = { time_travel = "7d" }\ndead_letters = { rows = "90d" }\n')
-    assert settings_told("--config", str(file)).kept() == {
+    assert parsed_settings("--config", str(file)).kept() == {
         "page_views": Keep(7 * DAY),
         "dead_letters": Keep(None, 90 * DAY),
     }
-    assert settings_told().kept() == {}
+    assert parsed_settings().kept() == {}

@@ -73,8 +73,8 @@ class Loop:
     def restart(self, step: Step) -> None:
         """The next life uses the settings of this step."""
         self.model.restart(step)
-        if told := self.model.transcript.totals:
-            self._totals = [self.model.totals[told.name]]
+        if totals := self.model.transcript.totals:
+            self._totals = [self.model.totals[totals.name]]
 
     def _do(self, step: Step, service: RunningService) -> None:
         def happen() -> None:
@@ -109,11 +109,11 @@ class Loop:
             assert self.model.batch == batch
 
     def _play(self, cut: dict[int, int]) -> None:
-        told, before = self.model.transcript.totals, dict(self.model.totals)
+        totals, before = self.model.transcript.totals, dict(self.model.totals)
         self._dead += self.model.take(Step((), 0, {}, cut=cut if any(cut.values()) else None))
-        if told:
-            written = self.model.totals[told.name] is not before.get(told.name)
-            now = self.model.totals_of(told)
+        if totals:
+            written = self.model.totals[totals.name] is not before.get(totals.name)
+            now = self.model.totals_of(totals)
             self._totals = [now] if written else [*self._totals, now]
 
     def _check(self) -> None:
@@ -122,8 +122,8 @@ class Loop:
         found = shown(transcript, self._warehouse)
         for name in transcript.every_report:
             assert found[name] == expected[name], name
-        if told := transcript.every_totals:
-            assert found[told.name] in self._totals
+        if totals := transcript.every_totals:
+            assert found[totals.name] in self._totals
         dead = [
             (row["user_id"], row["event_time"], row["reason"]) for row in tables.rows(self._warehouse, "dead_letters")
         ]

@@ -220,16 +220,16 @@ class Model:
 
     def _write_totals(self, before: int) -> None:
         """Anew, if the watermark has come from there past the end of a stretch."""
-        told = self.transcript.totals
-        if told:
-            self.totals.setdefault(told.name, {})
-            if before // told.every_ms < self.watermark // told.every_ms:
-                self.totals[told.name] = self.totals_of(told)
+        totals = self.transcript.totals
+        if totals:
+            self.totals.setdefault(totals.name, {})
+            if before // totals.every_ms < self.watermark // totals.every_ms:
+                self.totals[totals.name] = self.totals_of(totals)
 
-    def totals_of(self, told: Totals) -> dict[RowKey, Row]:
+    def totals_of(self, totals: Totals) -> dict[RowKey, Row]:
         """Returns the totals of every user."""
         return {
-            (user,): Row.of(events, told.columns, sessions=len(sessions_of(events, told.gap_ms)))
+            (user,): Row.of(events, totals.columns, sessions=len(sessions_of(events, totals.gap_ms)))
             for user, events in self.users.items()
         }
 

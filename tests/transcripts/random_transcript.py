@@ -39,8 +39,8 @@ def random_transcript(seed: int, steps: int = 10, records: int = 25) -> Transcri
     chance = Random(seed)
     begin, pace = chance.choice(_BEGINS), chance.choice([1, 1, 60])
     settings = {**_settings(chance, pace), "clock": begin}
-    told = [_step(chance, begin, number, pace, settings, records) for number in range(steps)]
-    transcript = Transcript(f"random_{seed}", settings, tuple(_with_changes(chance, pace, settings, told)))
+    planned = [_step(chance, begin, number, pace, settings, records) for number in range(steps)]
+    transcript = Transcript(f"random_{seed}", settings, tuple(_with_changes(chance, pace, settings, planned)))
     # By a chance of their own, so that each seed draws what it drew without them.
     apart = Random(f"duplicates {seed}")
     has_counts = any("count" in report.window for report in _at_its_end(transcript).every_report.values())
@@ -93,12 +93,12 @@ def _settings(chance: Random, pace: int) -> dict[str, Any]:
     }
 
 
-def _with_changes(chance: Random, pace: int, settings: Mapping[str, Any], told: Sequence[Step]) -> Iterator[Step]:
+def _with_changes(chance: Random, pace: int, settings: Mapping[str, Any], planned: Sequence[Step]) -> Iterator[Step]:
     """Most restarts change settings."""
     more = {f"report_{number}": _report(chance, pace) for number in range(len(settings["reports"]) + 2)}
     changes = Changes(chance, pace, more | settings["reports"], settings["totals"] or _totals(chance, pace))
     now = settings
-    for step in told:
+    for step in planned:
         changed = changes(now) if step.restart and chance.random() < 0.8 else {}
         now = {**now, **changed}
         yield replace(step, restart=changed) if changed else step
@@ -108,7 +108,7 @@ def _report(chance: Random, pace: int) -> dict[str, Any]:
     windows = [_at_pace(window, pace) for window in _WINDOWS]
     window = chance.choice([*windows, *windows, *_OF_THE_CALENDAR, *_COUNTS])
     measures = _MEASURES[:2] if window.keys() & {"gap", "count"} else _MEASURES
-    told = {
+    report = {
         "keys": chance.sample(_KEYS, chance.randint(0, 3)),
         "where": chance.choice(_WHERE),
         "window": window,
@@ -117,9 +117,9 @@ def _report(chance: Random, pace: int) -> dict[str, Any]:
         "session_gap": f"{chance.choice([2, 5, 20]) * pace}s",
     }
     # By a chance of their own, so that each seed draws what it drew without them.
-    apart = Random(str(told))
-    measures = [*told["measures"], *apart.sample(_FURTHER, apart.randint(1, 3))]
-    return {**told, "measures": measures, "window": _growing(apart, window)}
+    apart = Random(str(report))
+    measures = [*report["measures"], *apart.sample(_FURTHER, apart.randint(1, 3))]
+    return {**report, "measures": measures, "window": _growing(apart, window)}
 
 
 def _growing(chance: Random, window: Mapping[str, Any]) -> Mapping[str, Any]:

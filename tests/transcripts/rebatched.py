@@ -89,8 +89,8 @@ def check(transcript: Transcript, small: Played, large: Played) -> None:
         else:
             late = _keys(report, _sent(transcript), small.model.late[report.name])
             _check_windows(report, late, _keys(report, _sent(transcript), shared), (less, more))
-    if told := small.model.transcript.every_totals:
-        less, more = (one.seen[-1].tables[told.name] for one in (small, large))
+    if totals := small.model.transcript.every_totals:
+        less, more = (one.seen[-1].tables[totals.name] for one in (small, large))
         _check_totals(less, more, {event.user for event in shared})
 
 
@@ -177,4 +177,4 @@ def _returns(step: Step, model: Model) -> bool:
 
 def _together(steps: Sequence[Step]) -> Step:
     sent: tuple[Sent, ...] = tuple(chain.from_iterable(step.send for step in steps))
-    return replace(steps[0], send=sent, tells={})
+    return replace(steps[0], send=sent, expected={})

@@ -82,8 +82,8 @@ def put(sent: Iterable[Sent], broker: Cluster, topic: str) -> None:
 def shown(transcript: Transcript, warehouse: Path) -> Tables:
     """The whole of every table that there is or was."""
     reports = {name: _published(report, warehouse) for name, report in transcript.every_report.items()}
-    told = transcript.every_totals
-    return reports | ({told.name: _totals(told, warehouse)} if told else {})
+    totals = transcript.every_totals
+    return reports | ({totals.name: _totals(totals, warehouse)} if totals else {})
 
 
 def _published(report: Report, warehouse: Path) -> dict[RowKey, Row]:
@@ -92,10 +92,10 @@ def _published(report: Report, warehouse: Path) -> dict[RowKey, Row]:
     return report.table((tuple(_value(row[name]) for name in key), _row(row, report.columns)) for row in rows)
 
 
-def _totals(told: Totals, warehouse: Path) -> dict[RowKey, Row]:
-    rows = tables.rows(warehouse, told.name)
+def _totals(totals: Totals, warehouse: Path) -> dict[RowKey, Row]:
+    rows = tables.rows(warehouse, totals.name)
     assert len({row["user_id"] for row in rows}) == len(rows), "a user is there twice"
-    return {(row["user_id"],): _row(row, told.columns) for row in rows}
+    return {(row["user_id"],): _row(row, totals.columns) for row in rows}
 
 
 def settings_for(
@@ -112,7 +112,7 @@ def settings_for(
         sections["totals"] = totals
     if at_most := transcript.value("max_records"):
         sections["batch"] = {"max_records": at_most}
-    sections |= {name: sections.get(name, {}) | told for name, told in more.items()}
+    sections |= {name: sections.get(name, {}) | values for name, values in more.items()}
     return settings_of(broker, topic, warehouse, **sections)
 
 

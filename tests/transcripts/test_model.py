@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import settings
 
-from tests.transcripts import rebatched, told
+from tests.transcripts import rebatched, transcript_files
 from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import random_transcript
-from tests.transcripts.told import transcripts
 from tests.transcripts.transcript import Tables, Transcript
+from tests.transcripts.transcript_files import transcripts
 
 EVERY = pytest.mark.parametrize("transcript", transcripts(), ids=lambda transcript: transcript.name)
 ALL_AT_ONCE = 1_000
@@ -19,7 +19,7 @@ def test_the_model_does_what_the_transcript_says(transcript: Transcript) -> None
     before: Tables = {}
     for step in transcript.steps:
         seen = model.play(step)
-        told.check(step, model.transcript, before, seen)
+        transcript_files.check(step, model.transcript, before, seen)
         before = seen.tables
 
 

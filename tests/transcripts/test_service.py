@@ -13,13 +13,13 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP
-from tests.transcripts import told
+from tests.transcripts import transcript_files
 from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import SEEDS, random_transcript
 from tests.transcripts.rebatched import counts, rebatched
 from tests.transcripts.stage import Stage
-from tests.transcripts.told import transcripts
 from tests.transcripts.transcript import Seen, Tables, Transcript
+from tests.transcripts.transcript_files import transcripts
 
 ALL = transcripts()
 REBATCHED = {
@@ -96,8 +96,8 @@ def play(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, *
         for step in transcript.steps:
             seen = stage.play(step)
             assert_equal(seen, model.play(step), transcript)
-            if step.tells:
-                told.check(step, model.transcript, before, seen)
+            if step.expected:
+                transcript_files.check(step, model.transcript, before, seen)
             before = seen.tables
         # A cut that cuts nothing would test nothing.
         assert not transcript.value("max_records") or stage.batches > len(transcript.steps)

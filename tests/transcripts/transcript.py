@@ -132,7 +132,7 @@ class Step:
 
     send: tuple[Sent, ...]
     wait_ms: int
-    tells: Mapping[str, Any]
+    expected: Mapping[str, Any]
     restart: bool | Mapping[str, Any] = False
     unread: bool = False
     cut: Mapping[int, int] | None = None
@@ -215,8 +215,8 @@ class Transcript:
     @property
     def window(self) -> Mapping[str, str]:
         """The windows of a report without windows of its own, as configured."""
-        told = {"size": self.value("window"), "slide": self.value("slide"), "offset": self.value("offset")}
-        return {name: text for name, text in told.items() if text}
+        sizes = {"size": self.value("window"), "slide": self.value("slide"), "offset": self.value("offset")}
+        return {name: text for name, text in sizes.items() if text}
 
     @cached_property
     def reports(self) -> list[Report]:
@@ -225,21 +225,21 @@ class Transcript:
         return [
             Report(
                 name,
-                tuple(told.get("keys", ())),
-                told.get("where", ""),
-                _in_milliseconds(told.get("window", self.window)),
-                milliseconds(told.get("allowed_lateness", lateness)),
-                tuple(told.get("measures", ("page_views", "clicks"))),
-                milliseconds(told.get("session_gap", "30m")),
+                tuple(report.get("keys", ())),
+                report.get("where", ""),
+                _in_milliseconds(report.get("window", self.window)),
+                milliseconds(report.get("allowed_lateness", lateness)),
+                tuple(report.get("measures", ("page_views", "clicks"))),
+                milliseconds(report.get("session_gap", "30m")),
             )
-            for name, told in self.value("reports").items()
+            for name, report in self.value("reports").items()
         ]
 
     @cached_property
     def totals(self) -> Totals | None:
         """Whether totals per user are kept, and how."""
-        told = self.value("totals")
-        return told and Totals(milliseconds(told["gap"]), milliseconds(told["every"]))
+        totals = self.value("totals")
+        return totals and Totals(milliseconds(totals["gap"]), milliseconds(totals["every"]))
 
     @property
     def every_report(self) -> dict[str, Report]:
@@ -260,7 +260,7 @@ class Transcript:
 
 
 def _in_milliseconds(window: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: told if name in ("zone", "count") else milliseconds(told) for name, told in window.items()}
+    return {name: value if name in ("zone", "count") else milliseconds(value) for name, value in window.items()}
 
 
 def vacant(key: RowKey, rows: Container[RowKey]) -> RowKey:

@@ -61,15 +61,15 @@ def sessions_of(events: Sequence[Counted], gap_ms: int, keys: Sequence[str] = ()
     return begun
 
 
-def windows_of(time: int, told: Mapping[str, Any]) -> list[tuple[int, int]]:
+def windows_of(time: int, window: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Start and end of every window that a time belongs to; of a session or count what it is with this event alone."""
-    if "gap" in told or "count" in told:
-        return [(time, time + told.get("gap", 1))]
-    size, slide, offset = told["size"], told.get("slide", told["size"]), told.get("offset", 0)
-    if "zone" in told:
-        return [part_around(time, size, told["zone"])]
-    if "step" in told:
+    if "gap" in window or "count" in window:
+        return [(time, time + window.get("gap", 1))]
+    size, slide, offset = window["size"], window.get("slide", window["size"]), window.get("offset", 0)
+    if "zone" in window:
+        return [part_around(time, size, window["zone"])]
+    if "step" in window:
         begin = (time - offset) // size * size + offset
-        return [(begin, end) for end in range(begin, begin + size + 1, told["step"]) if end > time]
+        return [(begin, end) for end in range(begin, begin + size + 1, window["step"]) if end > time]
     last = (time - offset) // slide * slide + offset
     return [(start, start + size) for start in range(last, time - size, -slide)]

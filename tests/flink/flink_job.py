@@ -16,7 +16,7 @@ RUNS = (ONE_READER, READER_PER_PARTITION, OLDER_API)
 """Flink takes the minimum over partitions in the source's reader, or, if each has its own, in the window operator."""
 
 
-def told(transcript: Transcript, run: str) -> dict[str, Any]:
+def job_of(transcript: Transcript, run: str) -> dict[str, Any]:
     """Returns what `stepped/Told.java` reads; times and durations in milliseconds."""
     partitions = transcript.value("partitions")
     return {

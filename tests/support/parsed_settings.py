@@ -8,7 +8,7 @@ from pipeline.settings.load import read_sources, settings_of
 from pipeline.settings.model import Settings
 
 
-def settings_told(*words: str) -> Settings:
+def parsed_settings(*words: str) -> Settings:
     """Returns the settings of `tidemark run` with these arguments. Raises click.UsageError for an unknown argument."""
     with run.make_context("run", list(words)) as context:
         config: Path | None = context.params["config"]
