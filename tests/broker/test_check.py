@@ -1,34 +1,27 @@
 """`tidemark check`: each line passes, warns or fails in the words of a start, and no trace of it remains."""
 
-import os
 import re
 import socket
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from datetime import timedelta
 from pathlib import Path
 from threading import Event, Thread
-from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
-from pipeline.app import open_service, serve
+from pipeline.app import open_service
 from pipeline.cli import main
-from pipeline.commands.preflight import machine_checks
 from pipeline.commands.preflight.broker_checks import Cluster
 from pipeline.commands.preflight.finding import CheckResult, Level, tried
 from pipeline.commands.preflight.preflight import findings
-from pipeline.commands.preflight.warehouse_checks import reports, start, store
+from pipeline.commands.preflight.warehouse_checks import start
 from pipeline.instants import now_ms
 from pipeline.kafka.topic import connect
-from pipeline.results.layout import create_tables
-from pipeline.runtime.jars import locked
-from pipeline.settings.model import KafkaSettings, Settings, SparkSettings
-from pipeline.settings.report_settings import WindowSettings
-from tests.setup.mirror import serving
+from pipeline.settings.model import Settings
+from tests.support.environment import remove_settings
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.services import settings_of
 from tests.support.topic_writer import event, send
@@ -44,10 +37,7 @@ USUAL = {"bound": "10s", "allowed_lateness": "1m", "max_ahead_of_clock": "5m"}
 
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests' own variables are no settings."""
-    for name in [name for name in os.environ if name.startswith("TIDEMARK_")]:
-        if name != "TIDEMARK_JARS_CACHE":
-            monkeypatch.delenv(name)
+    remove_settings(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -143,46 +133,6 @@ def test_an_impossible_start_is_reported(broker: Kafka, topic: str, tmp_path: Pa
     settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
     seen = [*tried("start", lambda: start(settings, connect(settings.kafka), now_ms))]
     assert seen == [CheckResult(Level.FAIL, "start", said.format(topic=topic))]
-
-
-@pytest.mark.slow
-def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder")
-    (seen,) = tried("warehouse", lambda: store(str(tmp_path / "file" / "warehouse")))
-    assert seen.level is Level.FAIL
-    assert seen.said.startswith(f"the warehouse {tmp_path}/file cannot be written: ")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("existing", [True, False])
-def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool) -> None:
-    warehouse = tmp_path / "new" / "warehouse"
-    if existing:
-        warehouse.mkdir(parents=True)
-    before = sorted(tmp_path.rglob("*"))
-    seen = worst(store(str(warehouse)))
-    assert {about: one.level for about, one in seen.items()} == {"warehouse": Level.PASS, "space": Level.PASS}
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_store_that_lets_two_writers_commit_one_version_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
-    (seen,) = tried("warehouse", lambda: store(str(tmp_path)))
-    assert seen.level is Level.FAIL
-    assert "let 2 of 8 writers commit the same version" in seen.said
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_a_report_that_changed(tmp_path: Path) -> None:
-    settings = Settings(warehouse=str(tmp_path))
-    create_tables(str(tmp_path), settings.policy())
-    changed = settings.model_copy(update={"window": WindowSettings(size=timedelta(minutes=7))})
-    (seen,) = tried("reports", lambda: reports(changed))
-    assert seen.level is Level.FAIL
-    assert "was made with windows" in seen.said
 
 
 def test_a_broker_that_is_down_is_one_failure_and_the_rest_is_checked(
@@ -316,87 +266,3 @@ def test_a_condition_that_spark_rejects_is_reported(broker: Kafka, topic: str, t
     seen = worst(findings(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
     assert seen.level is Level.FAIL
     assert "reports.clicks.where is no condition on an event" in seen.said
-
-
-@pytest.mark.parametrize("serves", [True, False])
-def test_a_taken_port_is_reported_with_its_owner(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
-    if not serves:
-        monkeypatch.setattr("pipeline.reading.health_client._ANSWER_S", 0.2)
-    settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
-    with closing(serve(settings)) if serves else socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port
-        metrics = settings.metrics.model_copy(update={"port": port})
-        (seen,) = tried("metrics", lambda: machine_checks.metrics(settings.model_copy(update={"metrics": metrics})))
-    expected = (Level.WARN, "a Tidemark service listens") if serves else (Level.FAIL, "cannot serve metrics on")
-    assert (seen.level, seen.said[: len(expected[1])]) == expected
-
-
-def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path / "jars"))
-    wanted = locked("spark")
-    lack = f"{len(wanted)} of {len(wanted)} are not in {tmp_path / 'jars'}"
-    with serving() as maven:
-        monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", maven.address)
-        (seen,) = machine_checks.jars()
-        assert seen.level is Level.FAIL
-        assert seen.said.startswith(f"{lack}, and {maven.address} does not give them")
-        maven.files[wanted[0].url("")] = b"the first"
-        (seen,) = machine_checks.jars()
-        assert seen == CheckResult(Level.WARN, "jars", f"{lack}: the first start fetches them from {maven.address}")
-    assert [*tmp_path.iterdir()] == []
-
-
-def test_jars_of_another_spark_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
-    monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
-    monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
-    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.jars()).said
-
-
-def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    (seen,) = tried("java", machine_checks.java)
-    assert seen.level is Level.FAIL
-    assert seen.said.startswith("Tidemark needs Java 17 or 21: no Java was found")
-
-
-def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for free, level in ((50 << 20, Level.FAIL), (500 << 20, Level.WARN), (2 << 30, Level.PASS)):
-        monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        assert machine_checks.room("space", tmp_path, "warehouse").level is level
-
-
-def test_a_master_that_does_not_listen_is_reported() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        master = SparkSettings(master=f"spark://127.0.0.1:{server.getsockname()[1]}")
-        (seen,) = machine_checks.master(Settings(spark=master))
-        assert seen.level is Level.PASS
-    (seen,) = machine_checks.master(Settings(spark=master))
-    assert seen.level is Level.FAIL
-    assert "start it, or correct spark.master" in seen.said
-
-
-CLOSED = {"spark.authenticate": "true"}
-
-
-@pytest.mark.parametrize(
-    ("master", "conf", "level", "said"),
-    [
-        (None, {}, Level.PASS, "its ports are open to this machine alone"),
-        (None, {"spark.driver.bindAddress": "192.0.2.1"}, Level.WARN, "opens its ports to strangers"),
-        ("local[2]", {"spark.authenticate": "false"}, Level.WARN, "opens its ports to strangers"),
-        ("spark://far:7077", {}, Level.WARN, "Set spark.authenticate and spark.network.crypto.enabled"),
-        ("spark://far:7077", CLOSED, Level.FAIL, "set spark.authenticate.secret.file"),
-        ("spark://far:7077", {**CLOSED, "spark.authenticate.secret": "x"}, Level.WARN, "can be read"),
-        ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "speak encrypted"),
-    ],
-)
-def test_open_access_to_spark_is_reported(
-    master: str | None, conf: dict[str, str], level: Level, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    (seen,) = machine_checks.traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
-    assert (seen.level, seen.about) == (level, "spark")
-    assert said in seen.said
