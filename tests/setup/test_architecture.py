@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli import _VERBS
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
@@ -68,6 +70,11 @@ def test_class_names_are_unique() -> None:
     trees = [ast.parse(path.read_text()) for path in modules()]
     names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_every_verb_is_in_the_contract_of_their_independence() -> None:
+    (contract,) = [contract for contract in CONTRACTS if contract["name"] == "Verbs do not import one another"]
+    assert set(contract["modules"]) == {path.partition(":")[0] for path, _ in _VERBS.values()}
 
 
 ALLOWED = {
