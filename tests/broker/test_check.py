@@ -73,7 +73,7 @@ def snapshot(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
 
 
-def kept(broker: Kafka) -> tuple[set[str], set[str]]:
+def topics_and_groups(broker: Kafka) -> tuple[set[str], set[str]]:
     """The topics and the groups of the brokers."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     groups = admin.list_consumer_groups().result(PATIENCE_S).valid
@@ -83,7 +83,7 @@ def kept(broker: Kafka) -> tuple[set[str], set[str]]:
 def test_a_check_that_passes_says_so_and_leaves_no_trace(
     broker: Kafka, topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before, topics = snapshot(tmp_path), kept(broker)
+    before, topics = snapshot(tmp_path), topics_and_groups(broker)
     assert main(arguments(broker, topic, tmp_path / "new" / "warehouse")) == 0
     said = capsys.readouterr()
     assert "\nfail" not in said.out
@@ -91,7 +91,7 @@ def test_a_check_that_passes_says_so_and_leaves_no_trace(
     for about in ("java", "jars", "warehouse", "space", "brokers", "topic", "retention", "clocks", "group", "schemas"):
         assert f"pass  {about:<10}  " in said.out, about
     assert "pass  start       a new warehouse would be made; there are 1 offsets to read" in said.out
-    assert (snapshot(tmp_path), kept(broker)) == (before, topics)
+    assert (snapshot(tmp_path), topics_and_groups(broker)) == (before, topics)
 
 
 def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic, tmp_path: Path) -> None:
@@ -99,13 +99,15 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
     with open_service(settings) as service:
         service.drain()
-        wait_for(lambda: settings.kafka.group_id in kept(broker)[1], PATIENCE_S, "the positions at the broker")
-        before, topics = snapshot(tmp_path), kept(broker)
+        wait_for(
+            lambda: settings.kafka.group_id in topics_and_groups(broker)[1], PATIENCE_S, "the positions at the broker"
+        )
+        before, topics = snapshot(tmp_path), topics_and_groups(broker)
         beside = worst(findings(settings, now_ms))
         assert {path for path in snapshot(tmp_path) if "_probe" in path} == set()
         changed = {path for path, at in snapshot(tmp_path).items() if before.get(path) != at}
         assert changed <= {str(tmp_path / "warehouse")}  # the probe has come and gone
-        assert kept(broker) == topics
+        assert topics_and_groups(broker) == topics
         service.drain()  # and it was not replaced
     assert (beside["start"].level, beside["reports"].level) == (Level.PASS, Level.PASS)
     assert "epoch 2 would go on from the ledger; there are 0 offsets to read" in beside["start"].said

@@ -44,8 +44,8 @@ def test_every_table_is_the_same_with_and_without(
     monkeypatch.setattr(result_table, "MANY_ROWS", 3)
     compacted = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "compacted", restart=True)
     for name in REPORTS:
-        assert shown(compacted, name) == shown(plain, name), name
-        assert len(shown(plain, name)) > 1 or name == "days"
+        assert published(compacted, name) == published(plain, name), name
+        assert len(published(plain, name)) > 1 or name == "days"
     days = [row for row in rows(compacted, "panes") if row["report"] == "days"]
     assert len(days) == len({row["pane_start"] for row in days})
     assert len(rows(compacted, "panes")) < len(rows(plain, "panes")) / 2
@@ -70,7 +70,7 @@ def played(broker: Cluster, topic: str, warehouse: Path, *, restart: bool) -> Pa
     return warehouse
 
 
-def shown(warehouse: Path, name: str) -> list[str]:
+def published(warehouse: Path, name: str) -> list[str]:
     """A result table but for the ids of batches, which a restart changes, and the order of users in a sketch."""
     found = rows(warehouse, name)
     return sorted(

@@ -44,7 +44,7 @@ def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Ite
     assert_conserved(Path(settings.warehouse))
 
 
-def shown(settings: Settings, name: str) -> dict[tuple[Any, ...], tuple[int, int, int]]:
+def published(settings: Settings, name: str) -> dict[tuple[Any, ...], tuple[int, int, int]]:
     """(keys..., start, end) -> page views, clicks, late events."""
     keys = REPORTS[name].get("keys", [])
     return {
@@ -69,18 +69,18 @@ CORRECTED_CLICKS = {(0, 20_000): (0, 1, 1), (20_000, 40_000): (0, 2, 1)}
 
 
 def assert_corrected(settings: Settings) -> None:
-    assert shown(settings, "page_views") == CORRECTED_VIEWS
-    assert shown(settings, "clicks") == CORRECTED_CLICKS
-    sessions = shown(settings, "sessions")
+    assert published(settings, "page_views") == CORRECTED_VIEWS
+    assert published(settings, "clicks") == CORRECTED_CLICKS
+    sessions = published(settings, "sessions")
     assert sessions["ann", 12_000, 23_000] == (3, 0, 1), "the late event joins two sessions to one"
     assert not {key for key in sessions if key[:2] == ("ann", 18_000)}, "the superseded row is gone"
     assert sessions["ann", 1_000, 6_000] == (0, 1, 1)
 
 
 def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> None:
-    before = shown(late, "page_views")
+    before = published(late, "page_views")
     foretold = apply_corrections(late, Chosen(), dry_run=True).rows
-    assert shown(late, "page_views") == before, "a dry run changes nothing"
+    assert published(late, "page_views") == before, "a dry run changes nothing"
     assert apply_corrections(late, Chosen()).rows == foretold
     assert_corrected(late)
     assert apply_corrections(late, Chosen()).rows == []
@@ -99,7 +99,7 @@ def test_a_run_that_was_killed_between_its_steps_is_finished_by_the_next(late: S
 def test_filters_choose_and_the_rest_may_follow(late: Settings) -> None:
     apply_corrections(late, Chosen(users=("cat",)))
     apply_corrections(late, Chosen(since=15_000, until=15_001))
-    found = shown(late, "page_views")
+    found = published(late, "page_views")
     assert found["cat", 30_000, 40_000] == (0, 1, 1)
     assert found["ann", 10_000, 20_000] == (3, 0, 1)
     assert ("ann", 0, 10_000) not in found
@@ -114,10 +114,10 @@ def test_the_service_goes_on_and_starts_again_without_undoing_it(late: Settings,
         service.drain()
     with open_service(late, now=Clock()) as service:
         service.drain()
-    found = shown(late, "page_views")
+    found = published(late, "page_views")
     assert {key: found[key] for key in CORRECTED_VIEWS} == CORRECTED_VIEWS
-    assert shown(late, "clicks") == CORRECTED_CLICKS
-    assert shown(late, "sessions")["ann", 12_000, 23_000] == (3, 0, 1)
+    assert published(late, "clicks") == CORRECTED_CLICKS
+    assert published(late, "sessions")["ann", 12_000, 23_000] == (3, 0, 1)
 
 
 #   seconds  12  14* 16  20  24  28  32  36  40  44* 47  48  50  54  100   * comes too late: its part ends by 50
@@ -134,8 +134,8 @@ def test_an_event_waits_while_it_may_meet_a_session_that_goes_on(
         correct(settings, Chosen(), dry_run=False)
         said = capsys.readouterr().out
         assert "2 events of sessions wait" in said
-        assert not shown(settings, "sessions")
+        assert not published(settings, "sessions")
         take(service, broker, topic, [[event("bob", 47_000)], [event("ann", 54_000)], [event("cat", 100_000)]])
     assert {row["report"] for row in apply_corrections(settings, Chosen()).rows} == {"page_views", "sessions"}
-    assert shown(settings, "sessions") == {("ann", 12_000, 59_000): (13, 0, 1), ("bob", 44_000, 52_000): (2, 0, 1)}
+    assert published(settings, "sessions") == {("ann", 12_000, 59_000): (13, 0, 1), ("bob", 44_000, 52_000): (2, 0, 1)}
     assert_conserved(tmp_path)

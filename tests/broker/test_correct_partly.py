@@ -24,7 +24,7 @@ def played(settings: Settings, broker: Cluster, *steps: list[tuple[str, int]]) -
             service.drain()
 
 
-def shown(settings: Settings, name: str) -> dict[int, tuple[int, int]]:
+def published(settings: Settings, name: str) -> dict[int, tuple[int, int]]:
     """Start in seconds -> page views, late events."""
     found = rows(Path(settings.warehouse), name)
     return {milliseconds(row["window_start"]) // 1_000: (row["page_views"], row["late_events"]) for row in found}
@@ -42,11 +42,11 @@ def test_of_windows_that_overlap_those_it_missed(
     # The last one belongs to windows that begin at -5, 0, 5 and 10 s, of which the first two have closed by 21 s.
     played(settings, broker, [("ann", 14)], [("ann", 21)], [("bob", 13)], [("ann", 60)])
     assert reasons(settings) == ["partly_late"]
-    before = shown(settings, "sliding")
+    before = published(settings, "sliding")
     assert (before[-5], before[0], before[5], before[10]) == ((1, 0), (1, 0), (3, 0), (3, 0))
     assert len(apply_corrections(settings, Chosen()).rows) == 2
     assert apply_corrections(settings, Chosen()).rows == []
-    assert shown(settings, "sliding") == {**before, -5: (2, 1), 0: (2, 1)}
+    assert published(settings, "sliding") == {**before, -5: (2, 1), 0: (2, 1)}
     assert_conserved(tmp_path)
 
 
@@ -61,8 +61,8 @@ def test_as_they_were_when_it_came(broker: Cluster, make_topic: Callable[..., st
     played(settings(strict=strict, patient=patient), broker, [("ann", 14)], [("ann", 30)], [("ann", 15)])
     later = settings(strict=strict, patient={}, newcomer={})
     played(later, broker, [("ann", 200)])
-    assert shown(later, "patient")[10] == (2, 1)
+    assert published(later, "patient")[10] == (2, 1)
     assert [row["report"] for row in apply_corrections(later, Chosen()).rows] == ["strict"]
-    assert (shown(later, "strict")[10], shown(later, "patient")[10]) == ((2, 1), (2, 1))
-    assert 10 not in shown(later, "newcomer")
+    assert (published(later, "strict")[10], published(later, "patient")[10]) == ((2, 1), (2, 1))
+    assert 10 not in published(later, "newcomer")
     assert_conserved(tmp_path)

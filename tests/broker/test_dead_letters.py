@@ -67,7 +67,7 @@ def rejected(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Setti
     return settings
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def printed_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(["dead-letters", *arguments]) == 0
     return " ".join(capsys.readouterr().out.split())
 
@@ -76,10 +76,10 @@ def test_they_are_listed_by_reason_and_by_hour(
     rejected: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    listed = said(capsys, "list", "--warehouse", rejected.warehouse)
+    listed = printed_by(capsys, "list", "--warehouse", rejected.warehouse)
     assert "malformed │ no schema has this schema id │ 2 │ 1970-01-01 00:00:15 │ 1970-01-01 00:00:33 │ 0, 2" in listed
     assert "future" in listed
-    hours = said(capsys, "hours", "--warehouse", rejected.warehouse, "--to", "1970-01-01T00:00:33Z")
+    hours = printed_by(capsys, "hours", "--warehouse", rejected.warehouse, "--to", "1970-01-01T00:00:33Z")
     assert "hour (UTC) ┃ malformed ┃" in hours
     assert "1970-01-01 00:00:00 │ 1 │" in hours
 
@@ -89,11 +89,11 @@ def test_one_is_opened_as_far_as_it_goes(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     here = ("--warehouse", rejected.warehouse, "--partition", "0", "--offset")
-    opened = said(capsys, "show", *here, "4")
+    opened = printed_by(capsys, "show", *here, "4")
     assert 'event_id │ "ab"' in opened
     assert 'event_type │ "visit"' in opened
     assert "user_id, field 3 of 9, is not readable" in opened
-    assert "schema 2, which is not known here" in said(
+    assert "schema 2, which is not known here" in printed_by(
         capsys, "show", *here, "1", "--schemas.folder", str(rejected.schemas.folder)
     )
     assert main(["dead-letters", "show", *here, "0"]) == 2

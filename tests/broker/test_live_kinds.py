@@ -55,7 +55,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request:
     return settings
 
 
-def shown(settings: Settings, reader: str, report: str, *measures: str) -> list[tuple[Any, ...]]:
+def live_rows(settings: Settings, reader: str, report: str, *measures: str) -> list[tuple[Any, ...]]:
     """State, start and end in minutes from midnight, keys, measures; in order."""
     keys = REPORTS[report].get("keys", [])
     found = cells(READERS[reader](settings.warehouse, report), "state", "window_start", "window_end", *keys, *measures)
@@ -73,7 +73,7 @@ MOMENT = 1 / MINUTE
 
 @EVERY_READER
 def test_a_day_of_the_calendar_is_open_until_its_own_end(settings: Settings, reader: str) -> None:
-    assert shown(settings, reader, "days", *COUNTS) == [
+    assert live_rows(settings, reader, "days", *COUNTS) == [
         ("corrected", -24 * 60, 0, "ann", 2, 1, 1),
         ("open", 0, 23 * 60, "bob", 1, 0, 0),
         ("open", 0, 23 * 60, "cat", 2, 1, 0),
@@ -84,13 +84,19 @@ def test_a_day_of_the_calendar_is_open_until_its_own_end(settings: Settings, rea
 @EVERY_READER
 def test_of_an_open_day_the_users_are_known_where_they_are_kept(settings: Settings, reader: str) -> None:
     so_far = 3 if reader == "spark" else None
-    assert shown(settings, reader, "visitors", "page_views", "unique_users")[-1] == ("open", 0, 23 * 60, 4, so_far)
-    assert shown(settings, reader, "landings", "unique_users", "sessions_begun")[-1] == ("open", 0, 23 * 60, 3, None)
+    assert live_rows(settings, reader, "visitors", "page_views", "unique_users")[-1] == ("open", 0, 23 * 60, 4, so_far)
+    assert live_rows(settings, reader, "landings", "unique_users", "sessions_begun")[-1] == (
+        "open",
+        0,
+        23 * 60,
+        3,
+        None,
+    )
 
 
 @EVERY_READER
 def test_sessions_that_go_on_are_open(settings: Settings, reader: str) -> None:
-    assert shown(settings, reader, "sessions", *COUNTS) == [
+    assert live_rows(settings, reader, "sessions", *COUNTS) == [
         ("closed", 80, 90, "cat", 1, 0, 0),
         ("corrected", -30, -10, "ann", 2, 1, 1),
         ("fired", 88, 98, "dan", 1, 0, 0),
@@ -101,13 +107,13 @@ def test_sessions_that_go_on_are_open(settings: Settings, reader: str) -> None:
 
 @EVERY_READER
 def test_count_windows_that_are_not_full_are_open(settings: Settings, reader: str) -> None:
-    assert shown(settings, reader, "threes", *COUNTS) == [
+    assert live_rows(settings, reader, "threes", *COUNTS) == [
         ("closed", -30, -20 + MOMENT, "ann", 2, 1, 0),
         ("closed", 80, 97 + MOMENT, "cat", 2, 1, 0),
         ("open", 88, 88 + MOMENT, "dan", 1, 0, 0),
         ("open", 100, 100 + MOMENT, "bob", 1, 0, 0),
     ]
-    assert shown(settings, reader, "fives", *COUNTS) == [
+    assert live_rows(settings, reader, "fives", *COUNTS) == [
         ("closed", -30, 100 + MOMENT, 5, 0, 0),
         ("open", -20, 97 + MOMENT, 1, 2, 0),
     ]

@@ -62,7 +62,7 @@ def visit(user: str, second: int, page: str) -> Raw:
     return event(user, second * 1_000, page=page)
 
 
-def shown(settings: Settings, name: str) -> Cells:
+def published(settings: Settings, name: str) -> Cells:
     """(page, start in seconds) -> the measures, in their order."""
     keys = REPORTS[name].get("keys", [])
     names = [one for one in ("page_views", "unique_users", "sessions_begun") if one in REPORTS[name]["measures"]]
@@ -74,21 +74,21 @@ def shown(settings: Settings, name: str) -> Cells:
 
 
 def test_each_report_has_the_measures_it_is_configured_with(settings: Settings) -> None:
-    assert shown(settings, "visitors") == {
+    assert published(settings, "visitors") == {
         ("/a", 0): (2, 2),
         ("/b", 0): (2, 2),
         ("/a", 10): (1, 1),
         ("/b", 10): (1, 1),
         ("/a", 20): (1, 1),
     }
-    assert shown(settings, "landings") == {
+    assert published(settings, "landings") == {
         ("/a", 0): (2,),
         ("/b", 0): (2,),
         ("/a", 10): (0,),
         ("/b", 10): (0,),
         ("/a", 20): (1,),
     }
-    assert shown(settings, "site") == {(0,): (3, 4), (10,): (2, 0), (20,): (1, 1)}
+    assert published(settings, "site") == {(0,): (3, 4), (10,): (2, 0), (20,): (1, 1)}
     assert {*rows(Path(settings.warehouse), "landings")[0]} == {
         *("window_start", "window_end", "page_url", "sessions_begun", "late_events", "published_batch")
     }
@@ -127,9 +127,9 @@ def test_a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None
         service.drain()
     apply_corrections(settings, Chosen())
     apply_corrections(settings, Chosen())
-    assert shown(settings, "visitors")["/a", 0] == (4, 3)
-    assert shown(settings, "visitors")["/c", 60] == (1, 1)
-    assert shown(settings, "site")[(0,)] == (4, 4)
+    assert published(settings, "visitors")["/a", 0] == (4, 3)
+    assert published(settings, "visitors")["/c", 60] == (1, 1)
+    assert published(settings, "site")[(0,)] == (4, 4)
 
 
 def test_a_correction_moves_the_times_and_the_last_page(settings: Settings, broker: Cluster) -> None:

@@ -35,7 +35,7 @@ REPORTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def kept(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def pseudonymous(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Returns events counted, too late and from the future, and malformed records that contain the user."""
     folder = tmp_path_factory.mktemp("pseudonyms")
     (folder / "key").write_text(f"{KEY}\n")
@@ -66,19 +66,19 @@ def kept(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return settings
 
 
-def test_tables_have_pseudonyms_and_no_file_has_a_user_or_the_key(kept: Settings) -> None:
-    assert set(page_views(kept.warehouse)) == {(HIDDEN[ANN], 10_000, 20_000), (HIDDEN[BOB], 10_000, 20_000)}
-    assert set(user_totals(Path(kept.warehouse))) == set(HIDDEN.values())
-    letters = {(row["reason"], row["user_id"]): row for row in rows(kept.warehouse, "dead_letters")}
+def test_tables_have_pseudonyms_and_no_file_has_a_user_or_the_key(pseudonymous: Settings) -> None:
+    assert set(page_views(pseudonymous.warehouse)) == {(HIDDEN[ANN], 10_000, 20_000), (HIDDEN[BOB], 10_000, 20_000)}
+    assert set(user_totals(Path(pseudonymous.warehouse))) == set(HIDDEN.values())
+    letters = {(row["reason"], row["user_id"]): row for row in rows(pseudonymous.warehouse, "dead_letters")}
     assert set(letters) == {("malformed", None), ("future", HIDDEN[ANN]), ("too_late", HIDDEN[ANN])}
     assert {row["key"] for row in letters.values()} == {None}
     assert HIDDEN[ANN].encode() in letters["too_late", HIDDEN[ANN]]["value"]
-    assert files_with(kept.warehouse, HIDDEN[ANN]), "the files are looked into"
-    assert files_with(kept.warehouse, ANN, BOB, KEY) == set()
-    assert_conserved(kept.warehouse)
+    assert files_with(pseudonymous.warehouse, HIDDEN[ANN]), "the files are looked into"
+    assert files_with(pseudonymous.warehouse, ANN, BOB, KEY) == set()
+    assert_conserved(pseudonymous.warehouse)
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("pseudonymous")
 def test_what_spark_shows_has_no_key() -> None:
     spark = SparkSession.getActiveSession()
     assert spark is not None
@@ -95,21 +95,25 @@ def test_what_spark_shows_has_no_key() -> None:
             assert text.lower() not in told.lower()
 
 
-def test_late_events_are_corrected_by_their_pseudonyms(kept: Settings) -> None:
-    assert apply_corrections(kept, Chosen(users=(BOB,))).rows == []
-    apply_corrections(kept, Chosen(users=(ANN,)))
-    assert page_views(kept.warehouse)[HIDDEN[ANN], 10_000, 20_000] == (1, 1, 1)
-    assert apply_corrections(kept, Chosen()).rows == []
-    assert files_with(kept.warehouse, ANN, BOB, KEY) == set()
-    assert_conserved(kept.warehouse)
+def test_late_events_are_corrected_by_their_pseudonyms(pseudonymous: Settings) -> None:
+    assert apply_corrections(pseudonymous, Chosen(users=(BOB,))).rows == []
+    apply_corrections(pseudonymous, Chosen(users=(ANN,)))
+    assert page_views(pseudonymous.warehouse)[HIDDEN[ANN], 10_000, 20_000] == (1, 1, 1)
+    assert apply_corrections(pseudonymous, Chosen()).rows == []
+    assert files_with(pseudonymous.warehouse, ANN, BOB, KEY) == set()
+    assert_conserved(pseudonymous.warehouse)
 
 
-def test_another_key_or_no_key_is_refused(kept: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_key_or_no_key_is_refused(
+    pseudonymous: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "other").write_text("another-key-which-is-as-long-as-it-must-be")
-    other = kept.model_copy(
-        update={"privacy": kept.privacy.model_copy(update={"pseudonym_key_file": tmp_path / "other"})}
+    other = pseudonymous.model_copy(
+        update={"privacy": pseudonymous.privacy.model_copy(update={"pseudonym_key_file": tmp_path / "other"})}
     )
-    none = kept.model_copy(update={"privacy": kept.privacy.model_copy(update={"pseudonym_key_file": None})})
+    none = pseudonymous.model_copy(
+        update={"privacy": pseudonymous.privacy.model_copy(update={"pseudonym_key_file": None})}
+    )
     for settings, sentence in ((other, "of another key"), (none, "pseudonym_key_file is not set")):
         with pytest.raises(SetUpError, match=sentence), open_service(settings, now=Clock()):
             pass
@@ -120,20 +124,22 @@ def test_another_key_or_no_key_is_refused(kept: Settings, tmp_path: Path, capsys
     assert "of another key" in capsys.readouterr().err
 
 
-def test_a_person_is_named_in_clear_and_erased_by_the_pseudonym(kept: Settings) -> None:
-    assert persons_rows(kept, ANN)
-    assert main(["erase", *_flags(kept), "--user", ANN, "--yes"]) == 0
-    assert files_with(kept.warehouse, HIDDEN[ANN]) == set()
-    assert files_with(kept.warehouse, HIDDEN[BOB])
-    assert_conserved(kept.warehouse)
+def test_a_person_is_named_in_clear_and_erased_by_the_pseudonym(pseudonymous: Settings) -> None:
+    assert persons_rows(pseudonymous, ANN)
+    assert main(["erase", *_flags(pseudonymous), "--user", ANN, "--yes"]) == 0
+    assert files_with(pseudonymous.warehouse, HIDDEN[ANN]) == set()
+    assert files_with(pseudonymous.warehouse, HIDDEN[BOB])
+    assert_conserved(pseudonymous.warehouse)
 
 
-def test_later_events_are_dropped_by_a_pseudonym_that_is_stored_nowhere(kept: Settings, broker: Cluster) -> None:
-    name, warehouse = kept.kafka.topic, kept.warehouse
+def test_later_events_are_dropped_by_a_pseudonym_that_is_stored_nowhere(
+    pseudonymous: Settings, broker: Cluster
+) -> None:
+    name, warehouse = pseudonymous.kafka.topic, pseudonymous.warehouse
     drop_later(PersonalTables.of(warehouse), Person(HIDDEN[BOB]), patience_s=0)
-    assert main(["erase", *_flags(kept), "--user", BOB, "--yes"]) == 0
+    assert main(["erase", *_flags(pseudonymous), "--user", BOB, "--yes"]) == 0
     later = [event(BOB, 52_000), event(BOB, 15_000), Raw(b"{}", BOB.encode())]
-    with open_service(kept, now=Clock()) as service:
+    with open_service(pseudonymous, now=Clock()) as service:
         take(service, broker, name, [[*later, event(ANN, 53_000)]])
     assert [row["reason"] for row in rows(warehouse, "dead_letters")].count("erased") == len(later)
     assert files_with(warehouse, ANN, BOB, HIDDEN[BOB], KEY) == set()

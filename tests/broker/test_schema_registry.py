@@ -74,7 +74,7 @@ def details(warehouse: Path) -> list[str]:
     return sorted(row["detail"] for row in rows(warehouse, "dead_letters"))
 
 
-def kept(warehouse: Path) -> set[int]:
+def stored_schema_ids(warehouse: Path) -> set[int]:
     return {row["schema_id"] for row in rows(warehouse, "event_schemas")}
 
 
@@ -90,7 +90,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
     with open_service(settings(broker, topic, warehouse, registry.url)) as service:
         send(broker.bootstrap_servers, topic, [record("ann", first)])
         service.drain()
-        assert (counted(warehouse), kept(warehouse)) == (1, {first})
+        assert (counted(warehouse), stored_schema_ids(warehouse)) == (1, {first})
 
         second = registry.register("another-subject", newer("score"))
         others = [registry.register(f"{name}-value", text) for name, text in OTHERS.items()]
@@ -106,7 +106,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
         ]
         send(broker.bootstrap_servers, topic, values)
         service.drain()
-        assert (counted(warehouse), kept(warehouse)) == (4, {first, second, site})
+        assert (counted(warehouse), stored_schema_ids(warehouse)) == (4, {first, second, site})
         assert details(warehouse) == ["no schema has this schema id"] * 5
     # Another start, on what was kept: nothing listens at this address.
     away = f"http://127.0.0.1:{free_port()}"

@@ -115,7 +115,7 @@ def as_table(columns: Columns) -> Table:
     heads = (name.replace("-", "\n") for name in faults)
     table = Table("point", *heads, title="Faults by points: seconds to the next commit", box=SIMPLE_HEAD)
     for point in POINTS:
-        table.add_row(point.name, *(_shown(columns[name], point.name) for name in faults))
+        table.add_row(point.name, *(_cell_text(columns[name], point.name) for name in faults))
     return table
 
 
@@ -158,7 +158,7 @@ def _mark(column: Column, point: str) -> str:
     return "**failed**" if column.recovery_s[point] is None else "well"
 
 
-def _shown(column: Column, point: str) -> str:
+def _cell_text(column: Column, point: str) -> str:
     recovery = column.recovery_s.get(point, 0)
     return "[red]failed[/red]" if recovery is None else f"{recovery:.1f}" if recovery else ""
 

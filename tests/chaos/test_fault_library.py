@@ -59,7 +59,7 @@ def writing(faults: Faults, folder: Path, *steps: str) -> Iterator[Process]:
         yield process
 
 
-def said(faults: Faults, folder: Path, *steps: str) -> list[str]:
+def outcomes(faults: Faults, folder: Path, *steps: str) -> list[str]:
     """Returns the outcome of each step, once all are done."""
     with writing(faults, folder, *steps) as process:
         assert process.wait(PATIENCE_S) == 0, process.said
@@ -71,7 +71,7 @@ def version(folder: Path) -> int:
 
 
 def test_without_rules_nothing_happens(faults: Faults, tmp_path: Path) -> None:
-    assert said(faults, tmp_path, "append", "replace", "delete") == ["append done", "replace done", "delete done"]
+    assert outcomes(faults, tmp_path, "append", "replace", "delete") == ["append done", "replace done", "delete done"]
 
 
 def test_a_held_commit_waits_and_no_reader_sees_it_until_it_goes_on(faults: Faults, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_refused_call_fails_its_commit_and_the_next_one_is_well(
 ) -> None:
     nth = 2 if path.startswith(LOG_ENTRY) else 1
     faults.set([Rule("point", op, path, Action.FAIL, error, nth=nth)])
-    first, second = said(faults, tmp_path, "append", "append")
+    first, second = outcomes(faults, tmp_path, "append", "append")
     assert first.startswith("append failed")
     assert f"os error {error}" in first
     assert second == "append done"
@@ -111,7 +111,7 @@ def test_a_refused_call_fails_its_commit_and_the_next_one_is_well(
 
 def test_a_denied_link_has_committed(faults: Faults, tmp_path: Path) -> None:
     faults.set([Rule("point", "link", LOG_ENTRY, Action.LIE, errno.EEXIST, nth=2)])
-    (first,) = said(faults, tmp_path, "append")
+    (first,) = outcomes(faults, tmp_path, "append")
     assert first.startswith("append failed CommitFailedError")
     assert version(tmp_path) == 1
 
@@ -134,27 +134,27 @@ def test_what_lasts_is_refused_until_it_is_ended(faults: Faults, tmp_path: Path)
 
 def test_a_rule_counts_only_files_that_hold_its_text(faults: Faults, tmp_path: Path) -> None:
     faults.set([Rule("point", "link", LOG_ENTRY, Action.FAIL, text='"remove"')])
-    became = [line.split()[:2] for line in said(faults, tmp_path, "append", "append", "replace", "replace")]
+    became = [line.split()[:2] for line in outcomes(faults, tmp_path, "append", "append", "replace", "replace")]
     assert became == [["append", "done"], ["append", "done"], ["replace", "failed"], ["replace", "done"]]
 
 
 def test_a_rule_after_another_waits_for_it(faults: Faults, tmp_path: Path) -> None:
     mark = Rule("removed", "link", LOG_ENTRY, Action.MARK, text='"remove"')
     faults.set([mark, Rule("point", "create", DATA, Action.FAIL, after="removed")])
-    became = [line.split()[:2] for line in said(faults, tmp_path, "append", "replace", "append", "append")]
+    became = [line.split()[:2] for line in outcomes(faults, tmp_path, "append", "replace", "append", "append")]
     assert became == [["append", "done"], ["replace", "done"], ["append", "failed"], ["append", "done"]]
 
 
 def test_a_vacuum_can_be_refused_where_it_removes_files(faults: Faults, tmp_path: Path) -> None:
     faults.set([Rule("point", "unlink", DATA, Action.FAIL)])
-    became = [line.split()[:2] for line in said(faults, tmp_path, "append", "replace", "vacuum")]
+    became = [line.split()[:2] for line in outcomes(faults, tmp_path, "append", "replace", "vacuum")]
     assert became == [["append", "done"], ["replace", "done"], ["vacuum", "failed"]]
     assert faults.struck("point")
 
 
 def test_the_log_has_the_order_of_calls(faults: Faults, tmp_path: Path) -> None:
     faults.set([Rule("all", "create,rename,link,unlink", "*", Action.LOG, lasting=True)])
-    said(faults, tmp_path, "append")
+    outcomes(faults, tmp_path, "append")
     found = [(op, kind_of(path)) for op, path in faults.log("all") if "part-" in path or "001.json" in path]
     assert found == [
         ("create", "data, unfinished"),

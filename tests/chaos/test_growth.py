@@ -21,16 +21,16 @@ def test_scattered_rows_stay_what_they_are_and_are_worth_a_merge(tmp_path: Path,
     open_table(DEAD_LETTERS, str(tmp_path))
     rows = [{"reason": "malformed", "offset": offset, "value": b"{}", "batch": 1} for offset in range(letters)]
     Appender(DEAD_LETTERS, str(tmp_path)).append(pa.Table.from_pylist(rows, schema=DEAD_LETTERS.schema), 1)
-    before = shown(tmp_path)
+    before = table_rows(tmp_path)
     scatter(tmp_path, "dead_letters")
-    assert (files(tmp_path) >= MANY_FILES, shown(tmp_path)) == (True, before)
+    assert (files(tmp_path) >= MANY_FILES, table_rows(tmp_path)) == (True, before)
     merge_small_files(str(tmp_path), DEAD_LETTERS, 1)
-    assert (files(tmp_path), shown(tmp_path)) == (1, before)
+    assert (files(tmp_path), table_rows(tmp_path)) == (1, before)
 
 
 def files(warehouse: Path) -> int:
     return len(DeltaTable(warehouse / "dead_letters").file_uris())
 
 
-def shown(warehouse: Path) -> pa.Table:
+def table_rows(warehouse: Path) -> pa.Table:
     return table(warehouse, "dead_letters").sort_by("offset")

@@ -17,7 +17,7 @@ Played = Mapping[str, Any]
 
 
 @cache
-def kept(run: str) -> dict[str, Played]:
+def recorded_results(run: str) -> dict[str, Played]:
     """The entries of a run by name; read once."""
     path = HERE / f"{run}.yaml"
     return {entry["name"]: entry for entry in parsed(path.read_text())} if path.exists() else {}

@@ -5,7 +5,7 @@ import pytest
 from tests.flink.compare import flinks, tidemarks
 from tests.flink.differences import DIFFERENT, NOT_EXPRESSIBLE, NOT_REPEATABLE, played_by
 from tests.flink.flink_job import RUNS, fingerprint, job_of
-from tests.flink.results import kept
+from tests.flink.results import recorded_results
 from tests.transcripts.transcript import Transcript
 from tests.transcripts.transcript_files import transcripts
 
@@ -15,7 +15,7 @@ AGAIN = "run `make flink` again, or say in tests/flink/differences.py why Flink 
 
 @pytest.mark.parametrize(("run", "transcript"), ALL, ids=lambda it: it if isinstance(it, str) else it.name)
 def test_flink_does_what_the_transcript_says(run: str, transcript: Transcript) -> None:
-    played = kept(run).get(transcript.name)
+    played = recorded_results(run).get(transcript.name)
     assert played, f"Flink has not played {transcript.name} as {run}: {AGAIN}"
     assert played["told"] == fingerprint(job_of(transcript, run)), f"{transcript.name} has changed since: {AGAIN}"
     steps = enumerate(zip(flinks(played, transcript, run), tidemarks(transcript), strict=True), 1)
@@ -26,7 +26,7 @@ def test_flink_does_what_the_transcript_says(run: str, transcript: Transcript) -
 
 @pytest.mark.parametrize("run", RUNS)
 def test_nothing_is_kept_that_is_no_transcript_any_more(run: str) -> None:
-    assert set(kept(run)) == {transcript.name for transcript in played_by(run)}
+    assert set(recorded_results(run)) == {transcript.name for transcript in played_by(run)}
 
 
 def test_every_exception_names_a_transcript_and_has_a_reason() -> None:

@@ -33,7 +33,7 @@ def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-def shown(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def printed_settings(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     capsys.readouterr()
     assert main(["config", "show", *words]) == 0
     return capsys.readouterr().out
@@ -46,7 +46,9 @@ def test_each_setting_is_shown_with_its_source(
     config.write_text('[kafka]\ntopic = "file"\nbootstrap_servers = "file:9092"\n[batch]\nmax_records = 7')
     monkeypatch.setenv("TIDEMARK_KAFKA__TOPIC", "environment")
     monkeypatch.setenv("TIDEMARK_SPARK__CONF", '{"spark.x": "1"}')
-    lines = shown(capsys, "--config", str(config), "--topic", "flag", "--spark.conf", "spark.y=2").splitlines()
+    lines = printed_settings(
+        capsys, "--config", str(config), "--topic", "flag", "--spark.conf", "spark.y=2"
+    ).splitlines()
     for line in (
         'topic = "flag"  # flag --kafka.topic',
         f'bootstrap_servers = "file:9092"  # file {config}',
@@ -60,7 +62,7 @@ def test_each_setting_is_shown_with_its_source(
 
 
 def test_every_setting_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys)
+    text = printed_settings(capsys)
     for setting in catalogue():
         assert f"# {setting.path[-1]}" in text, setting.name
 
@@ -68,7 +70,9 @@ def test_every_setting_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_shown_is_a_file_of_the_same_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config, again = tmp_path / "tidemark.toml", tmp_path / "again.toml"
     config.write_text(SESSIONS.replace('"spark.hadoop.fs.s3a.secret.key" = "hush"', ""))
-    again.write_text(shown(capsys, "--config", str(config), "--time.max-ahead-of-clock", "off", "--time.bound", "3s"))
+    again.write_text(
+        printed_settings(capsys, "--config", str(config), "--time.max-ahead-of-clock", "off", "--time.bound", "3s")
+    )
     expected = parsed_settings("--config", str(config), "--time.max-ahead-of-clock", "off", "--time.bound", "3s")
     assert parsed_settings("--config", str(again)) == expected
     assert expected.time.max_ahead_of_clock is None
@@ -77,7 +81,7 @@ def test_what_is_shown_is_a_file_of_the_same_settings(tmp_path: Path, capsys: py
 def test_a_secret_is_shown_to_be_set_and_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "tidemark.toml"
     config.write_text(SESSIONS)
-    text = shown(capsys, "--config", str(config))
+    text = printed_settings(capsys, "--config", str(config))
     assert "hush" not in text
     assert f'# conf."spark.hadoop.fs.s3a.secret.key" is set, and hidden  # file {config}' in text
     assert tomllib.loads(text)["spark"]["conf"] == {"spark.executor.memory": "4g"}
@@ -89,7 +93,7 @@ def test_how_to_get_in_is_shown_without_what_is_secret(tmp_path: Path, capsys: p
         '[kafka.security]\nprotocol = "SASL_SSL"\n[kafka.sasl]\nmechanism = "PLAIN"\nusername = "ann"\n'
         'password = "hush"\n[kafka.java]\n"sasl.login.class" = "hush"\n'
     )
-    text = shown(capsys, "--config", str(config))
+    text = printed_settings(capsys, "--config", str(config))
     assert "hush" not in text
     assert f"# password is set, and hidden  # file {config}" in text
     assert f'# java."sasl.login.class" is set, and hidden  # file {config}' in text

@@ -79,15 +79,15 @@ def test_spark_is_given_what_the_container_has_unless_configured(monkeypatch: py
 @pytest.mark.skipif(MACHINE < 2, reason="one core is all there is")
 def test_the_affinity_of_the_process_counts() -> None:
     code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); " + ASK
-    assert said(code).split() == ["1", "None"]
+    assert output_of(code).split() == ["1", "None"]
 
 
 def test_the_limits_of_a_real_control_group_count() -> None:
     with own_group(cpu_us=50_000, memory=2 * GIB) as join:
-        assert said(f"{join}; {ASK}").split() == ["1", str(2 * GIB)]
+        assert output_of(f"{join}; {ASK}").split() == ["1", str(2 * GIB)]
 
 
-def said(code: str) -> str:
+def output_of(code: str) -> str:
     """Runs a Python of its own and returns what it prints."""
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HERE).stdout
 
@@ -121,7 +121,7 @@ def own_group(cpu_us: int, memory: int) -> Iterator[str]:
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
 def test_large_pieces_of_memory_are_given_back_when_they_are_freed() -> None:
-    def kept(first: str) -> int:
+    def retained_mib(first: str) -> int:
         """MiB that a process has of 200 that it freed, between small pieces that it still has."""
         script = (
             f"from pipeline.runtime import limits; {first}\n"
@@ -135,6 +135,6 @@ def test_large_pieces_of_memory_are_given_back_when_they_are_freed() -> None:
         )
         return int(subprocess.run([sys.executable, "-c", script], cwd=HERE, check=True, capture_output=True).stdout)
 
-    if kept("None") < 100:
+    if retained_mib("None") < 100:
         pytest.skip("this allocator gives it back by itself")
-    assert kept("limits.give_back_freed()") < 20
+    assert retained_mib("limits.give_back_freed()") < 20

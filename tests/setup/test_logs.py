@@ -23,7 +23,7 @@ def _as_before() -> Iterator[None]:
     root.handlers[:], root.level = handlers, level
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+def log_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
     """The lines, each an object; nothing is on standard output."""
     found = capsys.readouterr()
     assert found.out == ""
@@ -39,7 +39,7 @@ def test_our_own_words_and_those_of_libraries_are_objects_of_the_same_kind(capsy
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.warn("old", DeprecationWarning, stacklevel=1)
-    ours, theirs, warning = said(capsys)
+    ours, theirs, warning = log_lines(capsys)
     assert (ours["event"], ours["level"], ours["records"]) == ("batch_committed", "info", 3)
     assert (theirs["event"], theirs["level"], theirs["logger"]) == ("gone after a minute", "warning", "py4j")
     assert "DeprecationWarning: old" in str(warning["event"])
@@ -69,4 +69,4 @@ def test_what_is_bound_to_a_batch_is_in_every_line(capsys: pytest.CaptureFixture
     with structlog.contextvars.bound_contextvars(batch=1_000_000_007):
         structlog.get_logger().info("one")
         logging.getLogger("library").warning("other")
-    assert [line["batch"] for line in said(capsys)] == [1_000_000_007] * 2
+    assert [line["batch"] for line in log_lines(capsys)] == [1_000_000_007] * 2

@@ -5,8 +5,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tests.simulation.driver import by_chance, in_parallel, shown
-from tests.simulation.mutations import MUTATIONS, found
+from tests.simulation.driver import by_chance, in_parallel, summary
+from tests.simulation.mutations import MUTATIONS, mutation_summary
 from tests.simulation.page import write_page
 from tests.simulation.play import Plan, play, room
 from tests.simulation.search import KINDS, Search, scenes_like
@@ -30,7 +30,7 @@ def main() -> int:
         searches = in_parallel(wanted, asked.workers)
     for tally in searches:
         tallies.append(tally)
-        _say(*shown(tally, asked.story))
+        _say(*summary(tally, asked.story))
     if asked.page:
         write_page(tallies)
     return int(any(tally.failures for tally in tallies))
@@ -65,7 +65,7 @@ def _replay(plans: Sequence[Plan], *, shows: int) -> int:
 def _mutate(names: Sequence[str]) -> int:
     missed = 0
     for name in names:
-        sentence = found(name)
+        sentence = mutation_summary(name)
         missed += "NOT FOUND" in sentence
         _say(sentence)
     return int(missed > 0)

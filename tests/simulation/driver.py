@@ -31,7 +31,7 @@ def by_chance(scenes: Sequence[str], workers: int, minutes: float) -> Iterator[T
         first += _ROUND
 
 
-def shown(tally: Tally, stories: int) -> Iterator[str]:
+def summary(tally: Tally, stories: int) -> Iterator[str]:
     """A line for a tally, and the stories of its first failures of each sort."""
     if not tally.plans:
         return

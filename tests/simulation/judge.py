@@ -165,10 +165,10 @@ def _content(warehouse: str, name: str) -> Counter[Key]:
 def _differences(name: str, wanted: Counter[Any], found: Counter[Any]) -> Iterator[str]:
     missing, surplus = wanted - found, found - wanted
     if missing or surplus:
-        yield f"{name}: missing {_shown(missing)}, surplus {_shown(surplus)}"
+        yield f"{name}: missing {_row_texts(missing)}, surplus {_row_texts(surplus)}"
 
 
-def _shown(rows: Counter[Any]) -> list[str]:
+def _row_texts(rows: Counter[Any]) -> list[str]:
     """Times are shown as minutes after noon."""
     keys = sorted(rows.elements(), key=str)[:_MANY]
     return [" ".join(str(_minute(value)) for value in key) for key in keys]

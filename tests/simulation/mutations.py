@@ -141,7 +141,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
 """Mutations by name; each new protection of the project gets a line in this table."""
 
 
-def found(name: str) -> str:
+def mutation_summary(name: str) -> str:
     """Returns the sentence that reports after how many runs the search found a missing protection."""
     context = get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as mutated, ProcessPoolExecutor(1, mp_context=context) as whole:

@@ -16,7 +16,7 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, running
 from tests.support.waiting import wait_for
 from tests.transcripts.model import Model
-from tests.transcripts.stage import put, settings_for, shown
+from tests.transcripts.stage import published_tables, put, settings_for
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Step, Transcript
 from tests.transcripts.windows import NONE
 
@@ -119,7 +119,7 @@ class Loop:
     def _check(self) -> None:
         """Holds all tables against the model."""
         transcript, expected = self.model.transcript, self.model.tables()
-        found = shown(transcript, self._warehouse)
+        found = published_tables(transcript, self._warehouse)
         for name in transcript.every_report:
             assert found[name] == expected[name], name
         if totals := transcript.every_totals:

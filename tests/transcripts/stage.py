@@ -67,7 +67,7 @@ class Stage:
         dead = [row for row in tables.rows(self._warehouse, "dead_letters") if row["batch"] > before]
         return Seen(
             watermark=tables.latest_batch(self._warehouse)[0]["watermark"],
-            tables=shown(self._transcript, self._warehouse),
+            tables=published_tables(self._transcript, self._warehouse),
             dead=sorted((row["user_id"], row["event_time"], row["reason"]) for row in dead),
             duplicates=sum(found),
         )
@@ -79,7 +79,7 @@ def put(sent: Iterable[Sent], broker: Cluster, topic: str) -> None:
     send(broker.bootstrap_servers, topic, events)
 
 
-def shown(transcript: Transcript, warehouse: Path) -> Tables:
+def published_tables(transcript: Transcript, warehouse: Path) -> Tables:
     """The whole of every table that there is or was."""
     reports = {name: _published(report, warehouse) for name, report in transcript.every_report.items()}
     totals = transcript.every_totals
