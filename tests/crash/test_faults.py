@@ -151,7 +151,9 @@ def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
     life.play(range(1, len(STEPS) + 1))
     assert outcome(life.warehouse) == undisturbed
     assert_conserved(life.warehouse)
-    appends = [one for one in DeltaTable(str(life.warehouse / "panes")).history() if one["operation"] == "WRITE"]
+    appends = [
+        commit for commit in DeltaTable(str(life.warehouse / "panes")).history() if commit["operation"] == "WRITE"
+    ]
     assert len(appends) > len(STEPS)
 
 

@@ -34,7 +34,11 @@ def test_no_file_of_the_store_has_the_person(tmp_path: Path, monkeypatch: pytest
         settings = Settings(warehouse=warehouse)
         assert persons_rows(settings, "bob")["page_views"] == 1
         erase_person(settings, "bob", timedelta(0))
-        left = [one for one in files.get_file_info(pafs.FileSelector("", recursive=True)) if one.extension == "parquet"]
-        users = {user for one in left for user in pq.read_table(files.open_input_file(one.path))["user_id"].to_pylist()}
+        left = [
+            file for file in files.get_file_info(pafs.FileSelector("", recursive=True)) if file.extension == "parquet"
+        ]
+        users = {
+            user for file in left for user in pq.read_table(files.open_input_file(file.path))["user_id"].to_pylist()
+        }
         assert users == {"ann"}
         assert_conserved(warehouse)

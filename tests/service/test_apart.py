@@ -74,7 +74,7 @@ def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
     assert row_counts(letters) == row_counts(dead_letters(together, "t", 1, watermark))
     assert len({(row["partition"], row["offset"]) for row in letters.to_pylist()}) == len(letters) > 150
     assert len(rows) < len(together) / 2
-    ours, theirs = (panes(one, POLICY.consumers, fold.groupings, 1, watermark) for one in (rows, together))
+    ours, theirs = (panes(frame, POLICY.consumers, fold.groupings, 1, watermark) for frame in (rows, together))
     assert sum(ours[c.PAGE_VIEWS].to_pylist()) == sum(theirs[c.PAGE_VIEWS].to_pylist()) > 0
     sample = fold.sample(records, KNOWN)
     assert sample.rejected == len(letters) / len(values)
@@ -100,7 +100,7 @@ def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pyt
     found = list(pieces.cut(places, sizes))
     ranges = [one for some in found for one in some]
     assert sorted(place for place in places for start, end in ranges if start <= place < end) == places.tolist()
-    most = max(sum(start <= place < end for place in places for start, end in one) for one in found)
+    most = max(sum(start <= place < end for place in places for start, end in ranges) for ranges in found)
     assert most * 100 <= 1_000 + 3 * 100
     assert len(found[0]) == 3
 

@@ -47,7 +47,10 @@ def events(spark: SparkSession, *ids: str, read: Callable[[int], object] = int) 
         read(1)
         return row
 
-    rows = [(b"ann", value_of("ann", 1_000, event_id=one), "t", 0, number, STAMP) for number, one in enumerate(ids)]
+    rows = [
+        (b"ann", value_of("ann", 1_000, event_id=event_id), "t", 0, number, STAMP)
+        for number, event_id in enumerate(ids)
+    ]
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2).map(counted), SCHEMA)
 
 
@@ -63,9 +66,9 @@ def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark:
     with Deduplication(Remembered())(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (keyed, ids):
         rows = plan.unpacked(plan.packed(keyed)).persist()
         statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
-    found = {Check(one.check): one.records for one in statistics if not one.grouping}
+    found = {Check(row.check): row.records for row in statistics if not row.grouping}
     assert found == {Check.PASSED: 5, Check.DUPLICATE: 2}
-    assert {one.max_event_time for one in statistics} == {1_000}
+    assert {row.max_event_time for row in statistics} == {1_000}
     assert ids is not None
     assert len(ids) == 3
     assert read.value == 7
@@ -96,7 +99,7 @@ def test_rejected_records_that_are_stored_apart_are_no_duplicates_and_nothing_is
     letters = [row for piece in pieces.apart(apart) for row in piece.to_pylist()]
     keyed.unpersist()
     rows.unpersist()
-    found = {Check(one.check): one.records for one in statistics if not one.grouping}
+    found = {Check(row.check): row.records for row in statistics if not row.grouping}
     assert found == {Check.PASSED: 3, Check.DUPLICATE: 1, Check.MAGIC_BYTE: 2}
     assert {(row["check"], row["offset"], row["value"]) for row in letters} == {
         (Check.MAGIC_BYTE, 10, b"noise"),

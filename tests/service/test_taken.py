@@ -71,8 +71,8 @@ def test_statistics_equal_those_of_spark(spark: SparkSession) -> None:
     taken = pieces.at_once(packed)
     assert taken is not None
     assert Counter(fold.statistics_of(taken, NOW)) == expected
-    assert len({one.age_ms for one in expected}) > 8
-    assert len({one.check for one in expected}) > 3
+    assert len({row.age_ms for row in expected}) > 8
+    assert len({row.check for row in expected}) > 3
 
 
 def test_of_several_chunks_they_add_up_to_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def object_store(folder: Path) -> Iterator[ObjectStore]:
 def _free_ports(number: int) -> list[int]:
     """Returns ports on which no process listens now."""
     sockets = [socket.create_server((HOST, 0)) for _ in range(number)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    ports = [server.getsockname()[1] for server in sockets]
+    for server in sockets:
+        server.close()
     return ports

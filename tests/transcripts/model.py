@@ -99,9 +99,9 @@ class Model:
     def restart(self, step: Step) -> None:
         """Closed windows stay closed, and times whose meaning has changed are forgotten."""
         was, now = self.transcript, self.transcript.restarted(step.changes)
-        keeps = all(one.value("deduplicate") != "off" for one in (was, now))
+        keeps = all(transcript.value("deduplicate") != "off" for transcript in (was, now))
         # A forgotten window stays forgotten, whatever lateness is allowed later.
-        self.ids = {name: one for name, one in self.ids.items() if keeps and self._is_in_time(one)}
+        self.ids = {name: event for name, event in self.ids.items() if keeps and self._is_in_time(event)}
         self.transcript = now
         closed = {report.name: self.closed_until(report) for report in was.reports}
         names = {report.name for report in now.reports}
@@ -214,9 +214,9 @@ class Model:
     def _sessions_begun(self, window: Window, key: RowKey) -> int:
         """How many sessions begin in a window with its key, if events count that came before it closed."""
         report = window.report
-        events = [one for one in window.among if not window.has_closed(one)]
+        events = [event for event in window.among if not window.has_closed(event)]
         begun = sessions_of(events, report.session_gap_ms, report.keys)
-        return sum(window.start <= one.time < window.end and report.key_of(one.event) == key for one in begun)
+        return sum(window.start <= entry.time < window.end and report.key_of(entry.event) == key for entry in begun)
 
     def _write_totals(self, before: int) -> None:
         """Anew, if the watermark has come from there past the end of a stretch."""

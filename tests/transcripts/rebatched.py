@@ -81,16 +81,18 @@ def check(transcript: Transcript, small: Played, large: Played) -> None:
     assert large.seen[-1].watermark == small.seen[-1].watermark
     shared = _shared(_sent(transcript))
     places = {(event.user, event.event_time) for event in shared}
-    _check_verdicts(*([one for one in played.dead if one[:2] not in places] for played in (small, large)))
+    _check_verdicts(
+        *([rejected for rejected in played.dead if rejected[:2] not in places] for played in (small, large))
+    )
     for report in small.model.transcript.every_report.values():
-        less, more = (one.seen[-1].tables[report.name] for one in (small, large))
+        less, more = (side.seen[-1].tables[report.name] for side in (small, large))
         if "count" in report.window:
             _check_counts(report, _sent(transcript), less, more)
         else:
             late = _keys(report, _sent(transcript), small.model.late[report.name])
             _check_windows(report, late, _keys(report, _sent(transcript), shared), (less, more))
     if totals := small.model.transcript.every_totals:
-        less, more = (one.seen[-1].tables[totals.name] for one in (small, large))
+        less, more = (side.seen[-1].tables[totals.name] for side in (small, large))
         _check_totals(less, more, {event.user for event in shared})
 
 
@@ -104,9 +106,11 @@ def _counts(row: Row) -> dict[str, int]:
 
 
 def _check_verdicts(small: Sequence[tuple[str, int, str]], large: Sequence[tuple[str, int, str]]) -> None:
-    assert Counter(one for one in large if one[2] == "future") == Counter(one for one in small if one[2] == "future")
+    assert Counter(rejected for rejected in large if rejected[2] == "future") == Counter(
+        rejected for rejected in small if rejected[2] == "future"
+    )
     for reasons in (["too_late"], ["too_late", "partly_late"]):
-        of_large, of_small = ([one[:2] for one in dead if one[2] in reasons] for dead in (large, small))
+        of_large, of_small = ([rejected[:2] for rejected in dead if rejected[2] in reasons] for dead in (large, small))
         assert Counter(of_large) <= Counter(of_small), reasons
 
 

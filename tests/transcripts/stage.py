@@ -75,7 +75,10 @@ class Stage:
 
 def put(sent: Iterable[Sent], broker: Cluster, topic: str) -> None:
     """Puts events on a topic."""
-    events = [event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page, one.id) for one in sent]
+    events = [
+        event(record.user, record.event_time, record.act, record.partition, record.stamp, record.page, record.id)
+        for record in sent
+    ]
     send(broker.bootstrap_servers, topic, events)
 
 

@@ -19,7 +19,7 @@ from tests.transcripts.transcript import Transcript
 GIVEN = os.environ.get("TIDEMARK_TEST_SEED")
 ANY = 0
 """Stands for another seed at every run; the workers of a run must agree on the names of its tests."""
-SEEDS = [int(one) for one in GIVEN.split(",")] if GIVEN else [135, ANY]
+SEEDS = [int(seed) for seed in GIVEN.split(",")] if GIVEN else [135, ANY]
 STEPS, LIVES = 12, (3, 4)
 
 
@@ -45,4 +45,8 @@ def test_after_every_life_the_tables_are_those_of_the_model(
 def with_lives(seed: int) -> Transcript:
     """The first random transcript from a seed on that has enough of them, and not too many to wait for."""
     numbers = (seed * 1000 + more for more in range(1000))
-    return next(one for one in (random_transcript(number, STEPS) for number in numbers) if len(lives_of(one)) in LIVES)
+    return next(
+        transcript
+        for transcript in (random_transcript(number, STEPS) for number in numbers)
+        if len(lives_of(transcript)) in LIVES
+    )

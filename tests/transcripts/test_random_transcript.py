@@ -34,8 +34,8 @@ def _met(transcript: Transcript) -> Iterator[str]:
     model = Model(transcript)
     seen = [model.play(step) for step in transcript.steps]
     yield from (transcript.value("strategy"), transcript.value("of"))
-    yield from ["a duplicate"] * sum(one.duplicates for one in seen)
-    yield from (reason for one in seen for _, _, reason in one.dead)
+    yield from ["a duplicate"] * sum(step.duplicates for step in seen)
+    yield from (reason for step in seen for _, _, reason in step.dead)
     yield from (word for step in transcript.steps for word in ("restart", "unread") if getattr(step, word))
     if (transcript.value("of"), transcript.value("strategy")) == ("event", "bounded") and len(model.partitions) > 1:
         yield "event time, bounded, on several partitions"
@@ -79,8 +79,8 @@ def _columns(rows: Mapping[RowKey, Row]) -> Iterator[str]:
 def _counted(full: Sequence[Window]) -> Iterator[str]:
     """Where the events of a count came from."""
     for window in full:
-        yield from ["a count from two lives"] * (len({one.batch // EPOCH for one in window.events}) > 1)
-        yield from ["a count from two partitions"] * (len({one.event.partition for one in window.events}) > 1)
+        yield from ["a count from two lives"] * (len({event.batch // EPOCH for event in window.events}) > 1)
+        yield from ["a count from two partitions"] * (len({entry.event.partition for entry in window.events}) > 1)
 
 
 def _lost(before: Seen, after: Seen) -> Iterator[str]:

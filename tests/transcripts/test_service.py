@@ -53,7 +53,9 @@ def test_the_service_does_what_transcript_and_model_say(
 
 @pytest.mark.parametrize("at_most", [2, ALL_AT_ONCE])
 @pytest.mark.parametrize(
-    "transcript", [one for one in ALL if one.name in REBATCHED], ids=lambda transcript: transcript.name
+    "transcript",
+    [transcript for transcript in ALL if transcript.name in REBATCHED],
+    ids=lambda transcript: transcript.name,
 )
 def test_the_service_agrees_with_the_model_in_larger_batches(
     transcript: Transcript, at_most: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
@@ -64,7 +66,7 @@ def test_the_service_agrees_with_the_model_in_larger_batches(
 
 @pytest.mark.parametrize(
     "transcript",
-    [one for one in ALL if one.name in BY_EXECUTORS],
+    [transcript for transcript in ALL if transcript.name in BY_EXECUTORS],
     ids=lambda transcript: transcript.name,
 )
 def test_the_service_does_the_same_where_all_is_large(

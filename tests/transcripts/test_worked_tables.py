@@ -19,7 +19,7 @@ Line = tuple[str, str, str, str]
 def tables() -> dict[str, tuple[str, list[Line]]]:
     """By its title: the settings of a table, and its lines."""
     blocks = re.findall(r"\*\*([^*]+)\*\*[^*]*?Played with\s`(.+?)`:\n\n((?:\|.*\n)+)", PAGE.read_text())
-    return {title: (settings, [_line(one) for one in lines.splitlines()[2:]]) for title, settings, lines in blocks}
+    return {title: (settings, [_line(line) for line in lines.splitlines()[2:]]) for title, settings, lines in blocks}
 
 
 def _line(text: str) -> Line:

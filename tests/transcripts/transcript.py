@@ -93,18 +93,18 @@ class Row:
     @classmethod
     def of(cls, counted: Sequence[Counted], columns: Sequence[str], fired: Sequence[int] = (), **more: int) -> Self:
         """Returns the row of some events; `more` are columns that follow from rules of event time."""
-        visits = sum(one.event.act == "visit" for one in counted)
-        times = [one.time for one in counted]
+        visits = sum(entry.event.act == "visit" for entry in counted)
+        times = [entry.time for entry in counted]
         values = {
             "page_views": visits,
             "clicks": len(counted) - visits,
-            "unique_users": len({one.event.user for one in counted}),
+            "unique_users": len({entry.event.user for entry in counted}),
             "first_seen": min(times),
             "last_seen": max(times),
-            "last_page_url": max((one.time, one.event.page) for one in counted)[1],
+            "last_page_url": max((entry.time, entry.event.page) for entry in counted)[1],
             **more,
         }
-        return cls({column: values[column] for column in columns}, max([*fired, *(one.batch for one in counted)]))
+        return cls({column: values[column] for column in columns}, max([*fired, *(entry.batch for entry in counted)]))
 
 
 Tables = Mapping[str, Mapping[RowKey, Row]]
@@ -265,7 +265,9 @@ def _in_milliseconds(window: Mapping[str, Any]) -> dict[str, Any]:
 
 def vacant(key: RowKey, rows: Container[RowKey]) -> RowKey:
     """Returns the key, or if it is taken, the key followed by the first free number from 2 on."""
-    return next(one for one in chain([key], ((*key, number) for number in count(2))) if one not in rows)
+    return next(
+        candidate for candidate in chain([key], ((*key, number) for number in count(2))) if candidate not in rows
+    )
 
 
 def milliseconds(text: str) -> int:

@@ -74,11 +74,11 @@ def _step(fields: Mapping[str, Any]) -> Step:
 
 def _sent(partition: int, user: str, event_time: int, *more: str | int) -> Sent:
     """The words after the time are distinguished by their form: visit or click, a Kafka timestamp, a page, `id 1`."""
-    words = [one for one in more if isinstance(one, str)]
+    words = [word for word in more if isinstance(word, str)]
     pages = [word for word in words if word.startswith("/")]
     acts = [word for word in words if word in ("visit", "click")]
     ids = [word for word in words if word.startswith("id ")]
-    stamps = [one for one in more if isinstance(one, int)]
+    stamps = [word for word in more if isinstance(word, int)]
     assert len(pages) + len(acts) + len(ids) + len(stamps) == len(more), more
     assert max(len(pages), len(acts), len(ids), len(stamps)) <= 1, more
     act, page = "".join(acts) or "visit", "".join(pages) or "/"
