@@ -21,7 +21,8 @@ from pipeline.results.spill import Spill
 from pipeline.tables.file_statistics import told_of_files
 from pipeline.tables.files import Files, files_in, write
 from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import COMPACTION_APP, MERGED_APP, PANES
+from pipeline.tables.schemas import PANES
+from pipeline.tables.transactions import COMPACTION_APP, MERGED_APP
 
 _log = structlog.get_logger()
 

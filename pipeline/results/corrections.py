@@ -23,7 +23,8 @@ from pipeline.results.result_kind import WindowKind
 from pipeline.results.retention import removed
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, query, rows_of
-from pipeline.tables.schemas import CLOSED_APP, CORRECTED_APP, CORRECTIONS
+from pipeline.tables.schemas import CORRECTIONS
+from pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP
 
 _ATTEMPTS: Final = 10
 _RETRIES: Final = 10

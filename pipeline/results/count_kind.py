@@ -16,7 +16,8 @@ from pipeline.results.result_kind import Merge, WindowKind, as_panes, keys_of, p
 from pipeline.results.result_table import Plan, committed
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES, WRITER_APP
+from pipeline.tables.schemas import PANES
+from pipeline.tables.transactions import WRITER_APP
 
 _WINDOWED: Final = """numbered AS (
   SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS number_of_key

@@ -9,8 +9,9 @@ from pipeline.results.applied import Applied
 from pipeline.results.result_kind import ResultKind
 from pipeline.results.result_table import Plan, Portion, Results
 from pipeline.tables.handle import is_outdated
-from pipeline.tables.schemas import CORRECTED_APP, PANES
+from pipeline.tables.schemas import PANES
 from pipeline.tables.store_errors import OF_THE_STORE
+from pipeline.tables.transactions import CORRECTED_APP
 
 
 class Publication:

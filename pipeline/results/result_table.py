@@ -12,7 +12,8 @@ from pipeline.event_time.firing import Published
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
 from pipeline.tables.large import Written
-from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
+from pipeline.tables.schemas import TableSpec
+from pipeline.tables.transactions import CLOSED_APP, WRITER_APP
 
 MANY_ROWS: Final = 1_000_000
 """From this many rows on, a portion is committed before the next one is made."""

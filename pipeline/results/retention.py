@@ -16,11 +16,9 @@ from pipeline.event_time.policy import Policy
 from pipeline.instants import utc
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import CLOSED_APP, DEAD_LETTERS, LEDGER, result_of
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
+from pipeline.tables.transactions import CLOSED_APP, REMOVED_APP
 
-REMOVED_APP: Final = "tidemark-removed"
-"""On a result table: of windows that end no later than this version, in milliseconds, the rows were removed; on
-`dead_letters`: of batches no later."""
 _LAST: Final = """
 SELECT max(batch) AS last FROM ledger WHERE batch < (
   SELECT coalesce(min(batch), {never}) FROM ledger WHERE committed_at > {younger} OR max_event_time >= {waits}

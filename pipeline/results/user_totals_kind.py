@@ -26,7 +26,8 @@ from pipeline.results.measure_sql import joined_parts
 from pipeline.results.result_kind import Merge, ResultKind, by_keys, rewrites
 from pipeline.results.result_table import MANY_ROWS, Plan, Portion, committed, moments
 from pipeline.tables.query import query
-from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, FILLED_APP, PANES, USER_TOTALS, find_table
+from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
+from pipeline.tables.transactions import CORRECTED_APP, FILLED_APP
 
 # What a pane has of a user is one session, or final ones, which no event meets any more.
 _SQL: Final = """

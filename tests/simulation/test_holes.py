@@ -16,12 +16,12 @@ from pipeline.results import layout, levels
 from pipeline.results.corrections import Corrections
 from pipeline.results.kind_registry import kind_of, kinds_of
 from pipeline.results.publication import Publication
-from pipeline.results.retention import REMOVED_APP, remove_by_age
+from pipeline.results.retention import remove_by_age
 from pipeline.service import maintenance
 from pipeline.settings.model import Settings
 from pipeline.tables import housekeeping
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.schemas import CLOSED_APP, CORRECTED_APP
+from pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP, REMOVED_APP
 from tests.simulation import rules
 from tests.simulation.events import MINUTE, NOON, Event, events
 from tests.simulation.judge import rows_of

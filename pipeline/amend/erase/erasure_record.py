@@ -9,7 +9,8 @@ from pipeline.amend.erase.person_tables import Site
 from pipeline.instants import now_ms
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import ERASED_EVENTS_APP, ERASURES, PANES
+from pipeline.tables.schemas import ERASURES, PANES
+from pipeline.tables.transactions import ERASED_EVENTS_APP
 
 
 def write_down(site: Site, rows: Mapping[str, int]) -> dict[str, int]:
