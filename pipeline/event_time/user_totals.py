@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Firing, Moved
+from pipeline.event_time.firing import Moved, TotalsDue
 from pipeline.event_time.windows.base import State
 from pipeline.measures import COUNTS, TIMES, Part
 
@@ -41,21 +41,21 @@ class UserTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class TotalsState(State):
+class TotalsState(State[TotalsDue]):
     """Totals are written anew when the watermark comes past a multiple of `every_ms`."""
 
     every_ms: int
     stale: bool = True
     """Whether events may have been counted since they were written; a start does not know."""
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
+    def after_batch(self, moved: Moved) -> tuple[TotalsDue, Self]:
         """Due is all of it, where the watermark came past a multiple."""
         state = replace(self, stale=self.stale or bool(moved.panes))
         came = moved.before // self.every_ms < moved.after // self.every_ms
-        return state.at_start(moved.after, moved.batch) if came else (Firing(), state)
+        return state.at_start(moved.after, moved.batch) if came else (TotalsDue(), state)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[TotalsDue, Self]:  # noqa: ARG002 - as other states are asked
         """All of it, once there is a watermark, where anything may have come since."""
         if watermark == rules.NO_WATERMARK or not self.stale:
-            return Firing(), self
-        return Firing(span=(rules.NO_WATERMARK, watermark)), replace(self, stale=False)
+            return TotalsDue(), self
+        return TotalsDue(is_due=True), replace(self, stale=False)

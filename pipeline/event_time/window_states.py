@@ -9,8 +9,8 @@ from pipeline.event_time.user_totals import TotalsState
 from pipeline.event_time.windows.base import State
 
 Firings = Mapping[str, Firing]
-"""The windows due of each report, by its name; a report without any is not in it, or its firing is false."""
-States = Mapping[str, State]
+"""What is due, by the name of the report. Reports with nothing due are absent or map to an empty firing."""
+States = Mapping[str, State[Firing]]
 """The state of each report's windows, by its name."""
 
 
@@ -23,7 +23,7 @@ def restored(
     policy: Policy, panes: Mapping[str, Iterable[int]], published: Mapping[str, Published], steps: Steps
 ) -> States:
     """The states as the tables tell of them: by name the starts of panes and how far it is published."""
-    states: dict[str, State] = {
+    states: dict[str, State[Firing]] = {
         report.name: report.windows.state(
             report, panes.get(report.name, ()), published.get(report.name, Published()), steps
         )
@@ -54,10 +54,15 @@ def open_windows(states: States) -> dict[str, int]:
     return {name: count for name, count in known.items() if count is not None}
 
 
-def then(first: Firings, later: Firings) -> Firings:
-    """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
-    return {name: first.get(name, Firing()).then(later.get(name, Firing())) for name in {**first, **later}}
+def due(firings: Firings) -> Firings:
+    """Returns the firings that are not empty."""
+    return {name: firing for name, firing in firings.items() if not firing.is_empty}
 
 
-def _split(found: Mapping[str, tuple[Firing, State]]) -> tuple[Firings, States]:
+def merge(first: Firings, later: Firings) -> Firings:
+    """Merges what two runs of batches made due, of which `later` follows `first`, for one publication."""
+    return {**first, **later, **{name: first[name].merge(later[name]) for name in first.keys() & later.keys()}}
+
+
+def _split(found: Mapping[str, tuple[Firing, State[Firing]]]) -> tuple[Firings, States]:
     return {name: firing for name, (firing, _) in found.items()}, {name: state for name, (_, state) in found.items()}

@@ -8,7 +8,8 @@ Source: Larson, "Dynamic hashing", BIT 18 (1978).
 
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -112,21 +113,19 @@ def portions(touched: Iterable[int], rows: Mapping[int, int], most: int) -> Iter
         yield some
 
 
-def spread(tables: Iterable[pa.Table], number: int) -> Iterator[pa.Table]:
-    """The rows of tables by the last bits of their users' hashes, in `number` parts, a power of two; one is as it is.
+def spread(tables: Iterable[pa.Table], number: int) -> list[Callable[[], pa.Table]]:
+    """Returns what reads each of `number` parts of the rows of tables, a power of two: by the last bits of the hashes.
 
-    They wait on the disk, as all of them have to be there before the first part is.
+    Several parts wait on the disk, because all rows have to be made before the first part is complete.
     """
     if number == 1:
-        yield from tables
-        return
+        return [partial(pa.concat_tables, [*tables])]
     spills = [Spill(COLUMNS) for _ in range(number)]
     for rows in tables:
         places = hashes(rows[c.USER_ID]) % number
         for place, spill in enumerate(spills):
             spill.add(rows.filter(pa.array(places == place)))
-    for spill in spills:
-        yield spill.rows().read_all()
+    return [spill.read for spill in spills]
 
 
 def among(buckets: Iterable[int]) -> str:

@@ -6,6 +6,7 @@ that neither waits for the other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import structlog
@@ -30,7 +31,7 @@ _log = structlog.get_logger()
 class Compaction:
     """One writer's view of `panes`; what it rewrites is refused once a newer service has begun."""
 
-    def __init__(self, warehouse: str, kinds: Iterable[ResultKind]) -> None:
+    def __init__(self, warehouse: str, kinds: Iterable[ResultKind[Any]]) -> None:
         self._warehouse = warehouse
         self._handle = Handle(PANES.uri(warehouse))
         self._kinds = [*kinds]

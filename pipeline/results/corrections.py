@@ -7,7 +7,7 @@ adds what is missing, and nothing twice.
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -52,7 +52,7 @@ class Corrections:
         data = pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=CORRECTIONS.schema)
         return self._handle.swap(data, by=None, transactions=[Transaction(CORRECTED_APP, number)])
 
-    def apply(self, kind: WindowKind) -> None:
+    def apply(self, kind: WindowKind[Any]) -> None:
         """Adds to a report's table every correction that it does not have yet, of windows that are closed.
 
         A correction waits for a window that is open again, because its watermark was reset, and later ones wait with
@@ -68,7 +68,7 @@ class Corrections:
             f"other commits to {kind.name} always came first: the corrections are decided, and the next run adds them"
         )
 
-    def _missing(self, kind: WindowKind, table: DeltaTable) -> list[Row]:
+    def _missing(self, kind: WindowKind[Any], table: DeltaTable) -> list[Row]:
         """Returns the next corrections that the table does not have, up to one whose window is not closed."""
         self._handle.refresh()
         last, closed_until = (table.transaction_version(app) or 0 for app in (CORRECTED_APP, CLOSED_APP))
@@ -81,7 +81,7 @@ def _is_closed(row: Row, closed_until: int) -> bool:
     return bool(lateness.is_closed(row[c.WINDOW_END_MS], closed_until))
 
 
-def _apply(handle: Handle, kind: WindowKind, missing: Sequence[Row]) -> bool:
+def _apply(handle: Handle, kind: WindowKind[Any], missing: Sequence[Row]) -> bool:
     """Replaces the windows that the corrections change; False if another commit came first."""
     done = [Transaction(CORRECTED_APP, missing[-1]["correction"]), handle.amending()]
     # What was removed by age would come back with these events alone.

@@ -7,13 +7,12 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import CountsDue
 from pipeline.event_time.windows.count import Counts
-from pipeline.results.applied import Applied
 from pipeline.results.levels import Run
 from pipeline.results.measure_sql import of_window
-from pipeline.results.result_kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
-from pipeline.results.result_table import Plan, committed
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes, keys_of, partition_by, rewrites
+from pipeline.results.result_table import PublicationPlan, ResultChunk, committed
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES
@@ -36,19 +35,18 @@ HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
 """
 
 
-class CountKind(WindowKind):
+class CountKind(WindowKind[CountsDue]):
     """Count windows."""
 
     _windows: Counts
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - no event is too late for them
+    def plan(self, firing: CountsDue, batch: int, tables: SourceTables) -> PublicationPlan:
         """Plans the windows that became full since the last publication; a full window never changes.
 
         They are one portion, in the commit that records how far they are published: so none is appended twice.
         """
-        assert firing.span is not None  # noqa: S101 - what is due of count windows has a span
         # What the table records: where a publication failed on the way, more may be in it than was due.
-        after = max(firing.span[0], results.transaction_version(WRITER_APP) or 0)
+        after = max(firing.after_batch, tables.results.transaction_version(WRITER_APP) or 0)
 
         def full(engine: Engine, parts: str) -> str:
             return _FULL.format(
@@ -65,11 +63,11 @@ class CountKind(WindowKind):
             )
 
         def made(parts: str) -> pa.Table:
-            return self.told(query(full(Engine.DELTA_RS, parts), panes=panes))
+            return self.told(query(full(Engine.DELTA_RS, parts), panes=tables.panes))
 
-        files = self.files(panes, batch)
+        files = self.files(tables.panes, batch)
         written = self.by_executors(files, partial(full, parts=committed(self.name, batch)))
-        return Plan([(written or self.by_driver(files, batch, made), None)])
+        return PublicationPlan([ResultChunk(written or self.by_driver(files, batch, made), None, is_last=True)])
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """The events of windows that are not full."""

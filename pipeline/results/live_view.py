@@ -4,7 +4,7 @@ Every row says in `state` what it is: `open` (it goes on), `fired` (a late event
 final), `corrected` (too-late events were added since).
 """
 
-from typing import Final
+from typing import Any, Final
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
@@ -58,7 +58,7 @@ def live_sql(warehouse: str, report: Report, engine: Engine, *, corrected: bool)
     )
 
 
-def _state(report: Report, kind: WindowKind, engine: Engine, *, corrected: bool) -> str:
+def _state(report: Report, kind: WindowKind[Any], engine: Engine, *, corrected: bool) -> str:
     is_corrected = "done_start IS NOT NULL" if corrected else "false"
     closed_until = engine.time(f"{lateness.closed_until_sql(report, 'now.watermark')}")
     return (
@@ -66,7 +66,7 @@ def _state(report: Report, kind: WindowKind, engine: Engine, *, corrected: bool)
     )
 
 
-def _corrections(report: Report, kind: WindowKind, warehouse: str, engine: Engine) -> str:
+def _corrections(report: Report, kind: WindowKind[Any], warehouse: str, engine: Engine) -> str:
     """The windows that corrections were added to."""
     return _CORRECTED.format(
         result=engine.table(result_of(report), warehouse),

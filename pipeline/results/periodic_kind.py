@@ -13,17 +13,17 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.instants import moment, utc
-from pipeline.results.applied import Applied, with_corrections
+from pipeline.results.applied import with_corrections
 from pipeline.results.due import Due
 from pipeline.results.levels import Run, worth_merging
 from pipeline.results.measure_sql import joined_parts, sketches_joined
-from pipeline.results.result_kind import Merge, WindowKind, as_panes
-from pipeline.results.result_table import MANY_ROWS, Plan, Portion, committed, statements_for, values
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes
+from pipeline.results.result_table import MANY_ROWS, PublicationPlan, ResultChunk, committed, statements_for, values
 from pipeline.tables.engines import Engine
 from pipeline.tables.file_statistics import highest
 from pipeline.tables.query import Row, query
@@ -48,44 +48,50 @@ _CALENDAR: Final = """windowed AS (
 )"""
 
 
-class PeriodicKind(WindowKind):
+class PeriodicKind(WindowKind[WindowsDue]):
     """Grids, calendars and all other windows whose ends the clock tells."""
 
     _windows: Periodic
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
+    def plan(self, firing: WindowsDue, batch: int, tables: SourceTables) -> PublicationPlan:
         """Plans the windows that are due; of a long backlog of overlapping windows some at a time."""
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
-        return Plan(self._portions(due, panes, results, applied))
+        return PublicationPlan(self._chunks(due, tables))
 
-    def _portions(self, due: Due, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Iterator[Portion | None]:
+    def _chunks(self, due: Due, tables: SourceTables) -> Iterator[ResultChunk]:
+        """Yields chunks of as many windows as have about `MANY_ROWS` rows; a window is never cut."""
         rows, ends = list[pa.Table](), list[int]()
-        for piece in due.pieces():
+        pieces = [*due.pieces()]
+        for piece in pieces:
+            corrections = self._corrections(piece.ends, tables)
+            files = self.files(tables.panes, due.batch, {c.PANE_START: piece.reach()})
             replaced = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
-            corrections = self._corrections(piece.ends, results, applied)
-            files = self.files(panes, due.batch, {c.PANE_START: piece.reach()})
             if not corrections and (written := self.by_executors(files, piece.sql, replaced)):
-                yield written, _where(piece.ends, results)
+                yield ResultChunk(written, _where(piece.ends, tables.results), is_last=piece is pieces[-1] and not ends)
                 continue
-            # As many windows at a time as have about MANY_ROWS rows of panes; one is never cut.
-            for some in piece.parts(statements_for(files.rows)):
-                ends += some.ends
-                made = self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
-                theirs = [row for row in corrections if row[c.WINDOW_END_MS] in {*some.ends}]
-                rows.append(with_corrections(made, theirs, self.report, grows=False))
-                del made
-                if sum(map(len, rows)) > MANY_ROWS:
-                    yield pa.concat_tables(rows), _where(ends, results)
+            parts = [*piece.parts(statements_for(files.rows))]
+            for part in parts:
+                rows.append(self._rows(part, corrections, tables.panes))
+                ends += part.ends
+                is_last = piece is pieces[-1] and part is parts[-1]
+                if is_last or sum(map(len, rows)) > MANY_ROWS:
+                    yield ResultChunk(pa.concat_tables(rows), _where(ends, tables.results), is_last)
                     rows, ends = [], []
-                    yield None  # it would be in memory while the next one is made
         if ends:
-            yield pa.concat_tables(rows), _where(ends, results)
+            yield ResultChunk(pa.concat_tables(rows), _where(ends, tables.results), is_last=True)
 
-    def _corrections(self, ends: Sequence[int], results: DeltaTable, applied: Applied) -> list[Row]:
+    def _rows(self, part: Due, corrections: Sequence[Row], panes: DeltaTable) -> pa.Table:
+        made = self.told(query(part.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
+        theirs = [row for row in corrections if row[c.WINDOW_END_MS] in {*part.ends}]
+        return with_corrections(made, theirs, self.report, grows=False)
+
+    def _corrections(self, ends: Sequence[int], tables: SourceTables) -> list[Row]:
         """Returns the corrections that these windows have: none if no row of the table ends as late."""
-        if _where(ends, results) is None:
+        if _where(ends, tables.results) is None:
             return []
-        return [row for row in applied.rows(self.report, ends[0] - 1, ends[-1]) if row[c.WINDOW_END_MS] in {*ends}]
+        return [
+            row for row in tables.applied.rows(self.report, ends[0] - 1, ends[-1]) if row[c.WINDOW_END_MS] in {*ends}
+        ]
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
         """Runs of final windows go, and the newest others become one row for each pane and key."""

@@ -1,13 +1,15 @@
 """Publication: what is due becomes what its committed panes add up to."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
 
 from deltalake import DeltaTable
 
 from pipeline.event_time.firing import Firing
 from pipeline.results.applied import Applied
-from pipeline.results.result_kind import ResultKind
-from pipeline.results.result_table import Plan, Portion, Results
+from pipeline.results.result_kind import ResultKind, SourceTables
+from pipeline.results.result_table import PublicationPlan, Results
 from pipeline.tables.handle import is_outdated
 from pipeline.tables.schemas import PANES
 from pipeline.tables.store_errors import OF_THE_STORE
@@ -17,7 +19,7 @@ from pipeline.tables.transactions import CORRECTED_APP
 class Publication:
     """One writer's view of every result table."""
 
-    def __init__(self, warehouse: str, kinds: Iterable[ResultKind]) -> None:
+    def __init__(self, warehouse: str, kinds: Iterable[ResultKind[Any]]) -> None:
         self._warehouse = warehouse
         self._panes = DeltaTable(PANES.uri(warehouse))
         self._kinds = {kind.name: kind for kind in kinds}
@@ -44,8 +46,8 @@ class Publication:
         self._panes.update_incremental()
         applied = Applied(self._warehouse, results.handle.last(CORRECTED_APP))
         try:
-            plan = self._kinds[name].plan(firing, batch, self._panes, results.handle.table, applied)
-            return _put(plan, results, firing, batch)
+            plan = self._kinds[name].plan(firing, batch, SourceTables(self._panes, results.handle.table, applied))
+            return _commit(plan, results, firing, batch)
         except OF_THE_STORE as error:
             seen = results.handle.table.version(), self._panes.version()
             self._panes.update_incremental()
@@ -54,12 +56,13 @@ class Publication:
             return False
 
 
-def _put(plan: Plan, results: Results, firing: Firing, batch: int) -> bool:
-    rest: Portion | None = None
-    for portion in plan.portions:
-        if rest and not results.put(*rest, batch):
+def _commit(plan: PublicationPlan, results: Results, firing: Firing, batch: int) -> bool:
+    """Commits the chunks of a plan, each before the next is made; False if another commit came first."""
+    finish = partial(results.finish, batch=batch, closed_until=firing.closed_until, transactions=plan.transactions)
+    for chunk in plan.chunks:
+        if chunk.is_last:
+            return finish(chunk.rows, chunk.where)
+        if not results.put(chunk.rows, chunk.where, batch):
             return False
-        rest = portion
-        del portion  # it would be in memory while the next one is made
-    nothing = results.schema.empty_table(), None
-    return results.finish(*(rest or nothing), batch, firing.closed_until, plan.transactions)
+        del chunk  # else it is in memory while the next chunk is made
+    return finish(results.schema.empty_table(), None)

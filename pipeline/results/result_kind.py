@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -17,7 +17,7 @@ from pipeline.measures import Join
 from pipeline.results.applied import Applied
 from pipeline.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.results.measure_sql import shown, shown_in_sql
-from pipeline.results.result_table import Plan, committed, statements_for
+from pipeline.results.result_table import PublicationPlan, committed, statements_for
 from pipeline.results.spill import Spill, in_parts
 from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
@@ -30,7 +30,18 @@ Merge = tuple[Sequence[Run], Spill | pa.Table | None]
 """Runs of `panes`, and the rows that take their place, or None."""
 
 
-class ResultKind(ABC):
+class SourceTables(NamedTuple):
+    """What a publication is made from: `results` is the table itself, `applied` are the corrections in its rows."""
+
+    panes: DeltaTable
+    results: DeltaTable
+    applied: Applied
+
+
+FiringT_contra = TypeVar("FiringT_contra", bound=Firing, contravariant=True)
+
+
+class ResultKind(ABC, Generic[FiringT_contra]):
     """A consumer of panes: what its panes add up to, and what compaction keeps of them."""
 
     def __init__(self, spec: TableSpec) -> None:
@@ -38,11 +49,10 @@ class ResultKind(ABC):
         self.spec = spec
 
     @abstractmethod
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
-        """Plans the publication of what is due.
+    def plan(self, firing: FiringT_contra, batch: int, tables: SourceTables) -> PublicationPlan:
+        """Plans the publication of what is due, from the panes up to `batch`, which is committed.
 
-        Panes up to `batch`, which is committed, count. `results` is the table of the result: it moves on by the commits
-        of the plan's portions and by no others. `applied` are the corrections that it has.
+        `tables.results` advances by the commits of the plan's chunks and by no others.
         """
 
     @abstractmethod
@@ -53,7 +63,7 @@ class ResultKind(ABC):
         """
 
 
-class WindowKind(ResultKind):
+class WindowKind(ResultKind[FiringT_contra]):
     """A kind of windows."""
 
     grows: ClassVar[bool] = False

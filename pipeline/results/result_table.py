@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from deltalake import Transaction
@@ -16,22 +16,29 @@ from pipeline.tables.schemas import TableSpec
 from pipeline.tables.transactions import CLOSED_APP, WRITER_APP
 
 MANY_ROWS: Final = 1_000_000
-"""From this many rows on, a portion is committed before the next one is made."""
+"""A chunk with more rows is committed before further rows are made."""
 _MANY_STATEMENTS: Final = 16
 Rows: TypeAlias = "Spill | Written | pa.Table"
 """Rows of a table: in memory, on the disk, or still to be made and written by executors."""
-Portion = tuple[Rows, str | None]
-"""Rows of a result, and which rows of the table they replace, as SQL; None: they are appended."""
+
+
+class ResultChunk(NamedTuple):
+    """Rows of one commit. `where` is the SQL condition for the rows of the table that they replace; None to append."""
+
+    rows: Rows
+    where: str | None
+    is_last: bool = False
+    """Whether its commit records the publication; without a last chunk an empty commit does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A publication of a report, made from panes and from one version of its table."""
+class PublicationPlan:
+    """A publication of one result table, made from panes and from one version of the table."""
 
-    portions: Iterable[Portion | None]
-    """Each is made when it is asked for. None: what came before it must be in the table before the next one is made."""
+    chunks: Iterable[ResultChunk]
+    """Each is made when it is asked for, which is after the chunk before it was committed."""
     transactions: Sequence[Transaction] = ()
-    """Recorded with the last portion, in addition to what every publication records."""
+    """Transaction versions that the last commit sets, in addition to those that every publication sets."""
 
 
 class Results:

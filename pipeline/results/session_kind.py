@@ -16,15 +16,15 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import SessionsDue, Steps
 from pipeline.event_time.windows.session import Sessions
 from pipeline.instants import moment, utc
 from pipeline.results.applied import Applied, with_corrections
 from pipeline.results.islands import Islands, Numbers, panes_of
 from pipeline.results.levels import Run
 from pipeline.results.measure_sql import joined_parts
-from pipeline.results.result_kind import Merge, WindowKind, keys_of, partition_by, rewrites
-from pipeline.results.result_table import Plan, Portion, committed, moments, values
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_of, partition_by, rewrites
+from pipeline.results.result_table import PublicationPlan, ResultChunk, Rows, committed, moments, values
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES
@@ -68,40 +68,40 @@ GROUP BY {keys}start_ms, end_ms, fired_by
 _END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class SessionKind(WindowKind):
+class SessionKind(WindowKind[SessionsDue]):
     """Sessions."""
 
     grows: ClassVar[bool] = True
 
     _windows: Sessions
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - it replaces all that is not final
+    def plan(self, firing: SessionsDue, batch: int, tables: SourceTables) -> PublicationPlan:
         """Plans the sessions that are due, in the place of all that were not closed at the last publication."""
-        return Plan(self._portions(firing, batch, panes, applied))
+        return PublicationPlan(self._chunks(firing, batch, tables.panes, tables.applied))
 
-    def _portions(self, firing: Firing, batch: int, panes: DeltaTable, applied: Applied) -> Iterator[Portion]:
-        assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
-        after, until = firing.span
+    def _chunks(self, firing: SessionsDue, batch: int, panes: DeltaTable, applied: Applied) -> Iterator[ResultChunk]:
+        after, until = firing.after, firing.until
         where = f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
         replaced = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
         files, corrections = self.files(panes, batch), applied.rows(self.report, after, rules.NEVER)
         if not corrections and (written := self.by_executors(files, partial(self.statement, firing, batch), replaced)):
-            yield written, where
+            yield ResultChunk(written, where, is_last=True)
             return
 
         def made(parts: str) -> pa.Table:
             found = self.sessions(parts, panes, after, until)
             ends = pc.add(found[c.LAST_TIME], self._windows.gap_ms)
-            fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
+            fired_by = pa.array(_first_to_reach(ends.to_numpy(), firing.steps))
             windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
             windows = windows.append_column(c.WINDOW_END, moments(ends))
             return self.told(windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by)))
 
         if corrections:
             sessions = made(committed(self.name, batch))
-            yield with_corrections(sessions, corrections, self.report, grows=True), where
+            rows: Rows = with_corrections(sessions, corrections, self.report, grows=True)
         else:
-            yield self.by_driver(files, batch, made), where
+            rows = self.by_driver(files, batch, made)
+        yield ResultChunk(rows, where, is_last=True)
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
         """A row for each session that is not final."""
@@ -140,12 +140,9 @@ class SessionKind(WindowKind):
         ends = found[c.LAST_TIME].to_numpy() + self._windows.gap_ms
         return found.filter((after < ends) & (ends <= until))
 
-    def statement(self, firing: Firing, batch: int, engine: Engine) -> str:
+    def statement(self, firing: SessionsDue, batch: int, engine: Engine) -> str:
         """The sessions that are due, in the SQL of an engine."""
-        assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
-        after, until = firing.span
-        steps = sorted(firing.fired_by.items())
-        reached = [rules.NO_WATERMARK, *(watermark for watermark, _ in steps)]
+        reached = [rules.NO_WATERMARK, *(step.watermark for step in firing.steps)]
         return _RESULT.format(
             parts=committed(self.name, batch),
             windowed=self.open_windows(),
@@ -153,9 +150,9 @@ class SessionKind(WindowKind):
             end=engine.time("end_ms"),
             keys=keys_of(self.report),
             joined=joined_parts(self.report),
-            steps=values((above, *step) for above, step in zip(reached, steps, strict=False)),
-            after=after,
-            until=until,
+            steps=values((above, *step) for above, step in zip(reached, firing.steps, strict=False)),
+            after=firing.after,
+            until=firing.until,
         )
 
     def _parts(self, parts: str, panes: DeltaTable) -> pa.Table:
@@ -165,7 +162,7 @@ class SessionKind(WindowKind):
         return found.cast(pa.schema([PANES.schema.field(name) for name in found.column_names]))
 
 
-def _first_to_reach(ends: Numbers, steps: Sequence[tuple[int, int]]) -> Numbers:
+def _first_to_reach(ends: Numbers, steps: Steps) -> Numbers:
     """The batch whose watermark first reached each end, given (watermark, batch) in order."""
     watermarks, batches = np.array(steps, dtype=np.int64).reshape(-1, 2).T
     return batches[np.searchsorted(watermarks, ends)]

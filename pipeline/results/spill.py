@@ -29,6 +29,10 @@ class Spill:
         self._file.seek(0)
         return pa.ipc.open_stream(self._file)
 
+    def read(self) -> pa.Table:
+        """Returns all rows in memory."""
+        return self.rows().read_all()
+
     def swap(
         self, handle: Handle, where: str | None = None, *, by: int | None, transactions: Sequence[Transaction] = ()
     ) -> bool:

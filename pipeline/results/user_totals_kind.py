@@ -7,7 +7,7 @@ A session is final when no event that is not too late can join it; compaction th
 a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,15 +16,14 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import TotalsDue
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.results import buckets
-from pipeline.results.applied import Applied
 from pipeline.results.islands import Islands, panes_of
 from pipeline.results.levels import Run
 from pipeline.results.measure_sql import joined_parts
-from pipeline.results.result_kind import Merge, ResultKind, by_keys, rewrites
-from pipeline.results.result_table import MANY_ROWS, Plan, Portion, committed, moments
+from pipeline.results.result_kind import Merge, ResultKind, SourceTables, by_keys, rewrites
+from pipeline.results.result_table import MANY_ROWS, PublicationPlan, ResultChunk, committed, moments
 from pipeline.tables.query import query
 from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
 from pipeline.tables.transactions import CORRECTED_APP, FILLED_APP
@@ -48,7 +47,7 @@ _ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, 
 _TOLD: Final = pa.schema([PANES.schema.field(name) for name in (c.USER_ID, *_ADDS_UP)])
 
 
-class UserTotalsKind(ResultKind):
+class UserTotalsKind(ResultKind[TotalsDue]):
     """The totals of every user."""
 
     def __init__(self, warehouse: str, totals: UserTotals) -> None:
@@ -56,26 +55,32 @@ class UserTotalsKind(ResultKind):
         self._totals = totals
         self._warehouse = warehouse
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - the table records how far it is filled
+    def plan(self, firing: TotalsDue, batch: int, tables: SourceTables) -> PublicationPlan:  # noqa: ARG002 - the table records how far it is filled
         """Plans the buckets of users who have changed, with what was corrected; two where one grew too large."""
         corrections = find_table(CORRECTIONS.name, self._warehouse)
-        tables = {PANES.name: panes} | ({CORRECTIONS.name: corrections} if corrections else {})
-        filled, corrected = (results.transaction_version(app) for app in (FILLED_APP, CORRECTED_APP))
-        newest = query(_NEWEST, **tables)["newest"][0].as_py() if corrections else None
+        sources = {PANES.name: tables.panes} | ({CORRECTIONS.name: corrections} if corrections else {})
+        filled, corrected = (tables.results.transaction_version(app) for app in (FILLED_APP, CORRECTED_APP))
+        newest = query(_NEWEST, **sources)["newest"][0].as_py() if corrections else None
         done = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected or 0, newest or 0))]
-        return Plan(self._portions(self._changed(batch, tables, filled, corrected or 0), results), done)
+        return PublicationPlan(self._chunks(batch, sources, tables.results, filled, corrected or 0), done)
 
-    def _portions(self, changed: Iterator[pa.Table], table: DeltaTable) -> Iterator[Portion | None]:
-        """Of many users it is a part of them after the other, by their hashes; a bucket may have users of several."""
-        for index, users in enumerate(changed):
-            if index:
-                yield None
-            rows = buckets.rows_by_bucket(table)
+    def _chunks(
+        self, batch: int, tables: Mapping[str, DeltaTable], table: DeltaTable, filled: int | None, corrected: int
+    ) -> Iterator[ResultChunk]:
+        """Yields buckets that changed. Many users come in parts by their hashes; a bucket may have users of several."""
+        parts = self._changed(batch, tables, filled, corrected)
+        for part in parts:
+            users, rows = part(), buckets.rows_by_bucket(table)
             touched = buckets.bucket_of(buckets.hashes(users[c.USER_ID]), rows)
-            for some in buckets.portions(set(touched.tolist()), rows, MANY_ROWS):
-                yield self._rewritten(some, users.filter(pa.array(np.isin(touched, some))), table, rows)
+            groups = [*buckets.portions(set(touched.tolist()), rows, MANY_ROWS)]
+            for group in groups:
+                changed = users.filter(pa.array(np.isin(touched, group)))
+                is_last = part is parts[-1] and group is groups[-1]
+                yield ResultChunk(*self._rewritten(group, changed, table, rows), is_last)
 
-    def _rewritten(self, some: Sequence[int], changed: pa.Table, table: DeltaTable, there: Collection[int]) -> Portion:
+    def _rewritten(
+        self, some: Sequence[int], changed: pa.Table, table: DeltaTable, there: Collection[int]
+    ) -> tuple[pa.Table, str]:
         """Some buckets, with the users who have changed in the place of their rows."""
         before = query(f"SELECT * FROM user_totals WHERE {buckets.among(some)}", user_totals=table)  # noqa: S608 - ours
         kept = before.select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
@@ -85,7 +90,7 @@ class UserTotalsKind(ResultKind):
 
     def _changed(
         self, batch: int, tables: Mapping[str, DeltaTable], filled: int | None, corrected: int
-    ) -> Iterator[pa.Table]:
+    ) -> Sequence[Callable[[], pa.Table]]:
         """The rows of users of whom panes or corrections have more than the table; of all users if it is empty."""
         since = f"SELECT user_id FROM ({committed(self.name, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
         if CORRECTIONS.name in tables and filled is not None:

@@ -19,6 +19,7 @@ from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
+from pipeline.event_time.window_states import due
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
@@ -183,7 +184,7 @@ class Service:
 
     def _publish(self, batch: Batch) -> None:
         """Step 4, beside the batches that follow."""
-        if any(batch.firings.values()):
+        if due(batch.firings):
             self._publisher.offer(batch.firings, batch.number)
         if self._upkeep.wanted_after(batch):
             self._publisher.afterwards(self._upkeep.steps(batch), batch.number)

@@ -81,7 +81,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Ope
     firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
     kinds = kinds_of(warehouse, how.policy, resources.large)
     publication = Publication(warehouse, kinds)
-    if any(firings.values()):
+    if window_states.due(firings):
         publish_due(resources, publication, firings, batch.number)
     resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
     republished = sum(len(firing.refired) for firing in firings.values())
@@ -141,7 +141,7 @@ def _publish_the_last_of(names: Collection[str], resources: Resources, batch: Ba
     going = replace(before, reports=tuple(reports), totals=None)
     firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.number)
     publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going, resources.large))
-    publication.publish({name: firing for name, firing in firings.items() if firing}, batch.number)
+    publication.publish(window_states.due(firings), batch.number)
 
 
 def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pipeline.event_time import window_states
 from pipeline.event_time.checks import Check
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.malformed import MalformedLimit, MalformedShare
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.progress import Progress
@@ -53,7 +53,7 @@ class Core:
         assert isinstance(state, PeriodicState)
         return state
 
-    def take(self, step: Step) -> tuple[dict[Record, Verdict], Firing]:
+    def take(self, step: Step) -> tuple[dict[Record, Verdict], WindowsDue]:
         """One batch that reads to the log's end; the verdict on each record, and what the batch makes due."""
         self.now += step.silence_ms
         verdicts = {record: self.verdict(record) for record in step.records}
@@ -63,7 +63,9 @@ class Core:
             for number, position in self.progress.positions.items()
         }
         batch, self.progress = self.progress.after(statistics, ends, ends, self.now)
-        return verdicts, batch.firings[NAME]
+        firing = batch.firings[NAME]
+        assert isinstance(firing, WindowsDue)
+        return verdicts, firing
 
     def verdict(self, record: Record) -> Verdict:
         """Against the watermark as it stands."""

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from pipeline.amend import watermark_reset as reset_verb
 from pipeline.amend.erase.erasure import erase_person, persons_rows
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.results import corrections as corrections_module
 from pipeline.results import layout, levels
 from pipeline.results.corrections import Corrections
@@ -187,7 +187,7 @@ def test_a_publication_that_replaces_a_corrected_window_adds_its_corrections_aga
     assert (found["ann", 0], found["zed", 10]) == (3, 1)
     # As after a start that read how far the table was published before an older publication closed the windows.
     ends = frozenset({NOON + 10 * MINUTE, NOON + 20 * MINUTE})
-    again = Firing(refired=ends, fired_by=dict.fromkeys(ends, service.progress.number))
+    again = WindowsDue(refired=ends, fired_by=dict.fromkeys(ends, service.progress.number))
     kinds = kinds_of(str(tmp_path), policy)
     Publication(str(tmp_path), kinds).publish({"page_views": again}, service.progress.number + 1)
     assert views(tmp_path) == found

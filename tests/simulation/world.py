@@ -16,6 +16,7 @@ from pipeline.event_time.keep import Keep
 from pipeline.event_time.lateness import cutoffs
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.progress import Progress
+from pipeline.event_time.window_states import due
 from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
@@ -139,7 +140,7 @@ class Process:
         if self._remembered is not None and fold.ids is not None:
             since, _ = cutoffs(after.policy.reports, after.frontier.watermark)
             self._remembered = self._remembered.after(fold.ids, since)
-        if any(batch.firings.values()):
+        if due(batch.firings):
             self.outbox.add(Offer(batch.firings, batch.number, self.stage.now))
         if publishes:
             self.flush()

@@ -84,7 +84,7 @@ def test_sessions_and_count_windows_are_there_all_at_once_however_many_keys_ther
     assert not breaches(tmp_path)
 
 
-def refuse(*_: object) -> None:
+def refuse(*_: object, **__: object) -> None:
     """As a process that ends just before the last commit of a publication."""
     raise DeltaError("refused")
 

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.event_time import window_states
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import Firing, TotalsDue
 from pipeline.event_time.lateness import closed_until, finals
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.reports import Report
@@ -23,6 +23,7 @@ from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.layout import create_tables
 from pipeline.results.publication import Publication
+from pipeline.results.result_kind import SourceTables
 from pipeline.results.session_kind import SessionKind
 from pipeline.tables.appender import Appender
 from pipeline.tables.engines import Engine
@@ -121,8 +122,8 @@ def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> Non
         firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
         tables.take(events, before, model, {"visits": firing})
         panes = DeltaTable(PANES.uri(str(tmp_path)))
-        plan = visits.plan(firing, model.batch, panes, panes, NO_CORRECTIONS)
-        ((rows, _),) = (portion for portion in plan.portions if portion)
+        plan = visits.plan(firing, model.batch, SourceTables(panes, panes, NO_CORRECTIONS))
+        (rows,) = (chunk.rows for chunk in plan.chunks)
         assert not isinstance(rows, Written), "nothing is large here"
         told = rows if isinstance(rows, pa.Table) else rows.rows().read_all()
         sql = visits.told_in_sql(visits.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
@@ -150,7 +151,9 @@ def test_totals_are_those_of_all_counted_events(compact_every: int, tmp_path: Pa
     for model, before, events in played(visits.allowed_lateness_ms):
         for event in events:
             times[event.user].append(event.event_time)
-        tables.take(events, before, model, {totals.name: Firing()} if model.batch % EPOCH == BATCHES else {})
+        tables.take(
+            events, before, model, {totals.name: TotalsDue(is_due=True)} if model.batch % EPOCH == BATCHES else {}
+        )
     assert user_totals(tmp_path) == {
         user: (min(all_of), max(all_of), sessions(all_of), len(all_of), 0) for user, all_of in times.items()
     }

@@ -138,7 +138,7 @@ class Site:
         self.compaction = Compaction(warehouse, kinds)
         states = window_states.begun(self.policy) if is_new else self._restored()
         dues, self.states = window_states.at_start(states, self.watermark, self.number)
-        self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
+        self.publication.publish(window_states.due(dues), self.number)
         return self
 
     def _restored(self) -> States:
@@ -176,7 +176,7 @@ class Site:
 
     def publish_again(self) -> "Site":
         """Publishes what the last batch made due, perhaps once more."""
-        self.publication.publish({name: due for name, due in self.dues.items() if due}, self.number)
+        self.publication.publish(window_states.due(self.dues), self.number)
         return self
 
     def compact(self) -> "Site":

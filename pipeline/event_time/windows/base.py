@@ -2,9 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, Self
+from typing import ClassVar, Generic, Self
 
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
+from pipeline.event_time.firing import Firing, FiringT_co, Moved, Published, Steps
 
 
 class Terms:
@@ -19,7 +19,7 @@ class Terms:
     """For measures of sessions: a user's events that follow one another within it are one session."""
 
 
-class State(ABC):
+class State(ABC, Generic[FiringT_co]):
     """The state of a report's windows. It is immutable: a batch leads to the windows due and the next state."""
 
     __slots__ = ()
@@ -30,11 +30,11 @@ class State(ABC):
         return None
 
     @abstractmethod
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
+    def after_batch(self, moved: Moved) -> tuple[FiringT_co, Self]:
         """The windows that a batch makes due, and the state after it."""
 
     @abstractmethod
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:
+    def at_start(self, watermark: int, batch: int) -> tuple[FiringT_co, Self]:
         """The windows that a start with this batch id publishes again, and the state after it."""
 
 
@@ -95,5 +95,5 @@ class Windows(ABC):
         """The latest end of a window that a watermark has reached."""
 
     @abstractmethod
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> State:
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> State[Firing]:
         """The state of a report's windows, of the starts of its panes, how far it is published, and its watermarks."""

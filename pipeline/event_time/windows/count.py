@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
+from pipeline.event_time.firing import CountsDue, Moved, Published, Steps
 from pipeline.event_time.windows.base import State, Terms, Windows
 
 
@@ -45,16 +45,16 @@ class Counts(Windows):
 
 
 @dataclass(frozen=True, slots=True)
-class CountState(State):
+class CountState(State[CountsDue]):
     """Count windows, of which the driver knows only how far publication has come."""
 
     published: int = 0
     """The batch up to which full windows are published."""
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
+    def after_batch(self, moved: Moved) -> tuple[CountsDue, Self]:
         """Due is what became full, if events were counted."""
-        return self.at_start(moved.after, moved.batch) if moved.panes else (Firing(), self)
+        return self.at_start(moved.after, moved.batch) if moved.panes else (CountsDue(), self)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[CountsDue, Self]:  # noqa: ARG002 - as other states are asked
         """The windows that a start publishes: those that became full since the last publication."""
-        return Firing(span=(self.published, batch)), replace(self, published=batch)
+        return CountsDue(self.published), replace(self, published=batch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
+from pipeline.event_time.firing import Moved, Published, Steps, WatermarkStep, WindowsDue
 from pipeline.event_time.windows.base import State, Terms, Windows
 
 
@@ -49,7 +49,7 @@ class Periodic(Windows):
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodicState(State):
+class PeriodicState(State[WindowsDue]):
     """Windows that are not closed, by their ends, and which batches moved the watermark over a window's end."""
 
     terms: Terms
@@ -62,7 +62,7 @@ class PeriodicState(State):
         """How many are not closed."""
         return len(self.open)
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
+    def after_batch(self, moved: Moved) -> tuple[WindowsDue, Self]:
         """Of windows that overlap some may be closed while others still take a late event.
 
         An event changes also those windows near it in which a session may no longer begin.
@@ -74,24 +74,24 @@ class PeriodicState(State):
         fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
         return state.making_due(fired, _fired(live, moved.before), moved.after)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[WindowsDue, Self]:  # noqa: ARG002 - as other states are asked
         """The windows that a start publishes again: all that have fired, less those that are final."""
         return self.making_due(frozenset(), _fired(self.open, watermark), watermark)
 
-    def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[Firing, Self]:
+    def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[WindowsDue, Self]:
         """Some windows, and what the watermark closes."""
         closed_until = lateness.closed_until(self.terms, watermark)
         closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
-        fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | refired}
+        fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))].batch for end in fired | refired}
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
-        firing = Firing(fired, refired, closed, fired_by, closed_until=closed_until)
+        firing = WindowsDue(fired, refired, closed, fired_by, closed_until)
         return firing, replace(self, open=self.open - closed, steps=steps)
 
     def noted(self, watermark: int, batch: int) -> Steps:
         """The steps with one more, if it moved the watermark over a pane's start."""
         boundary = self.windows.pane_start(watermark)
-        is_news = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1][0])
-        return (*self.steps, (boundary, batch)) if is_news else self.steps
+        is_news = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1].watermark)
+        return (*self.steps, WatermarkStep(boundary, batch)) if is_news else self.steps
 
     def _followed(self, panes: Iterable[int]) -> set[int]:
         """Panes in which a session may no longer begin, now that there are events in `panes`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
+from pipeline.event_time.firing import Moved, Published, SessionsDue, Steps, WatermarkStep
 from pipeline.event_time.windows.base import State, Terms, Windows
 
 
@@ -53,7 +53,7 @@ class Sessions(Windows):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionState(State):
+class SessionState(State[SessionsDue]):
     """Sessions, of which the driver knows only how far the watermark has come."""
 
     terms: Terms
@@ -61,18 +61,18 @@ class SessionState(State):
     """Sessions that end no later have been published as closed."""
     steps: Steps = ()
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
+    def after_batch(self, moved: Moved) -> tuple[SessionsDue, Self]:
         """Due is what ended since and what may have changed."""
         if moved.after == moved.before and not moved.panes:
-            return Firing(), self
-        steps = self.steps if moved.after == moved.before else (*self.steps, (moved.after, moved.batch))
+            return SessionsDue(), self
+        steps = self.steps if moved.after == moved.before else (*self.steps, WatermarkStep(moved.after, moved.batch))
         return replace(self, steps=steps).at_start(moved.after, moved.batch)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
+    def at_start(self, watermark: int, batch: int) -> tuple[SessionsDue, Self]:  # noqa: ARG002 - as other states are asked
         """The sessions that a start publishes again: all that have ended, less those that are final."""
         if watermark == rules.NO_WATERMARK:
-            return Firing(), self
+            return SessionsDue(), self
         closed_until = max(self.final_until, lateness.closed_until(self.terms, watermark))
-        firing = Firing(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
+        firing = SessionsDue(self.final_until, watermark, self.steps, closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
         return firing, replace(self, final_until=closed_until, steps=steps)
