@@ -52,7 +52,7 @@ class LedgerRow:
 class Batch:
     """One step of the service's state, from `before` to `after`; times in milliseconds."""
 
-    number: int
+    batch_id: int
     topic: str
     before: Frontier
     after: Frontier
@@ -69,7 +69,7 @@ class Batch:
     @property
     def epoch(self) -> int:
         """The life of the writing process that the batch belongs to."""
-        return self.number // EPOCH
+        return self.batch_id // EPOCH
 
     @property
     def is_empty(self) -> bool:
@@ -98,7 +98,7 @@ class Batch:
         tally, lost = self.tallies.of(partition), self.lost.get(partition, 0)
         found = slack(tally.panes, self.before.watermark, self.policy)
         return LedgerRow(
-            batch=self.number,
+            batch=self.batch_id,
             epoch=self.epoch,
             topic=self.topic,
             partition=partition,

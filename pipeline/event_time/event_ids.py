@@ -42,7 +42,7 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberedIds:
     """A set of ids. It is immutable: a batch leads to the next one, which is taken when the batch is committed."""
 
     runs: tuple[Ids, ...] = ()
@@ -67,7 +67,7 @@ class Remembered:
         repeated[order] = found
         return repeated
 
-    def after(self, counted: Ids, since: int) -> "Remembered":
+    def after(self, counted: Ids, since: int) -> "RememberedIds":
         """With those of a batch; what is older than `since` is forgotten when it is in the way."""
         runs = [run for run in self.runs if run.time.max() >= since]
         if len(counted):
@@ -75,7 +75,7 @@ class Remembered:
         while len(runs) > 1 and len(runs[-2]) < 2 * len(runs[-1]):
             both = runs[-2].and_then(runs[-1])
             runs[-2:] = [both[both.time >= since].in_order()]
-        return Remembered(tuple(run for run in runs if len(run)))
+        return RememberedIds(tuple(run for run in runs if len(run)))
 
 
 def _behind_the_first(ids: Ids, positions: Longs) -> Bools:

@@ -40,7 +40,7 @@ class MalformedShare:
         return self.records >= self.limit.records and self.share > self.limit.share
 
 
-def sentence(state: MalformedShare, details: Mapping[str, int]) -> str:
+def limit_exceeded_message(state: MalformedShare, details: Mapping[str, int]) -> str:
     """Why the service stops, and what to do; `details` count the malformed records of the last batch."""
     most = max(details, key=lambda detail: details[detail], default="")
     often = f" (most often: {most})" if most else ""

@@ -26,7 +26,7 @@ class Progress:
 
     topic: str
     policy: Policy
-    number: int
+    batch_id: int
     frontier: Frontier
     windows: States
     malformed: MalformedShare
@@ -52,7 +52,7 @@ class Progress:
         """
         tallies = Tallies.of_rows(statistics)
         frontier = self._read(tallies, ends, now).advanced(log_ends, now, self.policy)
-        number = self.number + 1
+        number = self.batch_id + 1
         firings, windows = window_states.after_batch(
             self.windows, window_states.moved(number, tallies.panes, self.frontier.watermark, frontier.watermark)
         )
@@ -62,12 +62,12 @@ class Progress:
             number, self.topic, self.frontier, frontier, tallies, firings, now, self.policy, open_windows=still_open
         )
         if batch.is_empty:
-            return replace(batch, number=self.number), replace(self, frontier=frontier)
-        return batch, replace(self, number=number, frontier=frontier, windows=windows, malformed=malformed)
+            return replace(batch, batch_id=self.batch_id), replace(self, frontier=frontier)
+        return batch, replace(self, batch_id=number, frontier=frontier, windows=windows, malformed=malformed)
 
     def at_start(self) -> tuple[Firings, Self]:
         """The windows that a start publishes again, and the progress from there."""
-        firings, windows = window_states.at_start(self.windows, self.frontier.watermark, self.number)
+        firings, windows = window_states.at_start(self.windows, self.frontier.watermark, self.batch_id)
         return firings, replace(self, windows=windows)
 
     def _read(self, tallies: Tallies, ends: Mapping[int, int], now: int) -> Frontier:

@@ -25,31 +25,31 @@ class Report(Terms):
     closed_before_ms: int = rules.NO_WATERMARK
 
     @property
-    def tells(self) -> tuple[Measure, ...]:
+    def chosen_measures(self) -> tuple[Measure, ...]:
         """Its measures."""
         return tuple(MEASURES[name] for name in self.measures)
 
     @property
     def sums(self) -> list[str]:
         """Those that may be added up over rows."""
-        return [one.name for one in self.tells if one.adds_up]
+        return [one.name for one in self.chosen_measures if one.adds_up]
 
     @property
     def fold_keys(self) -> tuple[str, ...]:
         """By what a batch is added up for it: the keys, and what a measure needs beside them."""
-        return tuple(sorted({*self.keys, *(one.by for one in self.tells if one.by)}))
+        return tuple(sorted({*self.keys, *(one.by for one in self.chosen_measures if one.by)}))
 
     @property
     def pane_keys(self) -> tuple[str, ...]:
         """By what its panes are kept: the keys, and the user where sessions are told of."""
-        users = (one.by for one in self.tells if one.of_sessions)
+        users = (one.by for one in self.chosen_measures if one.of_sessions)
         return tuple(sorted({*self.keys, *users}))
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The columns that its panes keep beside their keys; no sketch of a key."""
         times = TIMES if self.windows.is_timed else ()
-        wanted = dict.fromkeys([*COUNTS, *times, *(part for one in self.tells for part in one.parts)])
+        wanted = dict.fromkeys([*COUNTS, *times, *(part for one in self.chosen_measures for part in one.parts)])
         return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.pane_keys)
 
     @property
@@ -63,9 +63,9 @@ class Report(Terms):
         return self.windows.shift_ms
 
     @property
-    def by_event(self) -> bool:
+    def keeps_events(self) -> bool:
         """Whether every event is a row of its panes by itself."""
-        return self.windows.by_event
+        return self.windows.keeps_events
 
     @property
     def event_ms(self) -> int | None:

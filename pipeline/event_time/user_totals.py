@@ -24,7 +24,7 @@ class UserTotals:
     fold_keys: ClassVar[tuple[str, ...]] = ("user_id",)
     pane_keys: ClassVar[tuple[str, ...]] = ("user_id",)
     parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
-    by_event: ClassVar[bool] = False
+    keeps_events: ClassVar[bool] = False
     event_ms: ClassVar[int | None] = None
     shift_ms: ClassVar[int] = 0
     allowed_lateness_ms: ClassVar[int] = rules.NEVER

@@ -14,7 +14,7 @@ States = Mapping[str, State[Firing]]
 """The state of each report's windows, by its name."""
 
 
-def begun(policy: Policy) -> States:
+def initial(policy: Policy) -> States:
     """The states where there is nothing yet."""
     return restored(policy, {}, {}, ())
 

@@ -40,7 +40,7 @@ NO_CORRECTIONS = Applied("", 0)
 
 def corrections_of(report: Report, corrections: DeltaTable, among: str) -> list[Row]:
     """Returns the corrections of a report for which a condition holds, in order, with its parts as panes have them."""
-    renamed = dict.fromkeys(one.part for one in report.tells if one.part.corrected != one.part.name)
+    renamed = dict.fromkeys(one.part for one in report.chosen_measures if one.part.corrected != one.part.name)
     parts = "".join(f", {part.corrected} AS {part.name}" for part in renamed)
     return rows_of(
         f"SELECT *{parts} FROM corrections WHERE report = '{report.name}' AND {among} ORDER BY correction",  # noqa: S608 - ours

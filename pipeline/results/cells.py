@@ -43,7 +43,7 @@ def _alone(row: Row, report: Report) -> Row:
     """The row that the event of a correction is alone."""
     window = {c.WINDOW_START: moment(row[c.WINDOW_START_MS]), c.WINDOW_END: moment(row[c.WINDOW_END_MS])}
     keys = {key: row[key] for key in report.keys}
-    states = {one.state or one.name: _state(row, one) for one in report.tells}
+    states = {one.state or one.name: _state(row, one) for one in report.chosen_measures}
     return {**window, **keys, **states, c.LATE_EVENTS: row[c.LATE_EVENTS], c.PUBLISHED_BATCH: 0}
 
 
@@ -55,7 +55,7 @@ def _joined(one: Row, other: Row, report: Report) -> Row:
         c.LATE_EVENTS: one[c.LATE_EVENTS] + other[c.LATE_EVENTS],
         c.PUBLISHED_BATCH: max(one[c.PUBLISHED_BATCH], other[c.PUBLISHED_BATCH]),
     }
-    for measure in report.tells:
+    for measure in report.chosen_measures:
         state = measure.state or measure.name
         found[state] = _JOINED[measure.part.join](one[state], other[state])
     return {**one, **found}

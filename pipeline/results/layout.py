@@ -10,9 +10,9 @@ from typing import Any, Final
 from deltalake import DeltaTable, Schema
 
 from pipeline.errors import SetUpError
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.reports import Report
+from pipeline.event_time.table_retention import TableRetention
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.results.buckets import migrate
 from pipeline.tables.dictionary import COMMENT, comment_of
@@ -33,13 +33,13 @@ from pipeline.tables.schemas import (
 )
 
 _STORED_AS: Final = "tidemark.report"
-_AS_IT_IS: Final = Keep()
+_AS_IT_IS: Final = TableRetention()
 _FREE: Final = "allowed_lateness_ms"
 """May change, for panes do not depend on it."""
 
 
 def create_tables(
-    warehouse: str, policy: Policy, kept: Mapping[str, Keep] = MappingProxyType({}), by: int | None = None
+    warehouse: str, policy: Policy, kept: Mapping[str, TableRetention] = MappingProxyType({}), by: int | None = None
 ) -> None:
     """Creates the tables that are missing, and mends those that a power cut left with a commit cut off.
 
@@ -84,7 +84,7 @@ def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> 
             yield partial(table.alter.set_column_metadata, one.name, {COMMENT: comment})
 
 
-def _properties(spec: TableSpec, keep: Keep = _AS_IT_IS) -> dict[str, str]:
+def _properties(spec: TableSpec, keep: TableRetention = _AS_IT_IS) -> dict[str, str]:
     """All that a table has, also one that was made before; earlier versions stay for so long as is told."""
     if (kept := keep.time_travel_ms) is None:
         return spec.properties

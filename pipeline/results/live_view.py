@@ -50,7 +50,7 @@ def live_sql(warehouse: str, report: Report, engine: Engine, *, corrected: bool)
         is_open=kind.is_open,
         keys=keys_of(report),
         measures="".join(f"{measure}, " for measure in report.measures),
-        so_far="".join(f"{so_far(measure, report, engine)}, " for measure in report.tells),
+        so_far="".join(f"{so_far(measure, report, engine)}, " for measure in report.chosen_measures),
         start=engine.time("start_ms"),
         end=engine.time("end_ms"),
         state=_state(report, kind, engine, corrected=corrected),

@@ -30,15 +30,19 @@ def joined_parts(consumer: Consumer) -> str:
 
 def of_window(report: Report) -> str:
     """The same of the panes of a window, and what only these tell."""
-    listed = {one.part for one in report.tells if one.part.join is Join.SKETCH} - {*report.parts}
+    listed = {one.part for one in report.chosen_measures if one.part.join is Join.SKETCH} - {*report.parts}
     users = "".join(f"array_agg(DISTINCT {part.fold}) AS {part.name}, " for part in listed)
-    return joined_parts(report) + users + "".join(f"{one.sql} AS {one.name}, " for one in report.tells if one.sql)
+    return (
+        joined_parts(report)
+        + users
+        + "".join(f"{one.sql} AS {one.name}, " for one in report.chosen_measures if one.sql)
+    )
 
 
 def shown(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray]:
     """Measures and the states beside them, of rows in which the parts of windows have joined."""
     found = dict[str, pa.ChunkedArray]()
-    for one in report.tells:
+    for one in report.chosen_measures:
         part = one.part
         values = _of_lists(rows, part, report) if part.join is Join.SKETCH else rows[part.name]
         state = values.cast(pa.type_for_alias(part.type))
@@ -48,7 +52,7 @@ def shown(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray]:
 
 def shown_anew(rows: pa.Table, report: Report) -> pa.Table:
     """Rows of a result of which only the states are right."""
-    for one in report.tells:
+    for one in report.chosen_measures:
         if one.state:
             place = rows.schema.get_field_index(one.name)
             rows = rows.set_column(place, rows.schema.field(place), _SHOWN[one.shows](rows[one.state]))
@@ -78,7 +82,7 @@ def so_far(measure: Measure, report: Report, engine: Engine) -> str:
 def shown_in_sql(report: Report, engine: Engine) -> dict[str, str]:
     """SQL of measures and the states beside them, of rows in which the parts of windows have joined."""
     found = dict[str, str]()
-    for one in report.tells:
+    for one in report.chosen_measures:
         found |= {one.state: one.part.name} if one.state else {}
         found[one.name] = one.name if one.sql else _shown_in_sql(one, one.part.name, engine)
     return found

@@ -110,14 +110,14 @@ class WindowKind(ResultKind[FiringT_contra]):
         """
         executors = self._large.executors
         # Only the driver's library makes the sketch that panes have.
-        if executors is None or any(one.part.join is Join.SKETCH for one in self.report.tells):
+        if executors is None or any(one.part.join is Join.SKETCH for one in self.report.chosen_measures):
             self._large.tell(Job.PUBLICATION, By.DRIVER)
             return None
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
         views = {PANES.name: FilesView(files, PANES.schema, {c.REPORT: self.name})}
         return Written(
-            executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
+            executors, self.result_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
 
     def by_driver(self, files: Files, batch: int, made: Callable[[str], pa.Table]) -> Spill | pa.Table:
@@ -132,7 +132,7 @@ class WindowKind(ResultKind[FiringT_contra]):
         """Those of `panes` that may have rows of the report up to a batch, within bounds."""
         return files_of(panes, {c.BATCH: (0, batch), **among}, report=self.name)
 
-    def told_in_sql(self, windows: str, engine: Engine) -> str:
+    def result_sql(self, windows: str, engine: Engine) -> str:
         """What `told` tells, as a statement over another one."""
         measures, names = shown_in_sql(self.report, engine), self.spec.schema.names
         told = ", ".join(f"{measures.get(name, name)} AS {name}" for name in names)

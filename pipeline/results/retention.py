@@ -11,8 +11,8 @@ from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.policy import Policy
+from pipeline.event_time.table_retention import TableRetention
 from pipeline.instants import utc
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
@@ -32,7 +32,7 @@ def removed(table: DeltaTable) -> int:
 
 
 def remove_by_age(
-    warehouse: str, kept: Mapping[str, Keep], policy: Policy, trusted: int | None, batch: int, now: int
+    warehouse: str, kept: Mapping[str, TableRetention], policy: Policy, trusted: int | None, batch: int, now: int
 ) -> None:
     """Removes what is older than is kept, as of a committed batch and the service's clock `now`, in milliseconds.
 

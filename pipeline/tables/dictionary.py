@@ -269,7 +269,7 @@ def of_result(report: Report) -> About:
     """The table of a report."""
     per = " and ".join(["window", *report.keys])
     among = f" Only events for which {report.where}." if report.where else ""
-    measures = [one.name for one in report.tells] + [one.state for one in report.tells if one.state]
+    measures = [one.name for one in report.chosen_measures] + [one.state for one in report.chosen_measures if one.state]
     columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
     return About(
         row=f"A row per {per}, with what its events add up to.{among}",

@@ -38,7 +38,7 @@ class Core:
     def __post_init__(self) -> None:
         frontier = Frontier({number: PartitionState(0, 0) for number in range(PARTITIONS)})
         self.progress = Progress(
-            "t", self.policy, 0, frontier, window_states.begun(self.policy), MalformedShare(MalformedLimit(1, 1))
+            "t", self.policy, 0, frontier, window_states.initial(self.policy), MalformedShare(MalformedLimit(1, 1))
         )
 
     @property

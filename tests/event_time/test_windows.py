@@ -145,7 +145,7 @@ def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: P
     for step in stream:
         _, firing = core.take(step)
         if core.frontier.watermark is not None:
-            reached.append((core.frontier.watermark, core.progress.number))
+            reached.append((core.frontier.watermark, core.progress.batch_id))
         for end in firing.fired | firing.refired:
             assert firing.fired_by[end] == next(batch for watermark, batch in reached if watermark >= end)
 

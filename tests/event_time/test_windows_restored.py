@@ -30,7 +30,7 @@ class Tables:
         verdicts, firing = core.take(step)
         self.panes |= {windows.pane_start(record.event_time) for record in verdicts if verdicts[record] == "counted"}
         if core.frontier.watermark is not None:
-            self.watermarks.setdefault(core.frontier.watermark, core.progress.number)
+            self.watermarks.setdefault(core.frontier.watermark, core.progress.batch_id)
         return firing
 
     def restored(self, closed_until: int) -> PeriodicState:

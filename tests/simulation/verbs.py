@@ -97,7 +97,7 @@ def was_reset(warehouse: str) -> bool:
 def age(process: Process) -> None:
     """The step of upkeep that removes rows by age."""
     resources, progress = process.resources, process.progress
-    watermark, number = progress.frontier.watermark, progress.number
+    watermark, number = progress.frontier.watermark, progress.batch_id
     remove_by_age(process.warehouse, resources.retention, progress.policy, watermark, number, process.stage.now)
 
 

@@ -136,7 +136,7 @@ class Site:
         remove_uncommitted(warehouse, self.last, self.number)
         self.publication = Publication(warehouse, kinds)
         self.compaction = Compaction(warehouse, kinds)
-        states = window_states.begun(self.policy) if is_new else self._restored()
+        states = window_states.initial(self.policy) if is_new else self._restored()
         dues, self.states = window_states.at_start(states, self.watermark, self.number)
         self.publication.publish(window_states.due(dues), self.number)
         return self

@@ -49,9 +49,9 @@ class Windows(ABC):
     """Whether the clock alone tells their ends, so that the driver knows each window."""
     is_timed: ClassVar[bool] = False
     """Whether its panes keep the first and the last time of their events."""
-    by_event: ClassVar[bool] = False
+    keeps_events: ClassVar[bool] = False
     """Whether every event is a row of `panes` by itself, with its record position."""
-    panes_tell_windows: ClassVar[bool] = False
+    panes_store_bounds: ClassVar[bool] = False
     """Whether a pane is told the bounds of its window, because a reader could not compute them."""
 
     @property

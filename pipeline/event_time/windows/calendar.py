@@ -27,7 +27,7 @@ class Calendar(Periodic):
     zone: str
 
     pane_ms: ClassVar[int] = _PANE_MS
-    panes_tell_windows: ClassVar[bool] = True
+    panes_store_bounds: ClassVar[bool] = True
 
     def ends(self, pane_start: int) -> range:
         """The end of the one window that a pane is part of."""

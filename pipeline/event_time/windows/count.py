@@ -21,7 +21,7 @@ class Counts(Windows):
     pane_ms: ClassVar[int] = 0
     by_time: ClassVar[bool] = False
     is_timed: ClassVar[bool] = True
-    by_event: ClassVar[bool] = True
+    keeps_events: ClassVar[bool] = True
 
     def of(self, time: int) -> Iterator[tuple[int, int]]:  # noqa: ARG002 - as other kinds are asked
         """No time tells a window."""

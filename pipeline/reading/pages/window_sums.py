@@ -76,7 +76,7 @@ def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | No
 
 def rows_of_report(tables: CurrentTables, report: Report, only: Only, until: int | None, skip: int) -> Slice:
     """The newest rows of windows that end by a time, without so many first ones; their numbers are those ends."""
-    states = {one.state for one in report.tells}
+    states = {one.state for one in report.chosen_measures}
     shown = [name for name in result_of(report).schema.names if name not in states]
     select, keys = ", ".join([*shown, STATE]), "".join(f", {key}" for key in report.keys)
     rest = (
@@ -100,7 +100,7 @@ def rows_of_report(tables: CurrentTables, report: Report, only: Only, until: int
 
 def sums_of(report: Report) -> list[str]:
     """Measures that may be shown of all rows of a window together: different users of several may be the same ones."""
-    summed = (one for one in report.tells if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys))
+    summed = (one for one in report.chosen_measures if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys))
     return [one.name for one in summed if not one.sql]
 
 

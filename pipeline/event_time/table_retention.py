@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class TableRetention:
     """Of one table, in milliseconds."""
 
     time_travel_ms: int | None = None
