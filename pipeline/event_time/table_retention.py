@@ -1,13 +1,13 @@
-"""How long a table keeps what is old."""
+"""How long a table retains old rows and versions."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class TableRetention:
-    """Of one table, in milliseconds."""
+    """Retention of one table, in milliseconds."""
 
     time_travel_ms: int | None = None
-    """How long its earlier versions can be read; None for as long as is its own way."""
+    """How long earlier versions can be read; None for the table's default."""
     rows_ms: int | None = None
-    """How long its rows are kept; None for ever."""
+    """How long rows are retained; None for ever."""
