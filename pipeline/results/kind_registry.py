@@ -1,4 +1,4 @@
-"""Which class has the table part of a kind of windows."""
+"""The result kind of each kind of windows."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -28,11 +28,11 @@ _KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
 
 
 def kind_of(report: Report, large: Large = NOTHING) -> WindowKind[Any]:
-    """The table part of a report's windows."""
+    """Returns the result kind of a report."""
     return _KINDS[type(report.windows)](report, large)
 
 
 def kinds_of(warehouse: str, policy: Policy, large: Large = NOTHING) -> list[ResultKind[Any]]:
-    """That of everything that panes are kept for."""
+    """Returns the result kinds of all readers of panes."""
     totals = [UserTotalsKind(warehouse, policy.totals)] if policy.totals else []
     return [*(kind_of(report, large) for report in policy.reports), *totals]

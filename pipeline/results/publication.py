@@ -1,4 +1,4 @@
-"""Publication: what is due becomes what its committed panes add up to."""
+"""Publication: windows and totals that are due are computed from committed panes and written to result tables."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from pipeline.event_time.firing import Firing
-from pipeline.results.applied import Applied
+from pipeline.results.applied import AppliedCorrections
 from pipeline.results.result_kind import ResultKind, SourceTables
 from pipeline.results.result_table import PublicationPlan, Results
 from pipeline.tables.handle import is_outdated
@@ -17,7 +17,7 @@ from pipeline.tables.transactions import CORRECTED_APP
 
 
 class Publication:
-    """One writer's view of every result table."""
+    """One service's view of every result table."""
 
     def __init__(self, warehouse: str, kinds: Iterable[ResultKind[Any]]) -> None:
         self._warehouse = warehouse
@@ -26,11 +26,10 @@ class Publication:
         self._results = {name: Results(warehouse, kind.spec) for name, kind in self._kinds.items()}
 
     def publish(self, firings: Mapping[str, Firing], batch: int) -> None:
-        """Publishes what is due of each report, by name, a pure function of panes and corrections: twice is harmless.
+        """Publishes what is due, by name, from panes up to the committed `batch`; publishing twice is harmless.
 
-        In one commit, or in several where it is large: only the last one records that all of it is there. Where another
-        commit comes first, everything is made again from what the table has then. Raises Replaced if a newer service
-        has fenced a table.
+        A large publication takes several commits, of which the last records it. If another commit comes first, all is
+        made again from the newest table. Raises Replaced if a newer service has fenced a table.
         """
         for name, firing in firings.items():
             while not self._publish(name, firing, batch):
@@ -39,19 +38,19 @@ class Publication:
     def _publish(self, name: str, firing: Firing, batch: int) -> bool:
         """Returns False if another commit was first, or an erasure deleted files that were being read."""
         results = self._results[name]
-        results.handle.refuse_if_fenced(batch)  # else a newer service's publication would be taken for this one
-        if results.published.batch >= batch:  # this attempt follows one that failed at another table, or landed late
+        results.handle.refuse_if_fenced(batch)  # else this publication could be skipped because of a newer service's
+        if results.published.batch >= batch:  # an earlier attempt failed at another table, or landed late
             return True
-        # After the version of the table was taken: who changes panes on purpose changes the table after them.
+        # After the table's version is taken: erasures change panes first and the table afterwards.
         self._panes.update_incremental()
-        applied = Applied(self._warehouse, results.handle.last(CORRECTED_APP))
+        applied = AppliedCorrections(self._warehouse, results.handle.last(CORRECTED_APP))
         try:
             plan = self._kinds[name].plan(firing, batch, SourceTables(self._panes, results.handle.table, applied))
             return _commit(plan, results, firing, batch)
         except OF_THE_STORE as error:
-            seen = results.handle.table.version(), self._panes.version()
+            versions = results.handle.table.version(), self._panes.version()
             self._panes.update_incremental()
-            if not is_outdated(error) or (results.handle.refresh(), self._panes.version()) == seen:
+            if not is_outdated(error) or (results.handle.refresh(), self._panes.version()) == versions:
                 raise
             return False
 

@@ -126,7 +126,7 @@ def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> Non
         (rows,) = (chunk.rows for chunk in plan.chunks)
         assert not isinstance(rows, Written), "nothing is large here"
         told = rows if isinstance(rows, pa.Table) else rows.rows().read_all()
-        sql = visits.result_sql(visits.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
+        sql = visits.result_sql(visits.due_sql(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
         both = [sorted(map(str, one.cast(visits.spec.schema).to_pylist())) for one in (query(sql, panes=panes), told)]
         assert both[0] == both[1]
         found += both[0]
