@@ -1,4 +1,4 @@
-"""What is due for publication, a class for each kind of result, and the watermark steps that make windows due."""
+"""Firings: results that are due for publication, a class for each kind; and the watermark steps that make them due."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -38,7 +38,7 @@ class Published:
 
 
 class Firing(ABC):
-    """What is due of one result table. Firings without arguments are empty.
+    """The part of one result table that is due for publication. Firings without arguments are empty.
 
     `fired`, `refired` and `closed` are the ends, in milliseconds, of windows that the driver knows: windows that fire
     for the first time, windows that changed after they had fired, and windows that no event can change any more.
@@ -53,12 +53,12 @@ class Firing(ABC):
 
     @property
     def refired(self) -> frozenset[int]:
-        """Like `fired`."""
+        """Empty like `fired`."""
         return frozenset()
 
     @property
     def closed(self) -> frozenset[int]:
-        """Like `fired`."""
+        """Empty like `fired`."""
         return frozenset()
 
     @property
@@ -103,7 +103,7 @@ closed_until=60000)
         return not (self.fired or self.refired or self.closed)
 
     def merge(self, later: "WindowsDue") -> "WindowsDue":
-        """Merges; a window that fired first and changed afterwards fires once."""
+        """Merges. A window that fires in this firing and changes in `later` fires once."""
         return WindowsDue(
             fired=self.fired | later.fired,
             refired=self.refired | (later.refired - self.fired),
@@ -149,7 +149,7 @@ class CountsDue(Firing):
         return self.after_batch == rules.NEVER
 
     def merge(self, later: "CountsDue") -> "CountsDue":
-        """Merges: the earlier batch counts."""
+        """Merges to the earlier of the two batches."""
         return CountsDue(min(self.after_batch, later.after_batch))
 
 
@@ -165,5 +165,5 @@ class TotalsDue(Firing):
         return not self.is_due
 
     def merge(self, later: "TotalsDue") -> "TotalsDue":
-        """Merges: due if one of both is."""
+        """Merges to due if this or `later` is due."""
         return TotalsDue(self.is_due or later.is_due)

@@ -27,7 +27,7 @@ REJECTED: Final = (Verdict.TOO_LATE, Verdict.FUTURE, Verdict.MALFORMED, Verdict.
 
 
 class TimeOf(StrEnum):
-    """Which time of a record is its event time."""
+    """The time of a record that is its event time."""
 
     EVENT = "event"
     """When the user acted: the field `event_time`."""
@@ -38,7 +38,7 @@ class TimeOf(StrEnum):
 
 
 class AllIdle(StrEnum):
-    """How the watermark moves while every partition is idle."""
+    """Movement of the watermark while all partitions are idle."""
 
     HOLD = "hold"
     """The watermark stays, so the last windows wait for the next event."""
@@ -52,7 +52,7 @@ Consumer = Report | UserTotals
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How far out of order events may be, and which results they go into. Durations are milliseconds."""
+    """Limits for events that are out of order, and the results of a service. Durations are milliseconds."""
 
     strategy: Strategy
     idle_timeout_ms: int
@@ -62,7 +62,7 @@ class Policy:
     time_of: TimeOf = TimeOf.EVENT
     all_idle: AllIdle = AllIdle.HOLD
     max_ahead_ms: int | None = None
-    """How far ahead of the service's clock an event may be; None for no limit."""
+    """Limit for events ahead of the service's clock; None for no limit."""
     deduplicate: bool = False
     """Whether an event is a duplicate if an event with its id was counted, and a window of that event is open."""
 

@@ -1,4 +1,4 @@
-"""What changed settings must not change at a start: which windows are closed, and what a watermark means."""
+"""Effects that changed settings must not have at a start: on closed windows, and on the meaning of a watermark."""
 
 from collections.abc import Iterable, Mapping
 

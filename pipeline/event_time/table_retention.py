@@ -1,4 +1,4 @@
-"""How long a table retains old rows and versions."""
+"""Retention of a table's rows and versions."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,6 @@ class TableRetention:
     """Retention of one table, in milliseconds."""
 
     time_travel_ms: int | None = None
-    """How long earlier versions can be read; None for the table's default."""
+    """Earlier versions can be read for this long; None for the table's default."""
     rows_ms: int | None = None
-    """How long rows are retained; None for ever."""
+    """Rows are retained for this long; None for ever."""

@@ -9,7 +9,7 @@ from pipeline.event_time.user_totals import TotalsState
 from pipeline.event_time.windows.base import State
 
 Firings = Mapping[str, Firing]
-"""What is due, by the name of the report. Reports with nothing due are absent or map to an empty firing."""
+"""Firings by the name of the report. Reports with nothing due are absent or map to an empty firing."""
 States = Mapping[str, State[Firing]]
 """The state of each report's windows, by its name."""
 

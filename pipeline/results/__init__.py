@@ -1,1 +1,1 @@
-"""Results: how panes become result tables, a class for each kind of windows, and one for the totals of users."""
+"""Results: publication and compaction, with a class for each kind of windows and for the totals of users."""

@@ -20,7 +20,7 @@ _JOINED: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
 
 
 def add_corrections(rows: Iterable[Row], corrections: Iterable[Row], report: Report, *, grows: bool) -> list[Row]:
-    """Returns rows of a report's table with corrections added. Of measures only the states are valid.
+    """Returns rows of a report's table with corrections added. Only the states of measures are valid.
 
     A correction adds to the row of its keys and window. If windows grow, it joins all rows of its keys that its own
     window meets.
@@ -48,7 +48,7 @@ def _alone(row: Row, report: Report) -> Row:
 
 
 def _joined(left: Row, right: Row, report: Report) -> Row:
-    """Joins two rows, from the earlier start to the later end. Of measures only the states are valid."""
+    """Joins two rows, from the earlier start to the later end. Only the states of measures are valid."""
     joined = {
         c.WINDOW_START: min(left[c.WINDOW_START], right[c.WINDOW_START]),
         c.WINDOW_END: max(left[c.WINDOW_END], right[c.WINDOW_END]),

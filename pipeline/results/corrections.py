@@ -2,7 +2,7 @@
 
 The table is a log like the ledger: a correction is decided once its compare-and-swap commit has landed. The table of a
 report records the id of the last correction in the same commit as the rows, so after a process died the next run adds
-the missing corrections, and none twice.
+the missing corrections, and no correction twice.
 """
 
 from collections.abc import Sequence

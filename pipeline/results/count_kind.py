@@ -44,7 +44,7 @@ class CountKind(WindowKind[CountsDue]):
     def plan(self, firing: CountsDue, batch: int, tables: SourceTables) -> PublicationPlan:
         """Plans the windows that became full since the last publication. A full window never changes.
 
-        They are one chunk, so they are appended in the commit that records the publication, and none twice.
+        They are one chunk, so they are appended in the commit that records the publication, and never twice.
         """
         # The table may have been published further than the state of this process says.
         after = max(firing.after_batch, tables.results.transaction_version(WRITER_APP) or 0)

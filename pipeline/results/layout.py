@@ -120,8 +120,8 @@ def stored_report(name: str, warehouse: str) -> Report:
 
 def stored_reports(names: Iterable[str], warehouse: str) -> list[Report]:
     """Returns the definitions of the reports that have a table: a killed start may not have created all of them."""
-    found = {name: _find_stored(name, warehouse) for name in names}
-    return [report_from_json({**stored, "name": name}) for name, stored in found.items() if stored]
+    definitions = {name: _find_stored(name, warehouse) for name in names}
+    return [report_from_json({**stored, "name": name}) for name, stored in definitions.items() if stored]
 
 
 def _definition(consumer: Consumer) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Merge(NamedTuple):
 
 
 class SourceTables(NamedTuple):
-    """What a publication is made from: `results` is the table itself, `applied` are the corrections in its rows."""
+    """The sources of a publication: `results` is the table itself, `applied` are the corrections in its rows."""
 
     panes: DeltaTable
     results: DeltaTable

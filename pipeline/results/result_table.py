@@ -50,7 +50,7 @@ class Results:
 
     @property
     def published(self) -> Published:
-        """How far the table is published, in the handle's version."""
+        """Progress of the publication, in the handle's version of the table."""
         return Published(
             self.handle.last(WRITER_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
         )

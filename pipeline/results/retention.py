@@ -28,7 +28,7 @@ SELECT max(batch) AS last FROM ledger WHERE batch < (
 
 
 def removed(table: DeltaTable) -> int:
-    """Returns how far rows were removed by age: the end of a window in ms, or a batch; 0 if no row was removed."""
+    """Returns the last end of a window (ms), or last batch, whose rows were removed by age; 0 if no rows were."""
     return table.transaction_version(REMOVED_APP) or 0
 
 
