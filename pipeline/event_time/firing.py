@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self, TypeVar
 
 from pipeline.event_time import rules
@@ -37,39 +37,24 @@ class Published:
     closed_until: int = rules.NO_WATERMARK
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Firing(ABC):
-    """The part of one result table that is due for publication. Firings without arguments are empty.
+    """The part of one result table that is due for publication. A firing without arguments is empty.
 
-    `fired`, `refired` and `closed` are the ends, in milliseconds, of windows that the driver knows: windows that fire
-    for the first time, windows that changed after they had fired, and windows that no event can change any more.
+    `fired`, `refired` and `closed` are the ends (ms) of windows that the driver knows: windows that fire for the first
+    time, windows that changed after they had fired, and windows that no event can change any more. Windows that end at
+    or before `closed_until` are final once this is published, which the table records even without a row.
     """
 
-    __slots__ = ()
+    fired: frozenset[int] = frozenset()
+    refired: frozenset[int] = frozenset()
+    closed: frozenset[int] = frozenset()
+    closed_until: int = rules.NO_WATERMARK
 
     @property
-    def fired(self) -> frozenset[int]:
-        """Empty for kinds whose windows only the tables contain."""
-        return frozenset()
-
-    @property
-    def refired(self) -> frozenset[int]:
-        """Empty like `fired`."""
-        return frozenset()
-
-    @property
-    def closed(self) -> frozenset[int]:
-        """Empty like `fired`."""
-        return frozenset()
-
-    @property
-    def closed_until(self) -> int:
-        """Windows that end at or before this time, in milliseconds, are final once this is published."""
-        return rules.NO_WATERMARK
-
-    @property
-    @abstractmethod
     def is_empty(self) -> bool:
         """Whether nothing has to be published."""
+        return self == replace(type(self)(), closed_until=self.closed_until)
 
     @abstractmethod
     def merge(self, later: Self) -> Self:
@@ -80,27 +65,17 @@ FiringT_co = TypeVar("FiringT_co", bound=Firing, covariant=True)
 """The firing of one kind of result: what its state makes due and its publication takes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowsDue(Firing):
     """Windows whose ends follow from the clock. `fired_by` is by end the batch whose watermark first reached it.
 
     >>> first = WindowsDue(fired=frozenset({60_000}), fired_by={60_000: 1})
-    >>> later = WindowsDue(refired=frozenset({60_000}), closed=frozenset({60_000}), closed_until=60_000)
-    >>> first.merge(later)
-    WindowsDue(fired=frozenset({60000}), refired=frozenset(), closed=frozenset({60000}), fired_by={60000: 1}, \
-closed_until=60000)
+    >>> both = first.merge(WindowsDue(refired=frozenset({60_000, 120_000}), fired_by={60_000: 1, 120_000: 0}))
+    >>> sorted(both.fired), sorted(both.refired)  # the first window was not published yet
+    ([60000], [120000])
     """
 
-    fired: frozenset[int] = frozenset()
-    refired: frozenset[int] = frozenset()
-    closed: frozenset[int] = frozenset()
     fired_by: Mapping[int, int] = field(default_factory=dict)
-    closed_until: int = rules.NO_WATERMARK
-
-    @property
-    def is_empty(self) -> bool:
-        """A window that closes is due without any row, because the table records that it is final."""
-        return not (self.fired or self.refired or self.closed)
 
     def merge(self, later: "WindowsDue") -> "WindowsDue":
         """Merges. A window that fires in this firing and changes in `later` fires once."""
@@ -113,19 +88,13 @@ closed_until=60000)
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsDue(Firing):
-    """Sessions that end after `after` and at or before `until`, in milliseconds; `steps` moved the watermark there."""
+    """Sessions that end after `after` and at or before `until`, in ms, to which `steps` moved the watermark."""
 
     after: int = rules.NEVER
     until: int = rules.NO_WATERMARK
     steps: Steps = ()
-    closed_until: int = rules.NO_WATERMARK
-
-    @property
-    def is_empty(self) -> bool:
-        """Empty until there is a watermark."""
-        return self.until == rules.NO_WATERMARK
 
     def merge(self, later: "SessionsDue") -> "SessionsDue":
         """Merges two spans that follow one another."""
@@ -137,33 +106,23 @@ class SessionsDue(Firing):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CountsDue(Firing):
     """Count windows that became full after batch `after_batch`."""
 
     after_batch: int = rules.NEVER
 
-    @property
-    def is_empty(self) -> bool:
-        """Empty if no event was counted."""
-        return self.after_batch == rules.NEVER
-
     def merge(self, later: "CountsDue") -> "CountsDue":
         """Merges to the earlier of the two batches."""
-        return CountsDue(min(self.after_batch, later.after_batch))
+        return CountsDue(after_batch=min(self.after_batch, later.after_batch))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsDue(Firing):
     """The totals of all users who changed since the table was last filled."""
 
     is_due: bool = False
 
-    @property
-    def is_empty(self) -> bool:
-        """Empty if the totals are not due."""
-        return not self.is_due
-
     def merge(self, later: "TotalsDue") -> "TotalsDue":
         """Merges to due if this or `later` is due."""
-        return TotalsDue(self.is_due or later.is_due)
+        return TotalsDue(is_due=self.is_due or later.is_due)

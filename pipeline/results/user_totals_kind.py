@@ -8,7 +8,7 @@ unknown which sessions a correction meets: it changes the counts of events, but 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -45,13 +45,6 @@ _ROW_COUNT_SQL: Final = "SELECT count(*) AS rows FROM ({since}) AS since"
 _NEWEST_SQL: Final = "SELECT max(correction) AS newest FROM corrections"
 _AGGREGATES: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
 _COLUMNS: Final = pa.schema([PANES.schema.field(name) for name in (c.USER_ID, *_AGGREGATES)])
-
-
-class SplitRows(NamedTuple):
-    """Rows that fulfil a condition, and the other rows."""
-
-    matching: pa.Table
-    others: pa.Table
 
 
 class UserTotalsKind(ResultKind[TotalsDue]):
@@ -130,7 +123,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         users = sessions_as_panes(_by_user(final), self.name)
         return pa.concat_tables([users, sessions_as_panes(others.drop_columns(c.SESSIONS), self.name)])
 
-    def _sessions(self, parts: str, tables: Mapping[str, DeltaTable], final_before: int) -> SplitRows:
+    def _sessions(self, parts: str, tables: Mapping[str, DeltaTable], final_before: int) -> tuple[pa.Table, pa.Table]:
         """Splits the sessions of `parts`, SQL of panes, into those that ended before `final_before` (ms) and others.
 
         Final sessions that compaction has counted are rows of users.
@@ -145,7 +138,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         ones = pa.repeat(pa.scalar(1, pa.int64()), len(sessions))
         sessions = sessions.append_column(PANES.schema.field(c.SESSIONS), ones)
         final, others = _split(sessions, pc.less(pc.add(sessions[c.LAST_TIME], self._totals.gap_ms), final_before))
-        return SplitRows(pa.concat_tables([counted, final]), others)
+        return pa.concat_tables([counted, final]), others
 
     def _corrected(self, tables: Mapping[str, DeltaTable], condition: str) -> pa.Table:
         """Returns the corrected events of users who fulfil an SQL condition; they add no sessions."""
@@ -155,12 +148,12 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         return _typed(query(_CORRECTED_SQL.format(added=added, report=self.name, condition=condition), **tables))
 
 
-def _split(rows: pa.Table, is_first: pa.ChunkedArray) -> SplitRows:
-    """Splits rows by a flag; without a copy if all rows have the same flag."""
+def _split(rows: pa.Table, is_first: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
+    """Returns the flagged and the other rows; without a copy if all rows have the same flag."""
     count, empty = pc.sum(is_first).as_py() or 0, rows.schema.empty_table()
     if count == len(rows):
-        return SplitRows(rows, empty)
-    return SplitRows(rows.filter(is_first), rows.filter(pc.invert(is_first))) if count else SplitRows(empty, rows)
+        return rows, empty
+    return (rows.filter(is_first), rows.filter(pc.invert(is_first))) if count else (empty, rows)
 
 
 def _typed(rows: pa.Table) -> pa.Table:

@@ -183,7 +183,7 @@ def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_s
     ]
     for before, after, counted, is_due in steps:
         found, state = state.after_batch(window_states.moved(1, {0} if counted else set(), before, after))
-        assert found == TotalsDue(is_due), after
+        assert found == TotalsDue(is_due=is_due), after
 
 
 def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:

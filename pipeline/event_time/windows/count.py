@@ -57,4 +57,4 @@ class CountState(State[CountsDue]):
 
     def at_start(self, watermark: int, batch: int) -> tuple[CountsDue, Self]:  # noqa: ARG002 - the signature of `State`
         """Makes windows that became full since the last publication due."""
-        return CountsDue(self.published), replace(self, published=batch)
+        return CountsDue(after_batch=self.published), replace(self, published=batch)

@@ -90,7 +90,7 @@ class PeriodicState(State[WindowsDue]):
         closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
         fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))].batch for end in fired | refired}
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
-        firing = WindowsDue(fired, refired, closed, fired_by, closed_until)
+        firing = WindowsDue(fired=fired, refired=refired, closed=closed, fired_by=fired_by, closed_until=closed_until)
         return firing, replace(self, open=self.open - closed, steps=steps)
 
     def with_step(self, watermark: int, batch: int) -> Steps:

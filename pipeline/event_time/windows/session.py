@@ -73,6 +73,6 @@ class SessionState(State[SessionsDue]):
         if watermark == rules.NO_WATERMARK:
             return SessionsDue(), self
         closed_until = max(self.final_until, lateness.closed_until(self.terms, watermark))
-        firing = SessionsDue(self.final_until, watermark, self.steps, closed_until)
+        firing = SessionsDue(after=self.final_until, until=watermark, steps=self.steps, closed_until=closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
         return firing, replace(self, final_until=closed_until, steps=steps)
