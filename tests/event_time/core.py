@@ -1,4 +1,4 @@
-"""The pure core at work without Spark: gather a batch, judge it, and let the progress of a real service take it."""
+"""The pure core without Spark: judges the records of a batch and passes them to the progress of a service."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -43,18 +43,18 @@ class Core:
 
     @property
     def frontier(self) -> Frontier:
-        """Where the next batch begins."""
+        """The state from which the next batch starts."""
         return self.progress.frontier
 
     @property
     def windows(self) -> PeriodicState:
-        """The state of the only report's windows."""
+        """The state of the windows of the only report."""
         state = self.progress.windows[NAME]
         assert isinstance(state, PeriodicState)
         return state
 
     def take(self, step: Step) -> tuple[dict[Record, Verdict], WindowsDue]:
-        """One batch that reads to the log's end; the verdict on each record, and what the batch makes due."""
+        """Takes a batch that reads to the end of the log. Returns the verdict on each record, and what is due."""
         self.now += step.silence_ms
         verdicts = {record: self.verdict(record) for record in step.records}
         statistics = [row_of(record, verdicts[record], self.policy) for record in step.records]
@@ -68,30 +68,30 @@ class Core:
         return verdicts, firing
 
     def verdict(self, record: Record) -> Verdict:
-        """Against the watermark as it stands."""
+        """Returns the verdict on a record by the current watermark."""
         return judge(record.event_time, record.kafka_timestamp, self.frontier.watermark, self.policy)
 
 
 def windows_of(policy: Policy) -> Periodic:
-    """The windows of its only report."""
+    """Returns the windows of the only report of a policy."""
     windows = policy.reports[0].windows
     assert isinstance(windows, Periodic)
     return windows
 
 
 def ends_of(record: Record, policy: Policy) -> range:
-    """Ends of the windows that a record belongs to."""
+    """Returns the ends of the windows that a record belongs to."""
     windows = windows_of(policy)
     return windows.ends(windows.pane_start(record.event_time))
 
 
 def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
-    """Each record added as a row of its own."""
+    """Returns the tallies of records, each as a row of its own."""
     return Tallies.of_rows(row_of(record, verdicts[record], policy) for record in records)
 
 
 def row_of(record: Record, verdict: Verdict, policy: Policy) -> Statistic:
-    """A record as a row of the fold's statistics."""
+    """Returns a record as a row of the fold's statistics."""
     pane = windows_of(policy).pane_start(record.event_time) if verdict is Verdict.COUNTED else None
     newest = record.event_time if verdict in _TRUSTED else None
     age = record.kafka_timestamp % 3

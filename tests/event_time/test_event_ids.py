@@ -1,4 +1,4 @@
-"""Which events repeat one that was counted: the sorted runs say the same as a dictionary."""
+"""Repeated events: the sorted runs recognise the same events as a dictionary."""
 
 from collections.abc import Sequence
 from itertools import pairwise

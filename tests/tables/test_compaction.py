@@ -1,4 +1,4 @@
-"""Compaction commits by what there is to merge or to remove, and makes a portion of keys at a time."""
+"""Compaction commits a merge or a removal at a time, and merges a range of keys at a time."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is old goes, where the settings say so, and nothing that is removed by age is called lost."""
+"""Old rows are removed by the settings, and the verifier does not report them as lost."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -57,7 +57,7 @@ def played(lateness_ms: int) -> Iterator[tuple[Model, int, list[Sent]]]:
 
 
 def partial_sessions(report: Consumer, events: Iterable[Sent], batch: int, watermark: int) -> pa.Table:
-    """Rows of `panes` as a fold makes them: one for each user and stretch of a gap."""
+    """Returns rows of `panes` as a fold makes them: one for each user and pane."""
 
     def place(event: Sent) -> tuple[str, int]:
         return event.user, event.event_time // GAP_MS * GAP_MS
@@ -95,7 +95,7 @@ class Tables:
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else nothing would be worth a merge after so few batches, and every merge would be made in one portion."""
+    """Lowers limits, so that a few batches are worth a merge, and a merge takes several parts."""
     monkeypatch.setattr(levels, "_MANY", 2)
     monkeypatch.setattr(result_table, "MANY_ROWS", 50)
 
@@ -114,7 +114,7 @@ def test_sessions_are_those_of_the_model_after_every_batch(
     assert len(shown(tmp_path)) > USERS
 
 
-def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> None:
+def test_the_sql_of_sessions_returns_what_numpy_returns(tmp_path: Path) -> None:
     report = Report("visits", Sessions(GAP_MS), 4_000)
     visits, tables, state = SessionKind(report), Tables(tmp_path, policy_of(report), 2), SessionState(report)
     found = []
@@ -160,5 +160,5 @@ def test_totals_are_those_of_all_counted_events(compact_every: int, tmp_path: Pa
 
 
 def sessions(times: list[int]) -> int:
-    """How many there are."""
+    """Returns the number of sessions."""
     return 1 + sum(later - earlier > GAP_MS for earlier, later in pairwise(sorted(times)))
