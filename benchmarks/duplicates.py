@@ -15,7 +15,7 @@ from benchmarks.drain import Plan, drain_alone
 from benchmarks.report import by_number, figures_table
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
-from pipeline.event_time.event_ids import Ids, Remembered
+from pipeline.event_time.event_ids import Ids, RememberedIds
 from pipeline.tables.schemas import EVENT_IDS
 
 OFF: Final = "off"
@@ -71,7 +71,7 @@ def look_ups(sizes: Sequence[int]) -> dict[int, dict[str, float]]:
 
 
 def _look_up(size: int, chance: np.random.Generator) -> dict[str, float]:
-    remembered, asking, taking = Remembered.of(_new(size, chance)), [], []
+    remembered, asking, taking = RememberedIds.of(_new(size, chance)), [], []
     positions = np.arange(_ASKED)
     for _ in range(_TURNS):
         batch = _new(_ASKED, chance)

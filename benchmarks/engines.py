@@ -21,7 +21,7 @@ from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
 from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
@@ -92,7 +92,7 @@ def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
     seconds = list[float]()
     for window in range(first, first + _ROUNDS):
         end, number = (window + 1) * _MINUTE, EPOCH + 10 + window
-        firing = Firing(fired=frozenset({end}), fired_by={end: number})
+        firing = WindowsDue(fired=frozenset({end}), fired_by={end: number})
         begun = time.perf_counter()
         publication.publish({_REPORT.name: firing}, number)
         seconds.append(time.perf_counter() - begun)

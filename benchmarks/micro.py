@@ -24,7 +24,7 @@ from demo.broker import Broker
 from pipeline import columns as c
 from pipeline.event_time import window_states
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import Firing, SessionsDue, WindowsDue
 from pipeline.event_time.lateness import closed_until, finals
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
@@ -137,7 +137,7 @@ def day(batches: int, users: int, work: Path) -> Figures:
             for _ in compaction.steps(EPOCH + number, 0, {}):
                 pass
         if number in (_COMPACT_EVERY, batches):
-            firing = Firing(refired=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})
+            firing = WindowsDue(refired=frozenset({_DAY_MS}), fired_by={_DAY_MS: EPOCH + number})
             seconds = _seconds_to_publish(warehouse, _DAY, firing, number)
             table = DeltaTable(PANES.uri(warehouse))
             found[number] = {"seconds": seconds, "files": len(table.file_uris()), "rows": _rows_in(table)}
@@ -163,15 +163,15 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
     warehouse = str(work / "sessions")
     found: Figures = {}
     create_tables(warehouse, Policy(Bounded(_BOUND_MS), 1, 0, (_VISITS,)))
-    panes, state, firing = Appender(PANES, warehouse), SessionState(_VISITS), Firing()
+    panes, state, firing = Appender(PANES, warehouse), SessionState(_VISITS), SessionsDue()
     for number in range(1, 2 * batches + 1):
         panes.append(_session_panes(number, rows), EPOCH + number)
         step = window_states.moved(EPOCH + number, {_time(number)}, _watermark(number - 1), _watermark(number))
         new, state = state.after_batch(step)
-        firing, since = firing.then(new), number - batches
+        firing, since = firing.merge(new), number - batches
         # What is measured replaces what the batch before it has published.
         if since in (0, _FEW - 1, _FEW, batches - 1, batches):
-            seconds, firing = _seconds_to_publish(warehouse, _VISITS, firing, number), Firing()
+            seconds, firing = _seconds_to_publish(warehouse, _VISITS, firing, number), SessionsDue()
             if since in (_FEW, batches):
                 shown = _rows_in(DeltaTable(result_of(_VISITS).uri(warehouse)))
                 in_panes = _rows_in(DeltaTable(PANES.uri(warehouse)))

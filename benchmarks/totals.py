@@ -17,7 +17,7 @@ from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
 from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import TotalsDue
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.user_totals import UserTotals
@@ -33,7 +33,7 @@ Figures = dict[str, dict[str, Any]]
 
 _GAP_MS: Final = 1_800_000
 _MONTH_MS: Final = 30 * 86_400_000
-_DUE: Final = {USER_TOTALS.name: Firing(span=(0, 1))}
+_DUE: Final = {USER_TOTALS.name: TotalsDue(is_due=True)}
 _TIMES: Final = 3
 """So many publications are made; their median counts."""
 _MULTIPLIER: Final = 2_654_435_761

@@ -73,9 +73,7 @@ def open_service(
             require_conditional_writes(settings.warehouse)
         elif not is_table(LEDGER.uri(settings.warehouse)):
             # A store that is not mounted looks like a new warehouse, and must not become one.
-            raise Unreachable(
-                f"the warehouse {settings.warehouse} is gone, in which this service opened epoch {own_epoch.epoch}"
-            )
+            raise Unreachable(f"the warehouse {settings.warehouse} is gone since epoch {own_epoch.epoch} was opened")
         resources = _resources(settings, now, stack, page.observer, wait)
         opened = open_epoch(resources, settings.kafka, own_epoch)
         publisher = Publisher(partial(publish_due, resources, opened.publication), page.observer, now)
@@ -83,16 +81,8 @@ def open_service(
         service = Service(resources, opened, publisher)
         stack.callback(service.close)
         stream = Stream(resources.spark, settings.kafka, settings.batch, service.take)
-        yield RunningService(
-            service,
-            stream,
-            publisher,
-            resources.observer,
-            page.port,
-            resources.topic,
-            resources.policy.idle_timeout_ms,
-            milliseconds(settings.time.interval) / 1000,
-        )
+        tick_s = milliseconds(settings.time.interval) / 1000
+        yield RunningService(service, stream, publisher, resources, page.port, tick_s)
 
 
 def require_all(settings: Settings) -> None:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from pipeline.tables.schemas import PAGE_VIEWS, WRITER_APP
+from pipeline.tables.schemas import PAGE_VIEWS
+from pipeline.tables.transactions import WRITER_APP
 
 _SAMPLE_MS = 200  # a compilation is seen up to two samples after it happened
 

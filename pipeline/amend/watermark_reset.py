@@ -22,7 +22,8 @@ from pipeline.results.retention import removed
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import MERGED_APP, PANES, find_table
+from pipeline.tables.schemas import PANES, find_table
+from pipeline.tables.transactions import MERGED_APP
 
 _LATEST_SQL: Final = "SELECT max(window_end) AS latest FROM result WHERE window_end <= '{now}'"
 

@@ -1,4 +1,4 @@
-"""A batch after its fold: what it read, what became of it, and what it makes due."""
+"""A batch after its fold: its offsets, verdicts and watermark, and the windows that it makes due."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import Firings
 
 EPOCH: Final = 10**9
-"""Batch id = epoch * EPOCH + number; number 0 opens the epoch."""
+"""Batch id = epoch * EPOCH + position in the epoch. Position 0 opens the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """A Kafka partition in a batch: offsets half-open, times in milliseconds, watermarks of the whole service."""
+    """One Kafka partition in one batch. Offsets are half-open, times in ms, watermarks those of the whole service."""
 
     batch: int
     epoch: int
@@ -39,20 +39,20 @@ class LedgerRow:
     watermark: int | None
     committed_at: int
     slack: list[dict[str, int]] = field(default_factory=list)
-    """Counted records that a smaller bound would have made too late, by how much smaller: `slack_ms`, `records`."""
+    """Counted records (`records`) that would be too late if the bound were smaller by `slack_ms`."""
     opening: str | None = None
-    """The opening of the epoch, as JSON; in the rows that open it."""
+    """The opening of the epoch, as JSON; null except in the rows that open it."""
     duplicate: int = 0
-    """Records that repeat an event that was counted; ledgers from before have no such column."""
+    """Records that repeat a counted event. Older ledgers lack this column."""
     erased: int = 0
-    """Records of users that were erased, whose later events are dropped; likewise."""
+    """Records of erased users whose later events are dropped. Older ledgers lack this column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One step of the service's state, from `before` to `after`; times in milliseconds."""
+    """One step of the service's state, from `before` to `after`. Times are milliseconds since 1970."""
 
-    number: int
+    batch_id: int
     topic: str
     before: Frontier
     after: Frontier
@@ -61,23 +61,23 @@ class Batch:
     folded_at: int
     policy: Policy
     lost: Mapping[int, int] = field(default_factory=dict)
-    """Offsets per partition that retention removed before they were read."""
+    """Count of offsets, by partition, that Kafka's retention removed before they were read."""
     opening: str | None = None
     open_windows: Mapping[str, int] = field(default_factory=dict)
-    """How many windows it left that are not closed, by report."""
+    """Count of windows that are not closed after the batch, by report."""
 
     @property
     def epoch(self) -> int:
-        """The life of the writing process that the batch belongs to."""
-        return self.number // EPOCH
+        """The epoch of the batch: each start of a service opens one."""
+        return self.batch_id // EPOCH
 
     @property
     def is_empty(self) -> bool:
-        """Whether it changed nothing that the ledger tells: no offset and no watermark."""
+        """Whether the batch moved neither an offset nor the watermark."""
         return self.before.watermark == self.after.watermark and self.before.positions == self.after.positions
 
     def summary(self, committed_at: int) -> dict[str, int | None]:
-        """The figures of its line in the log: records by verdict, windows, and times in milliseconds."""
+        """Returns the fields of the batch's log line: counts of records by verdict and of windows; times in ms."""
         firings = self.firings.values()
         return {
             "records": self.tallies.total(),
@@ -90,15 +90,15 @@ class Batch:
         }
 
     def ledger_rows(self, committed_at: int) -> list[LedgerRow]:
-        """One row per Kafka partition, in order."""
+        """Returns one row per Kafka partition, in order. `committed_at` is in milliseconds."""
         return [self._row(partition, committed_at) for partition in sorted(self.after.partitions)]
 
     def _row(self, partition: int, committed_at: int) -> LedgerRow:
         state, start = self.after.partitions[partition], self.before.partitions[partition].position
         tally, lost = self.tallies.of(partition), self.lost.get(partition, 0)
-        found = slack(tally.panes, self.before.watermark, self.policy)
+        slacks = slack(tally.panes, self.before.watermark, self.policy)
         return LedgerRow(
-            batch=self.number,
+            batch=self.batch_id,
             epoch=self.epoch,
             topic=self.topic,
             partition=partition,
@@ -113,25 +113,26 @@ class Batch:
             watermark_before=self.before.watermark,
             watermark=self.after.watermark,
             committed_at=committed_at,
-            slack=[{"slack_ms": ahead, "records": n} for ahead, n in found.items()],
+            slack=[{"slack_ms": slack_ms, "records": records} for slack_ms, records in slacks.items()],
             opening=self.opening,
         )
 
 
 def slack(counted: Mapping[int, int], watermark: int | None, policy: Policy) -> dict[int, int]:
-    """Milliseconds of slack -> counted events, given those of a batch by pane and the watermark from before it.
+    """Returns the number of counted events of a batch by their slack, in milliseconds.
 
-    With a bound smaller by the slack the watermark would have been that much higher, and the events too late. So
-    what has more slack than the bound itself is not told: no bound is below zero. Of sessions it is right to a pane's
-    length. Empty where no bound moves the watermark.
+    If the bound were smaller by its slack, an event would be too late. `counted` are the events of the batch by the
+    start of their pane, `watermark` is the watermark before the batch. Slacks above the bound are left out, because
+    no bound is below 0. For sessions the slack is accurate to the length of a pane. The result is empty if the
+    watermark does not follow a bound.
     """
     if watermark is None or not isinstance(policy.strategy, Bounded):
         return {}
-    found, bound_ms = Counter[int](), policy.strategy.bound_ms
+    slacks, bound_ms = Counter[int](), policy.strategy.bound_ms
     # Rounded up to three digits of the bound, so that short panes under a long bound do not fill the ledger.
     step = 10 ** max(len(str(bound_ms)) - 3, 0)
     for pane, records in counted.items():
-        ahead = max(1, too_late_at(policy.reports, pane) - watermark)
-        if ahead <= bound_ms:
-            found[-(-ahead // step) * step] += records
-    return dict(sorted(found.items()))
+        slack_ms = max(1, too_late_at(policy.reports, pane) - watermark)
+        if slack_ms <= bound_ms:
+            slacks[-(-slack_ms // step) * step] += records
+    return dict(sorted(slacks.items()))

@@ -1,17 +1,17 @@
 """The checks a record passes on its way to being counted, in order; the first that fails is its verdict.
 
-Only of those that would count it is asked whether they repeat one that was: that is the last check. Whether its user
-was erased, and later events are not wanted, is the first: nothing else is asked then.
+Whether the user was erased, with later events dropped, is checked first. Whether the record repeats a counted event is
+checked last, for records that would count.
 """
 
 from enum import IntEnum
-from typing import Final
+from typing import Final, assert_never
 
 from pipeline.event_time.policy import Verdict
 
 
 class Check(IntEnum):
-    """Code of the first failed check; a small number, because it is part of the fold's grouping key."""
+    """Code of the first failed check. It is a small integer because the fold groups by it."""
 
     PASSED = 0
     PARTLY_LATE = 1
@@ -50,7 +50,7 @@ DETAILS: Final[dict[Check, str]] = {
 
 
 def verdict_of(check: Check) -> Verdict:
-    """The verdict that a check's code stands for."""
+    """Returns the verdict on a record whose first failed check is `check`."""
     match check:
         case Check.PASSED | Check.PARTLY_LATE:
             return Verdict.COUNTED
@@ -62,10 +62,21 @@ def verdict_of(check: Check) -> Verdict:
             return Verdict.DUPLICATE
         case Check.ERASED:
             return Verdict.ERASED
-        case _:
+        case (
+            Check.EMPTY_VALUE
+            | Check.MAGIC_BYTE
+            | Check.SCHEMA_ID
+            | Check.AVRO
+            | Check.TEXT
+            | Check.EVENT_TYPE
+            | Check.USER_ID
+            | Check.EVENT_TIME
+        ):
             return Verdict.MALFORMED
+        case _:
+            assert_never(check)
 
 
 def reason_of(check: Check) -> str:
-    """The reason that `dead_letters` has for a failed check."""
+    """Returns the value of `dead_letters.reason` for a failed check."""
     return "partly_late" if check is Check.PARTLY_LATE else str(verdict_of(check))

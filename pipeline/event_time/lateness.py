@@ -1,16 +1,16 @@
-"""Lateness: which windows have fired, which have closed, and what is too late for them. It is written here only.
+"""Lateness: when a window fires, when it closes, and which events are too late for it. No other module decides this.
 
-A window fires when the watermark comes to its end, and closes when the watermark comes to its end plus the allowed
-lateness. An event is too late for the windows that had closed before its batch began. What was closed stays closed,
-whatever is allowed later. All times are milliseconds since the epoch.
+A window fires when the watermark reaches its end, and closes when the watermark reaches its end plus the allowed
+lateness. An event is too late for windows that had closed before its batch began. Closed windows stay closed, whatever
+lateness is allowed later. All times are milliseconds since 1970.
 
-The comparisons hold of whatever can be compared: integers, columns of Arrow or Spark, and `Sql`.
+The comparisons work for everything that can be compared: integers, columns of Arrow or Spark, and `Sql`.
 Source: Flink, "Windows" (allowed lateness), with firing at `watermark >= end`.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.event_time import rules
 from pipeline.event_time.reports import Report
@@ -20,7 +20,7 @@ from pipeline.event_time.windows.base import Terms
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """An expression of SQL, so that a rule can be applied to it."""
+    """An SQL expression to which a rule can be applied: comparing two of them returns the SQL of the comparison."""
 
     text: str
 
@@ -38,68 +38,86 @@ class Sql:
 
 
 def has_fired(end: Any, watermark: Any) -> Any:
-    """Whether a window with this end fires at a watermark, or fired before."""
+    """Returns whether a window that ends at `end` has fired at a watermark."""
     return end <= watermark
 
 
 def is_closed(end: Any, closed_until: Any) -> Any:
-    """Whether a window with this end takes no event any more."""
+    """Returns whether a window that ends at `end` accepts no further events."""
     return end <= closed_until
 
 
 def is_too_late(time: Any, in_time_from: Any) -> Any:
-    """Whether an event comes before the time from which on events are in time."""
+    """Returns whether an event is older than the oldest events that are in time."""
     return time < in_time_from
 
 
 def closed_until(report: Terms | UserTotals, watermark: int | None) -> int:
-    """The end up to which a report's windows are closed at a watermark."""
+    """Returns the time in milliseconds: windows of the report that end at or before it are closed."""
     return max(rules.as_number(watermark) - report.allowed_lateness_ms, report.closed_before_ms)
 
 
 def closed_until_sql(report: Report | UserTotals, watermark: str) -> Sql:
-    """The same, of a column that is never null."""
+    """Returns `closed_until` as SQL. `watermark` is a column that is never null."""
     return Sql(f"greatest({watermark} - {report.allowed_lateness_ms}, {report.closed_before_ms})")
 
 
 def in_time_from(report: Report | UserTotals, watermark: int | None) -> int:
-    """Events before this time are too late for a report: every window that they would belong to has closed."""
+    """Returns the time in milliseconds before which events are too late: each window they belong to has closed."""
     return report.earliest_after(closed_until(report, watermark))
 
 
 def too_late_at(reports: Iterable[Report], time: int) -> int:
-    """The watermark at which an event becomes too late for all reports: it closes the last window of the event."""
+    """Returns the watermark that makes an event with this time too late for all reports: its last window closes."""
     return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in reports)
 
 
 def waits_from(reports: Iterable[Report], watermark: int | None) -> int:
-    """Returns the time in milliseconds from which on an event may be too late, and its window not final yet.
+    """Returns the time in milliseconds from which an event may be too late although its window is not final.
 
-    Every window that an earlier event missed is final, and no event in time can meet it. For count windows nothing is
-    too late, so they have no part in it: without windows of time the result is `rules.NEVER`.
+    Each window that an older event missed is final, and no event in time can change it. Count windows are left out,
+    because no event is too late for them: with count windows only the result is `rules.NEVER`.
     """
     by_time = [report for report in reports if report.windows.by_time]
     waits = (in_time_from(report, watermark) - (report.windows.event_ms or 0) for report in by_time)
     return min(waits, default=rules.NEVER)
 
 
-def cutoffs(reports: Collection[Report], watermark: int | None) -> tuple[int, int]:
-    """Events before the first are too late for every window of every report, those before the second for some.
+class Cutoffs(NamedTuple):
+    """Events before `too_late` are too late for every window of every report, those before `partly_late` for some."""
 
-    Count windows take events of every time. With one among the reports the first is `rules.NO_WATERMARK`: every event
-    counts somewhere, in the totals of its user, too.
+    too_late: int
+    partly_late: int
+
+
+def cutoffs(reports: Collection[Report], watermark: int | None) -> Cutoffs:
+    """Returns the times, in milliseconds, from which events are not too late, and not partly late.
+
+    With count windows among the reports `too_late` is `rules.NO_WATERMARK`, because every event counts in them.
+
+    >>> from pipeline.event_time.windows.grid import Grid
+    >>> hours_and_minutes = [Report("hours", Grid(3_600_000, 3_600_000), 0), Report("minutes", Grid(60_000, 60_000), 0)]
+    >>> cutoffs(hours_and_minutes, watermark=5_400_000)  # 01:30: only the hour from 01:00 is open
+    Cutoffs(too_late=3600000, partly_late=5400000)
     """
-    return (
+    return Cutoffs(
         min(in_time_from(report, watermark) for report in reports),
         max(report.windows.whole_after(closed_until(report, watermark)) for report in reports),
     )
 
 
-def finals(reports: Collection[Report], trusted: int | None) -> tuple[int, dict[str, int]]:
-    """Returns what is final by a watermark that no reset takes back, in milliseconds, whatever was closed before.
+class Finals(NamedTuple):
+    """Events before `too_late` are too late everywhere. `closed` is by report the last end that is closed."""
 
-    Events before the first time are too late everywhere; windows of a report, by name, that end no later have closed.
+    too_late: int
+    closed: dict[str, int]
+
+
+def finals(reports: Collection[Report], trusted: int | None) -> Finals:
+    """Returns what is final by `trusted`, a watermark that no reset lowers, in milliseconds.
+
+    Unlike `closed_until`, this ignores what earlier settings had closed.
     """
     reached = rules.as_number(trusted)
     ends = {report.name: min(reached, closed_until(report, trusted)) for report in reports}
-    return min(report.earliest_after(reached - report.allowed_lateness_ms) for report in reports), ends
+    return Finals(min(report.earliest_after(reached - report.allowed_lateness_ms) for report in reports), ends)

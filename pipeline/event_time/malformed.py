@@ -1,7 +1,7 @@
-"""How much of what comes is malformed: a topic of another kind must not fill `dead_letters` in silence.
+"""The share of malformed records, so that a topic of another kind does not fill `dead_letters` unnoticed.
 
-The share is that of about the last records, whole batches at a time: of those before it, a batch pushes out as many as
-it brings, in proportion. So two numbers are all that is remembered, and no clock is asked.
+It is a sliding window over about the last `limit.records` records. A batch enters it as a whole, and pushes out as many
+older records, of which the same share is assumed malformed. So two numbers are enough, and no clock.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MalformedLimit:
-    """The largest share of malformed records that is borne, over about so many of the last records."""
+    """The largest allowed share of malformed records, over about the last `records` records."""
 
     share: float
     records: int
@@ -18,33 +18,33 @@ class MalformedLimit:
 
 @dataclass(frozen=True, slots=True)
 class MalformedShare:
-    """Of about the last `limit.records` records how many there were, and how many were malformed."""
+    """Counts of all and of malformed records, among about the last `limit.records` records."""
 
     limit: MalformedLimit
     records: int = 0
     malformed: float = 0.0
 
     def after(self, records: int, malformed: int) -> "MalformedShare":
-        """The state after so many more records, of which some were malformed. A batch counts as a whole."""
-        kept = min(self.records, max(self.limit.records - records, 0))
-        left = self.malformed * kept / self.records if kept else 0.0
-        return MalformedShare(self.limit, kept + records, left + malformed)
+        """Returns the state after a batch of `records` records, of which `malformed` were malformed."""
+        older = min(self.records, max(self.limit.records - records, 0))
+        older_malformed = self.malformed * older / self.records if older else 0.0
+        return MalformedShare(self.limit, older + records, older_malformed + malformed)
 
     @property
     def share(self) -> float:
-        """0 where there were no records."""
+        """The share; 0 without records."""
         return self.malformed / self.records if self.records else 0.0
 
     def exceeded(self) -> bool:
-        """Whether the share is above the limit; never before as many records as the limit names were seen."""
+        """Returns whether the share exceeds the limit, once `limit.records` records were seen."""
         return self.records >= self.limit.records and self.share > self.limit.share
 
 
-def sentence(state: MalformedShare, details: Mapping[str, int]) -> str:
-    """Why the service stops, and what to do; `details` count the malformed records of the last batch."""
+def limit_exceeded_message(state: MalformedShare, details: Mapping[str, int]) -> str:
+    """Returns why the service stops, and what to do. `details` counts the malformed records of the last batch."""
     most = max(details, key=lambda detail: details[detail], default="")
     often = f" (most often: {most})" if most else ""
-    percent = int(state.share * 1000) / 10  # rounded down, for 99.99 % is not all
+    percent = int(state.share * 1000) / 10  # rounded down, because 99.99 % is not all
     return (
         f"of the last {state.records:,} records {percent:g} % are malformed{often}, more than "
         f"dead_letters.limit = {state.limit.share:g} allows: is kafka.topic the right topic, are the schemas the right "

@@ -1,4 +1,4 @@
-"""The verdict on a record: counted, a duplicate of one that was, or rejected with a reason."""
+"""The policy of a service: its strategy, reports and limits; and the verdicts that it leads to."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,16 +10,16 @@ from pipeline.event_time.user_totals import UserTotals
 
 
 class Verdict(StrEnum):
-    """The judgement on a record; the rejected ones have it as a reason in `dead_letters`."""
+    """The judgement on a record. For rejected records it is also the reason in `dead_letters`."""
 
     COUNTED = "counted"
     TOO_LATE = "too_late"
     FUTURE = "future"
     MALFORMED = "malformed"
     DUPLICATE = "duplicate"
-    """It repeats an event that was counted: it is in no result, and no dead letter either."""
+    """It repeats a counted event. It is in no result, and no dead letter."""
     ERASED = "erased"
-    """Its user was erased and is not wanted back: of the record there is its place in Kafka and nothing else."""
+    """Its user was erased, with later events dropped. The dead letter contains its Kafka position and nothing else."""
 
 
 REJECTED: Final = (Verdict.TOO_LATE, Verdict.FUTURE, Verdict.MALFORMED, Verdict.ERASED)
@@ -27,23 +27,23 @@ REJECTED: Final = (Verdict.TOO_LATE, Verdict.FUTURE, Verdict.MALFORMED, Verdict.
 
 
 class TimeOf(StrEnum):
-    """Which time of a record is its event time."""
+    """The time of a record that is its event time."""
 
     EVENT = "event"
     """When the user acted: the field `event_time`."""
     INGESTION = "ingestion"
-    """When Kafka took it: the Kafka timestamp."""
+    """When Kafka received it: the Kafka timestamp."""
     PROCESSING = "processing"
-    """When the service read it: the clock at the begin of its batch."""
+    """When the service read it: the clock at the start of its batch."""
 
 
 class AllIdle(StrEnum):
-    """How the watermark moves while every partition is idle."""
+    """Movement of the watermark while all partitions are idle."""
 
     HOLD = "hold"
-    """It stays: the last windows wait for the next event."""
+    """The watermark stays, so the last windows wait for the next event."""
     ADVANCE = "advance"
-    """It follows the clock: the last windows of a quiet topic are published."""
+    """The watermark follows the clock, so the last windows of a quiet topic are published."""
 
 
 Consumer = Report | UserTotals
@@ -52,7 +52,7 @@ Consumer = Report | UserTotals
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How out of order events may be, and what is made of them. All in milliseconds."""
+    """Limits for events that are out of order, and the results of a service. Durations are milliseconds."""
 
     strategy: Strategy
     idle_timeout_ms: int
@@ -62,11 +62,11 @@ class Policy:
     time_of: TimeOf = TimeOf.EVENT
     all_idle: AllIdle = AllIdle.HOLD
     max_ahead_ms: int | None = None
-    """How far ahead of the service's clock an event may be; None for any."""
+    """Limit for events ahead of the service's clock; None for no limit."""
     deduplicate: bool = False
-    """Whether an event whose id was counted before is a duplicate, as long as windows of that one are open."""
+    """Whether an event is a duplicate if an event with its id was counted, and a window of that event is open."""
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:
-        """All that panes are kept for."""
+        """All readers of panes: the reports, and the totals if there are any."""
         return (*self.reports, *([self.totals] if self.totals else []))

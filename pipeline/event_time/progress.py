@@ -1,7 +1,7 @@
-"""How far the service has come: one immutable value, and the pure step to the next one.
+"""The progress of the service: an immutable value, and the pure step to the next value.
 
-Whoever holds a `Progress` holds what the ledger has. The next one is computed beside it and taken in its place only
-when its batch is committed, so a batch that fails anywhere has changed nothing.
+A `Progress` equals the state in the ledger. Its successor replaces it only once the batch is committed, so a batch that
+fails changes nothing.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -19,14 +19,14 @@ from pipeline.event_time.window_states import Firings, States
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The last batch, the frontier that it left behind, and what each report's windows have come to.
+    """The last batch, the frontier after it, and the states of each report's windows.
 
-    The share of malformed records is of this process alone: it may stop a service, and decides about no record.
+    The share of malformed records covers this process only. It may stop the service, but does not affect a verdict.
     """
 
     topic: str
     policy: Policy
-    number: int
+    batch_id: int
     frontier: Frontier
     windows: States
     malformed: MalformedShare
@@ -36,11 +36,11 @@ class Progress:
         """The next offset to read, per partition."""
         return self.frontier.positions
 
-    def with_partitions(self, numbers: Iterable[int], now: int) -> Self:
-        """With partitions that were added to the topic since, each from offset 0."""
-        known = self.frontier.partitions
-        new = {number: PartitionState(0, now) for number in numbers if number not in known}
-        return replace(self, frontier=replace(self.frontier, partitions={**known, **new}))
+    def with_partitions(self, partitions: Iterable[int], now: int) -> Self:
+        """Adds partitions that are new in the topic, each from offset 0. `now` is the clock in milliseconds."""
+        partitions_before = self.frontier.partitions
+        new = {partition: PartitionState(0, now) for partition in partitions if partition not in partitions_before}
+        return replace(self, frontier=replace(self.frontier, partitions={**partitions_before, **new}))
 
     def settled(self, silent: Collection[int], now: int) -> Self:
         """Returns the progress in which exactly the `silent` partitions have been silent for the idle timeout."""
@@ -53,35 +53,38 @@ class Progress:
     def after(
         self, statistics: Iterable[Statistic], ends: Mapping[int, int], log_ends: Mapping[int, int], now: int
     ) -> tuple[Batch, Self]:
-        """The next batch, which read up to `ends` what `statistics` tell, and the progress that it leads to.
+        """Returns the next batch and the progress after it.
 
-        A tick is a batch that read nothing. `log_ends` are the topic's, asked after the records were read; `now` is the
-        service's clock in milliseconds. A batch that changes nothing has no number of its own: it is not committed.
+        `statistics` are those of the fold, `ends` the offsets by partition up to which it read. A tick is a batch that
+        read nothing. `log_ends` are the ends of the topic's partitions, fetched after the records were read; `now` is
+        the service's clock in milliseconds. A batch that changes nothing gets no id of its own and is not committed.
         """
         tallies = Tallies.of_rows(statistics)
         frontier = self._read(tallies, ends, now).advanced(log_ends, now, self.policy)
-        number = self.number + 1
+        batch_id = self.batch_id + 1
         firings, windows = window_states.after_batch(
-            self.windows, window_states.moved(number, tallies.panes, self.frontier.watermark, frontier.watermark)
+            self.windows, window_states.moved(batch_id, tallies.panes, self.frontier.watermark, frontier.watermark)
         )
         malformed = self.malformed.after(tallies.total(), tallies.total([Verdict.MALFORMED]))
-        still_open = window_states.open_windows(windows)
+        open_windows = window_states.open_windows(windows)
         batch = Batch(
-            number, self.topic, self.frontier, frontier, tallies, firings, now, self.policy, open_windows=still_open
+            batch_id, self.topic, self.frontier, frontier, tallies, firings, now, self.policy, open_windows=open_windows
         )
         if batch.is_empty:
-            return replace(batch, number=self.number), replace(self, frontier=frontier)
-        return batch, replace(self, number=number, frontier=frontier, windows=windows, malformed=malformed)
+            return replace(batch, batch_id=self.batch_id), replace(self, frontier=frontier)
+        return batch, replace(self, batch_id=batch_id, frontier=frontier, windows=windows, malformed=malformed)
 
     def at_start(self) -> tuple[Firings, Self]:
-        """The windows that a start publishes again, and the progress from there."""
-        firings, windows = window_states.at_start(self.windows, self.frontier.watermark, self.number)
+        """Returns what a start publishes again, and the progress after it."""
+        firings, windows = window_states.at_start(self.windows, self.frontier.watermark, self.batch_id)
         return firings, replace(self, windows=windows)
 
     def _read(self, tallies: Tallies, ends: Mapping[int, int], now: int) -> Frontier:
         read = {
-            number: state.read(ends.get(number, state.position), tally.verdicts.total(), tally.max_event_time, now)
-            for number, state in self.frontier.partitions.items()
-            for tally in [tallies.of(number)]
+            partition: state.read(
+                ends.get(partition, state.position), tally.verdicts.total(), tally.max_event_time, now
+            )
+            for partition, state in self.frontier.partitions.items()
+            for tally in [tallies.of(partition)]
         }
         return replace(self.frontier, partitions=read)

@@ -1,4 +1,4 @@
-"""Two things that changed settings may not change at a start: which windows are closed, and what a watermark means."""
+"""Effects that changed settings must not have at a start: on closed windows, and on the meaning of a watermark."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,25 +7,25 @@ from pipeline.event_time.policy import Policy
 
 
 def closed(before: Policy, known: Mapping[str, int], watermark: int | None, reports: Iterable[str]) -> dict[str, int]:
-    """How far each report is closed when an epoch begins; windows that end no later stay so. Milliseconds.
+    """Returns, by report, the time in milliseconds up to which its windows are closed when an epoch starts.
 
-    `before` are the rules of the epoch before, `known` how far reports were closed when that began, among them such as
-    were not configured any more; `reports` are those configured now. A report that goes keeps what it has shown: it is
-    closed up to the watermark, for what it had open is dropped. One that is new is closed where all others are.
+    `before` is the policy of the last epoch, `known` what this function returned when that epoch started (also for
+    reports that were no longer configured), `reports` the names that are configured now. A removed report is closed up
+    to the watermark, because its open windows are dropped. A new report is closed up to the earliest of the others.
     """
     configured = set(reports)
-    stood = {report.name: lateness.closed_until(report, watermark) for report in before.reports}
+    closed_before = {report.name: lateness.closed_until(report, watermark) for report in before.reports}
     reached = rules.as_number(watermark)
-    # Only what goes now: a restart while a report is away closes no more of it.
-    here = {name: time if name in configured else max(time, reached) for name, time in stood.items()}
-    floor = min(stood.values(), default=rules.NO_WATERMARK)
-    return {**known, **here} | dict.fromkeys(configured - known.keys() - here.keys(), floor)
+    # Only for reports that are removed now: later restarts close no more of them.
+    closed_now = {name: time if name in configured else max(time, reached) for name, time in closed_before.items()}
+    floor = min(closed_before.values(), default=rules.NO_WATERMARK)
+    return {**known, **closed_now} | dict.fromkeys(configured - known.keys() - closed_now.keys(), floor)
 
 
 def measures_alike(before: Policy, now: Policy) -> bool:
-    """Whether the highest event times of before mean the same now.
+    """Returns whether the highest event times of the last epoch are comparable with those of `now`.
 
-    Where another time counts, or something else moves the watermark, they would make it jump.
+    They are not if another time of the record counts, or another strategy moves the watermark: it would jump.
     """
-    one, other = ((policy.time_of, policy.strategy.kind, policy.strategy.marker) for policy in (before, now))
-    return one == other
+    then, today = ((policy.time_of, policy.strategy.kind, policy.strategy.marker) for policy in (before, now))
+    return then == today

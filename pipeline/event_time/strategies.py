@@ -1,4 +1,4 @@
-"""Strategies that move the watermark of a partition, a class each.
+"""Strategies that move the watermark of a partition, one class each.
 
 Source: Flink, "Generating Watermarks" (bounded out-of-orderness, punctuated, and by a time lag).
 """
@@ -10,36 +10,36 @@ from typing import ClassVar, Final
 
 
 class Strategy(ABC):
-    """A way to move a partition's watermark. All times are milliseconds."""
+    """A strategy that moves a partition's watermark. All times are milliseconds since 1970."""
 
     __slots__ = ()
 
     kind: ClassVar[str]
-    """Its name in the settings."""
+    """The strategy's name in the settings."""
     by_clock: ClassVar[bool] = False
-    """Whether the clock alone moves it, with data or without."""
+    """Whether the clock alone moves the watermark, with data or without."""
 
     @property
     def marker(self) -> str:
-        """The SQL condition for an event to move it; empty if every event does."""
+        """SQL condition: the event may move the watermark. Empty if each event may."""
         return ""
 
     @property
     @abstractmethod
     def idle_lag_ms(self) -> int:
-        """How far behind the clock it is where the clock moves it because every partition is idle."""
+        """While all partitions are idle and the clock moves the watermark, it trails the clock by this much."""
 
     @abstractmethod
     def watermark(self, max_event_time: int | None, now: int) -> int | None:
-        """Where a partition alone would have it; None before there is anything that tells.
+        """Returns the watermark of a partition; None if nothing has moved it yet.
 
-        `max_event_time` is the highest of the events that may move it.
+        `max_event_time` is the highest time of the events that may move it, `now` the service's clock.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded(Strategy):
-    """Every event moves it: the highest event time minus the bound."""
+    """The watermark is the highest event time minus a bound."""
 
     bound_ms: int
 
@@ -47,17 +47,17 @@ class Bounded(Strategy):
 
     @property
     def idle_lag_ms(self) -> int:
-        """The bound."""
+        """Equal to the bound."""
         return self.bound_ms
 
     def watermark(self, max_event_time: int | None, now: int) -> int | None:  # noqa: ARG002 - no clock moves it
-        """None before the first event."""
+        """Returns None before the first event."""
         return None if max_event_time is None else max_event_time - self.bound_ms
 
 
 @dataclass(frozen=True, slots=True)
 class Punctuated(Strategy):
-    """A marker moves it: the highest event time of a marker."""
+    """The watermark is the highest event time of a marker."""
 
     marker: str
     idle_lag_ms: int = 0
@@ -65,13 +65,13 @@ class Punctuated(Strategy):
     kind: ClassVar[str] = "punctuated"
 
     def watermark(self, max_event_time: int | None, now: int) -> int | None:  # noqa: ARG002 - no clock moves it
-        """None before the first marker."""
+        """Returns None before the first marker."""
         return max_event_time
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLag(Strategy):
-    """The clock moves it: now minus a lag."""
+    """The watermark is the clock minus a lag."""
 
     lag_ms: int
 
@@ -80,12 +80,14 @@ class TimeLag(Strategy):
 
     @property
     def idle_lag_ms(self) -> int:
-        """The lag."""
+        """Equal to the lag."""
         return self.lag_ms
 
     def watermark(self, max_event_time: int | None, now: int) -> int:  # noqa: ARG002 - no event moves it
-        """Always there."""
+        """Returns the clock minus the lag; never None."""
         return now - self.lag_ms
 
 
-STRATEGIES: Final[Mapping[str, type[Strategy]]] = {one.kind: one for one in (Bounded, Punctuated, TimeLag)}
+STRATEGIES: Final[Mapping[str, type[Strategy]]] = {
+    strategy.kind: strategy for strategy in (Bounded, Punctuated, TimeLag)
+}

@@ -1,4 +1,4 @@
-"""The records of a batch, added up per Kafka partition, per pane and per age. Plain numbers, nothing to decide."""
+"""Counts of the records of a batch, by Kafka partition, pane and age. Nothing is decided in this module."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ from pipeline.event_time.policy import Verdict
 
 @dataclass(slots=True)
 class Tally:
-    """The records of one Kafka partition in a batch."""
+    """Counts of the records of one Kafka partition in a batch."""
 
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     partly_late: int = 0
-    """Of those counted: too late for some of their windows."""
+    """Counted records that are too late for some of their windows."""
     panes: Counter[int] = field(default_factory=Counter)
-    """Those counted, by pane."""
+    """Counted records, by the start of their pane in milliseconds."""
     max_event_time: int | None = None
 
 
 class Statistic(NamedTuple):
-    """A row of the fold's statistics; times in milliseconds."""
+    """A row of the fold's statistics. `check` is a `Check`, times are milliseconds."""
 
     grouping: int
     partition: int
@@ -36,7 +36,7 @@ class Statistic(NamedTuple):
 
 @dataclass(slots=True)
 class Tallies:
-    """The records of a batch, per partition, per pane and per age."""
+    """Counts of the records of a batch, by partition, pane and age."""
 
     partitions: dict[int, Tally] = field(default_factory=dict)
     panes: set[int] = field(default_factory=set)
@@ -44,11 +44,11 @@ class Tallies:
     bytes: int = 0
     """Size of the folded rows."""
     malformed: Counter[Check] = field(default_factory=Counter)
-    """Records that are no events, by the check that they failed."""
+    """Malformed records, by the check that they failed."""
 
     @classmethod
     def of_rows(cls, rows: Iterable[Statistic]) -> Self:
-        """Those of a whole batch; every grouping has all counted records, the first one all records."""
+        """Adds up the statistics of a batch. Each grouping has all counted records; grouping 0 has all records."""
         tallies = cls()
         for row in rows:
             tallies.bytes += row.bytes
@@ -69,7 +69,7 @@ class Tallies:
         return tallies
 
     def of(self, partition: int) -> Tally:
-        """A partition's tally, empty if it brought nothing."""
+        """Returns a partition's tally; empty if no record came from it."""
         return self.partitions.get(partition, Tally())
 
     def reasons(self) -> Counter[str]:
@@ -82,5 +82,5 @@ class Tallies:
         return found
 
     def total(self, verdicts: Iterable[Verdict] = tuple(Verdict)) -> int:
-        """Records with one of the verdicts, over all partitions."""
+        """Returns the number of records with any of the verdicts, over all partitions."""
         return sum(tally.verdicts[verdict] for tally in self.partitions.values() for verdict in verdicts)

@@ -1,19 +1,20 @@
-"""Totals of each user over all time, with the number of its sessions: a second consumer of panes beside the reports."""
+"""Totals of each user over all time, with the number of sessions: the other reader of panes in addition to reports."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Firing, Moved
+from pipeline.event_time.firing import Moved, TotalsDue
 from pipeline.event_time.windows.base import State
 from pipeline.measures import COUNTS, TIMES, Part
 
 
 @dataclass(frozen=True, slots=True)
 class UserTotals:
-    """Sessions end after `gap_ms` without an event; `every_ms` of event time pass from one publication to the next.
+    """The definition of `user_totals`.
 
-    It has no windows, so nothing closes and nothing is too late for it: it takes what any report takes.
+    A session ends after `gap_ms` without an event. A publication is due every `every_ms` of event time. There are no
+    windows, so nothing closes: an event that any report counts is counted.
     """
 
     gap_ms: int
@@ -24,7 +25,7 @@ class UserTotals:
     fold_keys: ClassVar[tuple[str, ...]] = ("user_id",)
     pane_keys: ClassVar[tuple[str, ...]] = ("user_id",)
     parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
-    by_event: ClassVar[bool] = False
+    keeps_events: ClassVar[bool] = False
     event_ms: ClassVar[int | None] = None
     shift_ms: ClassVar[int] = 0
     allowed_lateness_ms: ClassVar[int] = rules.NEVER
@@ -32,30 +33,30 @@ class UserTotals:
 
     @property
     def pane_ms(self) -> int:
-        """Length of its panes: events of a user in a stretch of this length are always one session."""
+        """Length of its panes: all events of a user within one pane are one session."""
         return self.gap_ms
 
-    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - as reports are asked
-        """No event is too late."""
+    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - the signature of `Report`
+        """Returns `NO_WATERMARK`, because no event is too late."""
         return rules.NO_WATERMARK
 
 
 @dataclass(frozen=True, slots=True)
-class TotalsState(State):
-    """Totals are written anew when the watermark comes past a multiple of `every_ms`."""
+class TotalsState(State[TotalsDue]):
+    """Totals are due when the watermark passes a multiple of `every_ms` and events were counted since."""
 
     every_ms: int
     stale: bool = True
-    """Whether events may have been counted since they were written; a start does not know."""
+    """Whether events may have been counted since the totals were published; assumed at a start."""
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
-        """Due is all of it, where the watermark came past a multiple."""
+    def after_batch(self, moved: Moved) -> tuple[TotalsDue, Self]:
+        """Makes the totals due if the watermark passed a multiple of `every_ms`."""
         state = replace(self, stale=self.stale or bool(moved.panes))
-        came = moved.before // self.every_ms < moved.after // self.every_ms
-        return state.at_start(moved.after, moved.batch) if came else (Firing(), state)
+        has_passed = moved.before // self.every_ms < moved.after // self.every_ms
+        return state.at_start(moved.after, moved.batch) if has_passed else (TotalsDue(), state)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """All of it, once there is a watermark, where anything may have come since."""
+    def at_start(self, watermark: int, batch: int) -> tuple[TotalsDue, Self]:  # noqa: ARG002 - the signature of `State`
+        """Makes the totals due if there is a watermark and events may have been counted since."""
         if watermark == rules.NO_WATERMARK or not self.stale:
-            return Firing(), self
-        return Firing(span=(rules.NO_WATERMARK, watermark)), replace(self, stale=False)
+            return TotalsDue(), self
+        return TotalsDue(is_due=True), replace(self, stale=False)

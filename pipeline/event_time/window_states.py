@@ -1,4 +1,4 @@
-"""The states of every report's windows, and of the totals, side by side."""
+"""The states of all reports' windows, and of the totals, by name."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -9,21 +9,21 @@ from pipeline.event_time.user_totals import TotalsState
 from pipeline.event_time.windows.base import State
 
 Firings = Mapping[str, Firing]
-"""The windows due of each report, by its name; a report without any is not in it, or its firing is false."""
-States = Mapping[str, State]
+"""Firings by the name of the report. Reports with nothing due are absent or map to an empty firing."""
+States = Mapping[str, State[Firing]]
 """The state of each report's windows, by its name."""
 
 
-def begun(policy: Policy) -> States:
-    """The states where there is nothing yet."""
+def initial(policy: Policy) -> States:
+    """Returns the states of a new warehouse."""
     return restored(policy, {}, {}, ())
 
 
 def restored(
     policy: Policy, panes: Mapping[str, Iterable[int]], published: Mapping[str, Published], steps: Steps
 ) -> States:
-    """The states as the tables tell of them: by name the starts of panes and how far it is published."""
-    states: dict[str, State] = {
+    """Returns the states from the tables: by report the starts of panes in ms, and how far it is published."""
+    states: dict[str, State[Firing]] = {
         report.name: report.windows.state(
             report, panes.get(report.name, ()), published.get(report.name, Published()), steps
         )
@@ -33,31 +33,36 @@ def restored(
 
 
 def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> Moved:
-    """A batch, with watermarks that may not be there."""
+    """Returns the `Moved` of a batch, whose watermarks may be None."""
     return Moved(batch, panes, rules.as_number(before), rules.as_number(after))
 
 
 def after_batch(states: States, step: Moved) -> tuple[Firings, States]:
-    """The windows that a batch makes due, and the states after it."""
+    """Returns what a batch makes due, and the states after it."""
     return _split({name: state.after_batch(step) for name, state in states.items()})
 
 
 def at_start(states: States, watermark: int | None, batch: int) -> tuple[Firings, States]:
-    """The windows that a start with this batch id publishes again: all that have fired and are not final."""
+    """Returns what a start with this batch id publishes again: all windows that have fired and are not final."""
     reached = rules.as_number(watermark)
     return _split({name: state.at_start(reached, batch) for name, state in states.items()})
 
 
 def open_windows(states: States) -> dict[str, int]:
-    """How many windows are not closed, of the reports whose states know."""
-    known = {name: state.open_windows for name, state in states.items()}
-    return {name: count for name, count in known.items() if count is not None}
+    """Returns the count of windows that are not closed, for reports whose states contain their windows."""
+    counts = {name: state.open_windows for name, state in states.items()}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
-def then(first: Firings, later: Firings) -> Firings:
-    """Both at once: one publication may cover several batches, for it is a function of all committed panes."""
-    return {name: first.get(name, Firing()).then(later.get(name, Firing())) for name in {**first, **later}}
+def due(firings: Firings) -> Firings:
+    """Returns the firings that are not empty."""
+    return {name: firing for name, firing in firings.items() if not firing.is_empty}
 
 
-def _split(found: Mapping[str, tuple[Firing, State]]) -> tuple[Firings, States]:
-    return {name: firing for name, (firing, _) in found.items()}, {name: state for name, (_, state) in found.items()}
+def merge(first: Firings, later: Firings) -> Firings:
+    """Merges what two runs of batches made due, of which `later` follows `first`, for one publication."""
+    return {**first, **later, **{name: first[name].merge(later[name]) for name in first.keys() & later.keys()}}
+
+
+def _split(steps: Mapping[str, tuple[Firing, State[Firing]]]) -> tuple[Firings, States]:
+    return {name: firing for name, (firing, _) in steps.items()}, {name: state for name, (_, state) in steps.items()}

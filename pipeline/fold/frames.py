@@ -58,10 +58,10 @@ def panes_frame(
 
 def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame:
     late = F.col(c.FLAGS).isin(sorted(groups.late(consumer)))
-    position = [c.RECORD_POSITION] if consumer.by_event else []
+    position = [c.RECORD_POSITION] if consumer.keeps_events else []
     kept = [*consumer.fold_keys, *position, *(part.name for part in consumer.parts)]
     pane, shift_ms, pane_ms = F.col(c.PANE_START), consumer.shift_ms, consumer.pane_ms
-    if not consumer.by_event:
+    if not consumer.keeps_events:
         pane = F.expr(f"(({c.PANE_START} + {shift_ms}) div {pane_ms}) * {pane_ms} - {shift_ms}")
     return rows.select(
         pane.alias(c.PANE_START),
@@ -79,7 +79,7 @@ def _added_up(rows: DataFrame, consumer: Consumer) -> DataFrame:
 def _with_windows(rows: DataFrame, report: Report, panes: Collection[int]) -> DataFrame:
     """The window of each pane, where a reader of panes could not tell it."""
     windows = report.windows
-    if not windows.panes_tell_windows:
+    if not windows.panes_store_bounds:
         return rows
     starts = {(pane + report.shift_ms) // report.pane_ms * report.pane_ms - report.shift_ms for pane in panes}
     found = [(start, *next(windows.of(start))) for start in sorted(starts)]

@@ -27,7 +27,7 @@ class Groupings:
 
     def of(self, consumer: Consumer) -> int:
         """The set from which a consumer's panes are made: the first that has all its keys; by event its own."""
-        if consumer.by_event:
+        if consumer.keeps_events:
             return self.sets.index(_single(consumer))
         return next(number for number, keys in enumerate(self.sets) if {*consumer.fold_keys} <= {*keys})
 
@@ -45,7 +45,7 @@ class Groupings:
 
     def adds_up(self, consumer: Consumer) -> bool:
         """Whether several groups are one row of a consumer's panes."""
-        return not consumer.by_event and {*self.sets[self.of(consumer)]} != {*consumer.pane_keys}
+        return not consumer.keeps_events and {*self.sets[self.of(consumer)]} != {*consumer.pane_keys}
 
     def late(self, consumer: Consumer) -> set[int]:
         """Those of events whose own window had fired before their batch began."""
@@ -62,8 +62,8 @@ class Groupings:
 
 def groupings(consumers: Sequence[Consumer]) -> Groupings:
     """Only the largest sets: a consumer whose keys are a part of another's is served from that one's groups."""
-    single = {_single(one) for one in consumers if one.by_event}
-    wanted = {one.fold_keys for one in consumers if not one.by_event}
+    single = {_single(one) for one in consumers if one.keeps_events}
+    wanted = {one.fold_keys for one in consumers if not one.keeps_events}
     sets = sorted(keys for keys in wanted if not any({*keys} < {*other} for other in wanted)) + sorted(single)
     pane_ms = gcd(*(one.pane_ms for one in consumers)) or 1
     offsets = {one.shift_ms for one in consumers}

@@ -51,9 +51,9 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
 def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
     """A consumer's groups: pane, keys and parts, and of single events their record position."""
     late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
-    position = [c.RECORD_POSITION] if consumer.by_event else []
+    position = [c.RECORD_POSITION] if consumer.keeps_events else []
     pane, shift_ms, pane_ms = rows[c.PANE_START], consumer.shift_ms, consumer.pane_ms
-    if not consumer.by_event:  # its own panes, of which the fold's are parts
+    if not consumer.keeps_events:  # its own panes, of which the fold's are parts
         pane = pc.subtract(pc.multiply(pc.divide(pc.add(pane, shift_ms), pane_ms), pane_ms), shift_ms)
     return pa.table(
         {
@@ -81,7 +81,7 @@ def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
 
 def _windows(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
     """The window of each pane, where a reader of panes could not tell it."""
-    if not windows.panes_tell_windows:
+    if not windows.panes_store_bounds:
         return {}
     known = panes.combine_chunks().dictionary_encode()
     found = [next(windows.of(pane)) for pane in known.dictionary.to_pylist()]

@@ -33,7 +33,9 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
 
 def _additive(report: Report) -> list[str]:
     """Measures; different users of several rows may be the same ones."""
-    return [one.name for one in report.tells if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys)]
+    return [
+        one.name for one in report.chosen_measures if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys)
+    ]
 
 
 def _literal(moment: datetime) -> str:

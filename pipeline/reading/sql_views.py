@@ -80,7 +80,7 @@ def _of_table(spec: TableSpec, warehouse: str, engine: Engine) -> View:
 
 
 def _live(report: Report, warehouse: str, engine: Engine, *, corrected: bool) -> View:
-    about, states = about_live(report), {one.state for one in report.tells}
+    about, states = about_live(report), {one.state for one in report.chosen_measures}
     query = live_sql(warehouse, report, engine, corrected=corrected)
     columns = {name: told for name, told in about.columns.items() if name not in states}
     return View(view_name(report.name), query, about.description, columns)

@@ -1,1 +1,1 @@
-"""The part of each consumer of panes that needs tables: a class for each kind of windows, and one for totals."""
+"""Results: publication and compaction, with a class for each kind of windows and for the totals of users."""

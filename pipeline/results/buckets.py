@@ -1,14 +1,15 @@
-"""Buckets of a hash of the user, each a partition of `user_totals`: one that grows too large is split in two.
+"""Buckets of users by a hash, each a partition of `user_totals`. A bucket that grows too large is split in two.
 
-A bucket takes what the last bits of the hash say: of a bucket `b` that was split where it took `n` bits, users with one
-more bit set go to bucket `b + 2 ** n`, and no other row moves. Which buckets there are is told by the table's files, so
-nothing else must be kept in step with them.
+A bucket contains the users whose hash ends in its bits. When bucket `b` of `n` bits is split, users whose next bit is 1
+move to bucket `b + 2 ** n`, and no other row moves. The existing buckets are read from the table's files, so no other
+state must agree with them.
 Source: Larson, "Dynamic hashing", BIT 18 (1978).
 """
 
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -23,69 +24,73 @@ from pipeline.tables.query import query
 from pipeline.tables.schemas import USER_TOTALS
 
 COLUMNS: Final = USER_TOTALS.schema.remove(USER_TOTALS.schema.get_field_index(c.BUCKET))
-"""Of a row, whatever bucket it is in."""
+"""The columns without the bucket."""
 Numbers = NDArray[np.int64]
 MOST_ROWS: Final = 32_768
-"""A bucket of more is split."""
+"""A bucket with more rows is split."""
 _PARTITION: Final = f"partition.{c.BUCKET}"
-_AT_ONCE: Final = 65_536
-"""Users who are Python's texts at a time, each of which takes as many bytes as a row."""
+_USERS_AT_A_TIME: Final = 65_536
+"""This many users are Python strings at a time: a string is as large as a row."""
 _MOST_BITS: Final = 20
-"""Of the hash: what they do not tell apart stays together."""
+"""Bits of the hash that are used: users who agree in them stay together."""
 
 
 def hashes(users: pa.ChunkedArray) -> Numbers:
-    """A hash of each user that is the same in every process and on every machine."""
-    slices = (users.slice(start, _AT_ONCE) for start in range(0, len(users), _AT_ONCE))
-    texts = (text.encode() for some in slices for text in some.to_pylist())
+    """Returns a hash of each user that is the same in every process and on every machine."""
+    slices = (users.slice(start, _USERS_AT_A_TIME) for start in range(0, len(users), _USERS_AT_A_TIME))
+    texts = (text.encode() for part in slices for text in part.to_pylist())
     return np.fromiter(map(zlib.crc32, texts), dtype=np.int64, count=len(users))
 
 
 def rows_by_bucket(table: DeltaTable) -> Counter[int]:
-    """How many rows each bucket has that there is."""
-    found = Counter[int]()
+    """Returns the number of rows of each existing bucket."""
+    counts = Counter[int]()
     files = pa.table(table.get_add_actions(flatten=True))
     if len(files):
         for row in files.select([_PARTITION, "num_records"]).to_pylist():
-            found[row[_PARTITION]] += row["num_records"]
-    return found
+            counts[row[_PARTITION]] += row["num_records"]
+    return counts
 
 
-def bucket_of(hashed: Numbers, there: Collection[int]) -> Numbers:
-    """The bucket of each hash, by the buckets that there are: the one that takes most of its bits; else the first."""
-    bits = max(there, default=0).bit_length()
-    is_there = np.zeros(1 << bits, dtype=bool)
-    is_there[[*there]] = True
-    found = np.zeros(len(hashed), dtype=np.int64)
-    for taken in range(1, bits + 1):
-        bucket = hashed & ((1 << taken) - 1)
-        found = np.where(is_there[bucket], bucket, found)
-    return found
+def bucket_of(hashed: Numbers, existing: Collection[int]) -> Numbers:
+    """Returns the bucket of each hash: the existing bucket that matches most of its last bits, else bucket 0."""
+    bits = max(existing, default=0).bit_length()
+    exists = np.zeros(1 << bits, dtype=bool)
+    exists[[*existing]] = True
+    buckets = np.zeros(len(hashed), dtype=np.int64)
+    for count in range(1, bits + 1):
+        candidates = hashed & ((1 << count) - 1)
+        buckets = np.where(exists[candidates], candidates, buckets)
+    return buckets
 
 
-def split(hashed: Numbers, there: Collection[int], most: int = MOST_ROWS) -> Numbers:
-    """The same, with further buckets in place of those that would have too many."""
-    known = {*there}
+def split(hashed: Numbers, existing: Collection[int], most: int = MOST_ROWS) -> Numbers:
+    """Returns the bucket of each hash, like `bucket_of`, after splitting buckets with more than `most` rows.
+
+    >>> split(np.array([0b00, 0b10, 0b01, 0b11]), existing=[0], most=2)  # 0 becomes 0 (last bit 0) and 1 (last bit 1)
+    array([0, 0, 1, 1])
+    """
+    grown = {*existing}
     while True:
-        buckets = bucket_of(hashed, known)
-        numbers, counts = np.unique(buckets, return_counts=True)
-        large = {half for number in numbers[counts > most].tolist() if (half := _half(number, known)) is not None}
-        if not large:
+        buckets = bucket_of(hashed, grown)
+        distinct, counts = np.unique(buckets, return_counts=True)
+        new = {half for bucket in distinct[counts > most].tolist() if (half := _half(bucket, grown)) is not None}
+        if not new:
             return buckets
-        known |= large
+        grown |= new
 
 
-def in_buckets(rows: pa.Table, there: Collection[int] = ()) -> pa.Table:
-    """Rows with their buckets, in the order of these; `there` are the buckets that a table has."""
-    numbers = split(hashes(rows[c.USER_ID]), there)
-    return rows.append_column(USER_TOTALS.schema.field(c.BUCKET), pa.array(numbers)).sort_by(c.BUCKET)
+def in_buckets(rows: pa.Table, existing: Collection[int] = ()) -> pa.Table:
+    """Returns rows with the column `bucket`, sorted by it. `existing` are the buckets of the table."""
+    buckets = split(hashes(rows[c.USER_ID]), existing)
+    return rows.append_column(USER_TOTALS.schema.field(c.BUCKET), pa.array(buckets)).sort_by(c.BUCKET)
 
 
 def migrate(handle: Handle, by: int | None) -> None:
-    """Puts the rows of a table that was made without buckets into them, in one commit. Raises Replaced."""
+    """Puts the rows of a table without buckets into buckets, in one commit. Raises Replaced."""
 
     def rewrite(commit_properties: CommitProperties) -> None:
-        rows = query("SELECT * FROM it", it=handle.table).select(COLUMNS.names).cast(COLUMNS)
+        rows = query("SELECT * FROM totals", totals=handle.table).select(COLUMNS.names).cast(COLUMNS)
         write_deltalake(
             handle.table,
             in_buckets(rows),
@@ -99,44 +104,42 @@ def migrate(handle: Handle, by: int | None) -> None:
         handle.attempt(rewrite, by=by)
 
 
-def portions(touched: Iterable[int], rows: Mapping[int, int], most: int) -> Iterator[list[int]]:
-    """Buckets that have no more rows together than so many, or are alone."""
-    some, number = list[int](), 0
-    for bucket in sorted(touched):
-        if some and number + rows.get(bucket, 0) > most:
-            yield some
-            some, number = [], 0
-        some.append(bucket)
-        number += rows.get(bucket, 0)
-    if some:
-        yield some
+def groups(buckets: Iterable[int], rows: Mapping[int, int], most: int) -> Iterator[list[int]]:
+    """Yields groups of buckets that have at most `most` rows together, or are alone. `rows` counts rows by bucket."""
+    group, count = list[int](), 0
+    for bucket in sorted(buckets):
+        if group and count + rows.get(bucket, 0) > most:
+            yield group
+            group, count = [], 0
+        group.append(bucket)
+        count += rows.get(bucket, 0)
+    if group:
+        yield group
 
 
-def spread(tables: Iterable[pa.Table], number: int) -> Iterator[pa.Table]:
-    """The rows of tables by the last bits of their users' hashes, in `number` parts, a power of two; one is as it is.
+def spread(tables: Iterable[pa.Table], count: int) -> list[Callable[[], pa.Table]]:
+    """Returns readers of `count` parts (a power of two) of the rows of `tables`, by the last bits of the hashes.
 
-    They wait on the disk, as all of them have to be there before the first part is.
+    Several parts wait on the disk, because all rows have to be made before the first part is complete.
     """
-    if number == 1:
-        yield from tables
-        return
-    spills = [Spill(COLUMNS) for _ in range(number)]
+    if count == 1:
+        return [partial(pa.concat_tables, [*tables])]
+    spills = [Spill(COLUMNS) for _ in range(count)]
     for rows in tables:
-        places = hashes(rows[c.USER_ID]) % number
-        for place, spill in enumerate(spills):
-            spill.add(rows.filter(pa.array(places == place)))
-    for spill in spills:
-        yield spill.rows().read_all()
+        remainders = hashes(rows[c.USER_ID]) % count
+        for remainder, spill in enumerate(spills):
+            spill.add(rows.filter(pa.array(remainders == remainder)))
+    return [spill.read for spill in spills]
 
 
-def among(buckets: Iterable[int]) -> str:
-    """SQL: that a row is in one of these buckets."""
+def in_buckets_sql(buckets: Iterable[int]) -> str:
+    """Returns an SQL condition: the row is in one of the buckets."""
     return f"{c.BUCKET} IN ({', '.join(map(str, buckets))})"
 
 
-def _half(bucket: int, there: Collection[int]) -> int | None:
-    """The bucket to which the half of one goes; None where no bits are left."""
+def _half(bucket: int, existing: Collection[int]) -> int | None:
+    """Returns the new bucket for half the rows of `bucket`; None if no bits are left."""
     bits = bucket.bit_length()
-    while bucket + (1 << bits) in there:
+    while bucket + (1 << bits) in existing:
         bits += 1
     return bucket + (1 << bits) if bits < _MOST_BITS else None

@@ -1,4 +1,4 @@
-"""Corrections that are added to rows of a report's table."""
+"""Adding corrections to rows of a report's table."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -12,57 +12,57 @@ from pipeline.sketches import merged, sketch_of
 from pipeline.tables.query import Row
 
 _JOINED: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
-    Join.SUM: lambda one, other: one + other,
+    Join.SUM: lambda left, right: left + right,
     Join.MIN: min,
     Join.MAX: max,
-    Join.SKETCH: lambda one, other: merged([one, other]),
+    Join.SKETCH: lambda left, right: merged([left, right]),
 }
 
 
-def corrected(shown: Iterable[Row], rows: Iterable[Row], report: Report, *, grows: bool) -> list[Row]:
-    """Rows of a report's table with corrections added; of measures only the states are right.
+def add_corrections(rows: Iterable[Row], corrections: Iterable[Row], report: Report, *, grows: bool) -> list[Row]:
+    """Returns rows of a report's table with corrections added. Only the states of measures are valid.
 
-    An event adds to the row of its keys and window; where windows grow, to all rows of its keys that its own window
-    meets, which it joins to one.
+    A correction adds to the row of its keys and window. If windows grow, it joins all rows of its keys that its own
+    window meets.
     """
     names = report.keys if grows else (c.WINDOW_START, c.WINDOW_END, *report.keys)
-    alike = defaultdict[tuple[Any, ...], list[Row]](list)
-    for row in shown:
-        alike[tuple(row[name] for name in names)].append(row)
+    groups = defaultdict[tuple[Any, ...], list[Row]](list)
     for row in rows:
-        new = _alone(row, report)
-        there, start, end = alike[tuple(new[name] for name in names)], new[c.WINDOW_START], new[c.WINDOW_END]
-        for one in [one for one in there if one[c.WINDOW_START] <= end and start <= one[c.WINDOW_END]]:
-            there.remove(one)
-            new = _joined(one, new, report)
-        there.append(new)
-    return [row for some in alike.values() for row in some]
+        groups[tuple(row[name] for name in names)].append(row)
+    for correction in corrections:
+        new = _alone(correction, report)
+        group, start, end = groups[tuple(new[name] for name in names)], new[c.WINDOW_START], new[c.WINDOW_END]
+        for row in [row for row in group if row[c.WINDOW_START] <= end and start <= row[c.WINDOW_END]]:
+            group.remove(row)
+            new = _joined(row, new, report)
+        group.append(new)
+    return [row for group in groups.values() for row in group]
 
 
 def _alone(row: Row, report: Report) -> Row:
-    """The row that the event of a correction is alone."""
+    """Returns the row of a window that contains only the event of a correction."""
     window = {c.WINDOW_START: moment(row[c.WINDOW_START_MS]), c.WINDOW_END: moment(row[c.WINDOW_END_MS])}
     keys = {key: row[key] for key in report.keys}
-    states = {one.state or one.name: _state(row, one) for one in report.tells}
+    states = {measure.state or measure.name: _state(row, measure) for measure in report.chosen_measures}
     return {**window, **keys, **states, c.LATE_EVENTS: row[c.LATE_EVENTS], c.PUBLISHED_BATCH: 0}
 
 
-def _joined(one: Row, other: Row, report: Report) -> Row:
-    """Two rows as one, from the earlier begin to the later end; of measures only the states are right."""
-    found = {
-        c.WINDOW_START: min(one[c.WINDOW_START], other[c.WINDOW_START]),
-        c.WINDOW_END: max(one[c.WINDOW_END], other[c.WINDOW_END]),
-        c.LATE_EVENTS: one[c.LATE_EVENTS] + other[c.LATE_EVENTS],
-        c.PUBLISHED_BATCH: max(one[c.PUBLISHED_BATCH], other[c.PUBLISHED_BATCH]),
+def _joined(left: Row, right: Row, report: Report) -> Row:
+    """Joins two rows, from the earlier start to the later end. Only the states of measures are valid."""
+    joined = {
+        c.WINDOW_START: min(left[c.WINDOW_START], right[c.WINDOW_START]),
+        c.WINDOW_END: max(left[c.WINDOW_END], right[c.WINDOW_END]),
+        c.LATE_EVENTS: left[c.LATE_EVENTS] + right[c.LATE_EVENTS],
+        c.PUBLISHED_BATCH: max(left[c.PUBLISHED_BATCH], right[c.PUBLISHED_BATCH]),
     }
-    for measure in report.tells:
+    for measure in report.chosen_measures:
         state = measure.state or measure.name
-        found[state] = _JOINED[measure.part.join](one[state], other[state])
-    return {**one, **found}
+        joined[state] = _JOINED[measure.part.join](left[state], right[state])
+    return {**left, **joined}
 
 
 def _state(row: Row, measure: Measure) -> Any:
-    """The state of a measure, of one event."""
+    """Returns the state of a measure over the event of one correction."""
     value = row[measure.part.name]
     if measure.shows is Shows.MOMENT:
         return moment(value)

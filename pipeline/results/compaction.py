@@ -1,11 +1,12 @@
-"""Compaction: what panes hold of final windows goes, and the rest becomes one row for each pane and key.
+"""Compaction: removes panes of final windows, and merges other panes to one row for each pane and key.
 
-A day's window at a batch a second would else be read from 86,400 rows of each user. Runs are merged in levels, so that
-a merge touches little and no row is written again and again; and a merge lands beside the appends of later batches, so
-that neither waits for the other.
+Without it a window of a day at one batch a second is read from 86,400 rows of each user. Runs are merged in levels, so
+that a merge rewrites little and a row is rewritten rarely. A merge can commit while later batches append, so neither
+waits for the other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import structlog
@@ -21,25 +22,26 @@ from pipeline.results.spill import Spill
 from pipeline.tables.file_statistics import statistics_of
 from pipeline.tables.files import Files, files_in, write
 from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import COMPACTION_APP, MERGED_APP, PANES
+from pipeline.tables.schemas import PANES
+from pipeline.tables.transactions import COMPACTION_APP, MERGED_APP
 
 _log = structlog.get_logger()
 
 
 class Compaction:
-    """One writer's view of `panes`; what it rewrites is refused once a newer service has begun."""
+    """One service's view of `panes`. Its commits are refused once a newer service has started."""
 
-    def __init__(self, warehouse: str, kinds: Iterable[ResultKind]) -> None:
+    def __init__(self, warehouse: str, kinds: Iterable[ResultKind[Any]]) -> None:
         self._warehouse = warehouse
         self._handle = Handle(PANES.uri(warehouse))
         self._kinds = [*kinds]
 
     def steps(self, batch: int, cutoff: int, closed: Mapping[str, int]) -> Iterator[None]:
-        """Does what the files need, a merge at a time, of what was committed up to `batch`.
+        """Compacts panes up to the committed `batch`, one merge a step. Raises Replaced if a newer service has started.
 
-        Events from before `cutoff` were too late everywhere at the batch; `closed` is by report up to which end its
-        windows were closed then. What closed later does not count: a session that has ended by newer panes may go on in
-        panes up to the batch. Raises Replaced if a newer service has begun.
+        At this batch, events before `cutoff` (ms) were too late everywhere, and windows that end at or before `closed`
+        (ms, by report) were closed. What closed later is not used: a session that newer panes have ended may continue
+        in panes up to the batch.
         """
         for kind in self._kinds:
             final = min(published(self._warehouse, kind.spec).closed_until, closed.get(kind.name, rules.NO_WATERMARK))
@@ -51,17 +53,17 @@ class Compaction:
                 yield
 
     def _files(self, files: pa.Table, runs: Sequence[Run], name: str) -> Files:
-        some = files.take([file for run in runs for file in run.files])
-        return files_in(self._handle.table, some, {c.REPORT: name})
+        merged = files.take([file for run in runs for file in run.files])
+        return files_in(self._handle.table, merged, {c.REPORT: name})
 
-    def _exchange(self, name: str, gone: Files, rows: Spill | pa.Table | None, batch: int, final: int) -> None:
-        """Puts rows in the place of files; None: the files go. What meets another writer is put off."""
+    def _exchange(self, name: str, old: Files, rows: Spill | pa.Table | None, batch: int, final: int) -> None:
+        """Replaces files by rows, or removes them if `rows` is None; deferred if a file was rewritten."""
         new = list[AddAction]()
         if rows is not None:
-            # All are there, on the disk or not, for no query may run inside a write of delta-rs.
+            # All rows are made before, because no query may run inside a write of delta-rs.
             data = rows.rows() if isinstance(rows, Spill) else rows
             new = write(self._handle.table, data, {c.REPORT: name}, data_change=True)
-        merged = f"{MERGED_APP}{name}"
-        done = [Transaction(COMPACTION_APP, batch), Transaction(merged, max(final, self._handle.last(merged)))]
-        if not self._handle.exchange(gone, new, by=batch, transactions=done):
-            _log.info("panes_merge_put_off", report=name)
+        app = f"{MERGED_APP}{name}"
+        versions = [Transaction(COMPACTION_APP, batch), Transaction(app, max(final, self._handle.last(app)))]
+        if not self._handle.exchange(old, new, by=batch, transactions=versions):
+            _log.info("panes_merge_deferred", report=name)

@@ -1,13 +1,13 @@
-"""Corrections: too-late events that were added to closed windows afterwards, each once.
+"""Corrections: too-late events that are added to closed windows afterwards, each once.
 
-The table is a log like the ledger: what it has is decided, by a compare-and-swap. A report's table records the number
-of the last correction that was added to it, in the same commit as its rows; so whoever comes after a process that died
-adds what is missing, and nothing twice.
+The table is a log like the ledger: a correction is decided once its compare-and-swap commit has landed. The table of a
+report records the id of the last correction in the same commit as the rows, so after a process died the next run adds
+the missing corrections, and no correction twice.
 """
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
@@ -17,16 +17,27 @@ from pipeline import instants
 from pipeline.errors import TransientError
 from pipeline.event_time import lateness
 from pipeline.event_time.lateness import Sql
+from pipeline.event_time.windows.base import Window
 from pipeline.instants import utc
 from pipeline.results.applied import corrections_of, with_corrections
 from pipeline.results.result_kind import WindowKind
 from pipeline.results.retention import removed
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, query, rows_of
-from pipeline.tables.schemas import CLOSED_APP, CORRECTED_APP, CORRECTIONS
+from pipeline.tables.schemas import CORRECTIONS
+from pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP
 
 _ATTEMPTS: Final = 10
 _RETRIES: Final = 10
+
+
+class CorrectedEvent(NamedTuple):
+    """An event that was added to a report, by its record position in Kafka."""
+
+    report: str
+    topic: str
+    partition: int
+    offset: int
 
 
 class Corrections:
@@ -36,30 +47,34 @@ class Corrections:
         self._warehouse = warehouse
         self._handle = Handle.of(CORRECTIONS, warehouse)
 
-    def known(self) -> set[tuple[str, str, int, int]]:
-        """Returns report and record position (topic, partition, offset) of every event that was corrected."""
+    def known(self) -> set[CorrectedEvent]:
+        """Returns all events that were corrected."""
         self._handle.refresh()
-        rows = rows_of('SELECT DISTINCT report, topic, partition, "offset" FROM it', it=self._handle.table)
-        return {(row[c.REPORT], row[c.TOPIC], row[c.PARTITION], row[c.OFFSET]) for row in rows}
+        rows = rows_of(
+            'SELECT DISTINCT report, topic, partition, "offset" FROM corrections', corrections=self._handle.table
+        )
+        return {CorrectedEvent(row[c.REPORT], row[c.TOPIC], row[c.PARTITION], row[c.OFFSET]) for row in rows}
 
     def append_next(self, rows: Sequence[Row]) -> bool:
-        """Appends the next correction; False if another came first: then what is `known` has changed."""
-        newest = rows_of("SELECT max(correction) AS last FROM it", it=self._handle.table)[0]["last"] or 0
-        # The newest may have been erased: its number means what tables have, and is not given again.
-        number = max(newest, self._handle.last(CORRECTED_APP)) + 1
-        fixed = {"correction": number, "corrected_at": instants.now_ms()}
+        """Appends the next correction. Returns False if another came first: then the result of `known` has changed."""
+        newest = (
+            rows_of("SELECT max(correction) AS last FROM corrections", corrections=self._handle.table)[0]["last"] or 0
+        )
+        # The newest correction may have been erased. Its id is not reused, because tables record that it was added.
+        correction_id = max(newest, self._handle.last(CORRECTED_APP)) + 1
+        fixed = {"correction": correction_id, "corrected_at": instants.now_ms()}
         data = pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=CORRECTIONS.schema)
-        return self._handle.swap(data, by=None, transactions=[Transaction(CORRECTED_APP, number)])
+        return self._handle.swap(data, by=None, transactions=[Transaction(CORRECTED_APP, correction_id)])
 
-    def apply(self, kind: WindowKind) -> None:
-        """Adds to a report's table every correction that it does not have yet, of windows that are closed.
+    def apply(self, kind: WindowKind[Any]) -> None:
+        """Adds the missing corrections of closed windows to a report's table.
 
-        A correction waits for a window that is open again, because its watermark was reset, and later ones wait with
-        it. Raises TransientError if other commits always come first.
+        A correction waits while its window is open again after a reset of the watermark, and later corrections wait
+        with it. Raises TransientError if other commits always come first.
         """
         handle = Handle(kind.spec.uri(self._warehouse))
         for _ in range(_ATTEMPTS):
-            # The table first: who removes corrections, or opens windows again, commits to it afterwards.
+            # The table is read first: erasures and resets of the watermark commit to it last.
             rows = self._missing(kind, handle.table)
             if not rows or _apply(handle, kind, rows):
                 return
@@ -67,8 +82,8 @@ class Corrections:
             f"other commits to {kind.name} always came first: the corrections are decided, and the next run adds them"
         )
 
-    def _missing(self, kind: WindowKind, table: DeltaTable) -> list[Row]:
-        """Returns the next corrections that the table does not have, up to one whose window is not closed."""
+    def _missing(self, kind: WindowKind[Any], table: DeltaTable) -> list[Row]:
+        """Returns the next corrections that are not in the table, up to the first whose window is not closed."""
         self._handle.refresh()
         last, closed_until = (table.transaction_version(app) or 0 for app in (CORRECTED_APP, CLOSED_APP))
         rows = corrections_of(kind.report, self._handle.table, f"correction > {last}")
@@ -80,17 +95,17 @@ def _is_closed(row: Row, closed_until: int) -> bool:
     return bool(lateness.is_closed(row[c.WINDOW_END_MS], closed_until))
 
 
-def _apply(handle: Handle, kind: WindowKind, missing: Sequence[Row]) -> bool:
+def _apply(handle: Handle, kind: WindowKind[Any], missing: Sequence[Row]) -> bool:
     """Replaces the windows that the corrections change; False if another commit came first."""
-    done = [Transaction(CORRECTED_APP, missing[-1]["correction"]), handle.amending()]
-    # What was removed by age would come back with these events alone.
+    versions = [Transaction(CORRECTED_APP, missing[-1]["correction"]), handle.amending()]
+    # A row that was removed by age would return with these events only.
     rows = [row for row in missing if row[c.WINDOW_END_MS] > removed(handle.table)]
     if not rows:
-        return handle.swap(kind.spec.schema.empty_table(), by=None, transactions=done)
+        return handle.swap(kind.spec.schema.empty_table(), by=None, transactions=versions)
     closed_until = Sql(f"'{utc(handle.last(CLOSED_APP))}'")
-    spans = [(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows]
-    closed = f"({kind.touched(spans)}) AND {lateness.is_closed(Sql(c.WINDOW_END), closed_until)}"
-    shown = query(f"SELECT * FROM it WHERE {closed}", it=handle.table)  # noqa: S608 - ours
-    data = with_corrections(shown, rows, kind.report, grows=kind.grows)
-    # What the service publishes meanwhile are other windows.
-    return handle.swap(data, closed, by=None, transactions=done, retries=_RETRIES)
+    windows = [Window(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows]
+    closed = f"({kind.touched_sql(windows)}) AND {lateness.is_closed(Sql(c.WINDOW_END), closed_until)}"
+    before = query(f"SELECT * FROM result WHERE {closed}", result=handle.table)  # noqa: S608 - ours
+    data = with_corrections(before, rows, kind.report, grows=kind.grows)
+    # Retries are safe: the service publishes other windows meanwhile.
+    return handle.swap(data, closed, by=None, transactions=versions, retries=_RETRIES)

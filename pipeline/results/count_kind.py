@@ -1,4 +1,4 @@
-"""Count windows from single events: the first `size` of a key are a window, and the next, and so on."""
+"""Count windows: each `size` events of a key that follow one another are a window."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -7,18 +7,19 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import CountsDue
+from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.count import Counts
-from pipeline.results.applied import Applied
 from pipeline.results.levels import Run
-from pipeline.results.measure_sql import of_window
-from pipeline.results.result_kind import Merge, WindowKind, as_panes, keys_of, partition_by, rewrites
-from pipeline.results.result_table import Plan, committed
+from pipeline.results.measure_sql import window_measures_sql
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes, keys_sql, partition_by_sql, rewrites
+from pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES, WRITER_APP
+from pipeline.tables.schemas import PANES
+from pipeline.tables.transactions import WRITER_APP
 
-_WINDOWED: Final = """numbered AS (
+_WINDOWED_SQL: Final = """numbered AS (
   SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS number_of_key
   FROM parts
 ), windowed AS (
@@ -26,7 +27,7 @@ _WINDOWED: Final = """numbered AS (
     count(*) OVER ({window}) AS events
   FROM numbered
 )"""
-_FULL: Final = """
+_FULL_SQL: Final = """
 WITH parts AS ({parts}), {windowed}
 SELECT {start} AS window_start, {end} AS window_end, {keys}{measures}
   sum(0) AS late_events, max(batch) AS published_batch
@@ -35,70 +36,70 @@ HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
 """
 
 
-class CountKind(WindowKind):
+class CountKind(WindowKind[CountsDue]):
     """Count windows."""
 
     _windows: Counts
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - no event is too late for them
-        """Plans the windows that became full since the last publication; a full window never changes.
+    def plan(self, firing: CountsDue, batch: int, tables: SourceTables) -> PublicationPlan:
+        """Plans the windows that became full since the last publication. A full window never changes.
 
-        They are one portion, in the commit that records how far they are published: so none is appended twice.
+        They are one chunk, so they are appended in the commit that records the publication, and never twice.
         """
-        assert firing.span is not None  # noqa: S101 - what is due of count windows has a span
-        # What the table records: where a publication failed on the way, more may be in it than was due.
-        after = max(firing.span[0], results.transaction_version(WRITER_APP) or 0)
+        # The table may have been published further than the state of this process says.
+        after = max(firing.after_batch, tables.results.transaction_version(WRITER_APP) or 0)
 
         def full(engine: Engine, parts: str) -> str:
-            return _FULL.format(
+            return _FULL_SQL.format(
                 parts=parts,
-                windowed=self.open_windows(),
+                windowed=self.open_windows_sql(),
                 start=engine.time("min(first_time)"),
                 end=engine.time("max(last_time) + 1"),
-                keys=keys_of(self.report),
-                measures=of_window(self.report),
-                number=self._number,
+                keys=keys_sql(self.report),
+                measures=window_measures_sql(self.report),
+                number=self._first_event_sql,
                 size=self._windows.size,
                 after=after,
                 until=batch,
             )
 
         def made(parts: str) -> pa.Table:
-            return self.told(query(full(Engine.DELTA_RS, parts), panes=panes))
+            return self.result_rows(query(full(Engine.DELTA_RS, parts), panes=tables.panes))
 
-        files = self.files(panes, batch)
-        written = self.by_executors(files, partial(full, parts=committed(self.name, batch)))
-        return Plan([(written or self.by_driver(files, batch, made), None)])
+        files = self.files(tables.panes, batch)
+        written = self.by_executors(files, partial(full, parts=panes_sql(self.name, batch)))
+        return PublicationPlan([ResultChunk(written or self.by_driver(files, batch, made), None, is_last=True)])
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
-        """The events of windows that are not full."""
+        """Yields the events of windows that are not full."""
 
-        def kept(parts: str) -> pa.Table:
+        def unfinished_events(parts: str) -> pa.Table:
             columns = ", ".join(PANES.schema.names)
-            sql = f"WITH parts AS ({parts}), {self.open_windows()} SELECT {columns} FROM windowed WHERE {self.is_open}"  # noqa: S608 - ours
+            windowed = self.open_windows_sql()
+            sql = f"WITH parts AS ({parts}), {windowed} SELECT {columns} FROM windowed WHERE {self.is_open_sql}"  # noqa: S608 - ours
             return as_panes(query(sql, panes=panes))
 
-        yield from rewrites(self.name, runs, panes, self.report.keys, kept)
+        yield from rewrites(self.name, runs, panes, self.report.keys, unfinished_events)
 
     @property
-    def is_open(self) -> str:
-        """It is not full."""
+    def is_open_sql(self) -> str:
+        """SQL condition: the window is not full."""
         return f"events < {self._windows.size}"
 
-    def is_closed(self, closed_until: str) -> str:  # noqa: ARG002 - as other kinds are asked
-        """A full window never changes."""
+    def is_closed_sql(self, closed_until: str) -> str:  # noqa: ARG002 - the signature of `WindowKind`
+        """Returns true, because a full window never changes."""
         return "true"
 
-    def open_windows(self) -> str:
-        """Every window, by the record positions of its events."""
+    def open_windows_sql(self) -> str:
+        """Returns SQL of all windows, in the order of record positions."""
         keys = self.report.keys
-        return _WINDOWED.format(by=partition_by(*keys), window=partition_by(*keys, self._number))
+        return _WINDOWED_SQL.format(by=partition_by_sql(*keys), window=partition_by_sql(*keys, self._first_event_sql))
 
-    def touched(self, spans: Sequence[tuple[int, int]]) -> str:  # noqa: ARG002 - as other kinds are asked
-        """None: no event is ever too late."""
+    def touched_sql(self, windows: Sequence[Window]) -> str:  # noqa: ARG002 - the signature of `WindowKind`
+        """Returns false, because no event is too late."""
         return "false"
 
     @property
-    def _number(self) -> str:
-        """The number of a window is that of its first event, for engines divide in different ways."""
+    def _first_event_sql(self) -> str:
+        """SQL of the position of a window's first event, instead of a quotient: engines divide in different ways."""
         return f"number_of_key - number_of_key % {self._windows.size}"

@@ -1,20 +1,20 @@
-"""The statement that adds up the panes of windows that are due: one text, in which engines differ by a word or two."""
+"""The SQL that adds up the panes of windows that are due, for each engine."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.results.measure_sql import of_window
-from pipeline.results.result_kind import keys_of
-from pipeline.results.result_table import committed, values
+from pipeline.results.measure_sql import window_measures_sql
+from pipeline.results.result_kind import keys_sql
+from pipeline.results.result_table import panes_sql, values_sql
 from pipeline.tables.engines import Engine
 
-_RESULT: Final = """
+_RESULT_SQL: Final = """
 WITH placed AS (
   SELECT parts.*, window_start, window_end, fired_by
   FROM ({parts}) AS parts
@@ -31,21 +31,28 @@ SELECT
 FROM {placed} WHERE pane_start >= window_start
 GROUP BY {keys} window_start, window_end
 """
-# Also from panes before the window, for a session may have begun in them.
-_REACHED: Final = """(
+# Also from panes before the window, because a session may have started in them.
+_REACHED_SQL: Final = """(
   SELECT placed.*, coalesce(max(last_time) OVER (
     PARTITION BY window_end, user_id ORDER BY first_time, {in_order}last_time
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
   ) + {gap_ms}, {never}) AS reach FROM placed
 )"""
-_END: Final = Sql(c.WINDOW_END)
+_END_SQL: Final = Sql(c.WINDOW_END)
 _MANY_PANES: Final = 4096
-"""A statement names the panes of so many windows; one that named all of a backlog of long windows took seconds."""
+"""A statement lists at most this many panes: listing those of a backlog of long windows took seconds."""
+
+
+class PaneRange(NamedTuple):
+    """The starts of the first and the last pane, in milliseconds."""
+
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Windows of a report, by their ends, and the batch up to which panes count."""
+    """Windows of a report, by their ends in milliseconds, and the batch up to which panes count."""
 
     report: Report
     windows: Periodic
@@ -54,40 +61,40 @@ class Due:
     batch: int
 
     def pieces(self) -> "Iterator[Due]":
-        """As many windows at a time as one statement may name with all their panes."""
+        """Yields as many windows at a time as one statement may list with all their panes."""
         longest = max((len(self._panes_of(end)) for end in self.ends), default=1)
         yield from self._by(max(1, _MANY_PANES // longest))
 
-    def parts(self, number: int) -> "Iterator[Due]":
-        """At least as many parts, if there are so many windows, and fewer than twice as many."""
-        yield from self._by(max(1, len(self.ends) // number))
+    def parts(self, count: int) -> "Iterator[Due]":
+        """Splits the windows into at least `count` parts and fewer than twice as many, as far as there are windows."""
+        yield from self._by(max(1, len(self.ends) // count))
 
     def _by(self, size: int) -> "Iterator[Due]":
-        for place in range(0, len(self.ends), size):
-            yield replace(self, ends=self.ends[place : place + size])
+        for start in range(0, len(self.ends), size):
+            yield replace(self, ends=self.ends[start : start + size])
 
-    def reach(self) -> tuple[int, int]:
-        """The first and the last pane that the windows are made of."""
+    def pane_range(self) -> PaneRange:
+        """Returns the first and the last pane that the windows consist of."""
         panes = [self._panes_of(end) for end in self.ends]
-        return min(some[0] for some in panes), max(some[-1] for some in panes)
+        return PaneRange(min(starts[0] for starts in panes), max(starts[-1] for starts in panes))
 
     def sql(self, engine: Engine) -> str:
-        """A row for each window and key, with what the parts join to."""
-        report, keys, windows = self.report, keys_of(self.report), self.windows
+        """Returns SQL with a row for each window and key, which joins their panes."""
+        report, keys, windows = self.report, keys_sql(self.report), self.windows
         due = [(pane, windows.begin(end), end, self.fired_by[end]) for end in self.ends for pane in self._panes_of(end)]
         # Engines differ in where nulls are sorted.
         in_order = "".join(f"{key} NULLS LAST, " for key in report.keys)
-        reached = _REACHED.format(in_order=in_order, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
-        first, last = self.reach()
-        return _RESULT.format(
+        reached = _REACHED_SQL.format(in_order=in_order, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
+        first, last = self.pane_range()
+        return _RESULT_SQL.format(
             start=engine.time(c.WINDOW_START),
             end=engine.time(c.WINDOW_END),
-            due=values(due),
-            parts=committed(report.name, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}"),
-            was_closed=lateness.is_closed(_END, Sql(c.CLOSED_UNTIL)),
-            had_fired=lateness.has_fired(_END, Sql(c.WATERMARK)),
+            due=values_sql(due),
+            parts=panes_sql(report.name, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}"),
+            was_closed=lateness.is_closed(_END_SQL, Sql(c.CLOSED_UNTIL)),
+            had_fired=lateness.has_fired(_END_SQL, Sql(c.WATERMARK)),
             keys=keys,
-            measures=of_window(report),
+            measures=window_measures_sql(report),
             placed=reached if report.session_gap_ms else "placed",
         )
 

@@ -1,6 +1,6 @@
-"""Rows of a key that follow one another in time within a gap: an island of them is one session.
+"""Islands: rows of a key that follow one another within a gap, which are one session.
 
-In numpy, because a window function of the query engine costs microseconds for every key, and keys have few rows.
+In numpy, because a window function of the query engine costs microseconds per key, and keys have few rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,20 +29,20 @@ _ADDS_UP: Final[Mapping[str, np.ufunc]] = {
 
 
 class Islands:
-    """The islands in rows that are in the order of their keys, `first_time` and `last_time`."""
+    """The islands in rows that are sorted by keys, `first_time` and `last_time`."""
 
     def __init__(self, rows: pa.Table, keys: Sequence[str], gap_ms: int, closed: Numbers | None = None) -> None:
-        """`closed` tells of each row up to which end islands were closed when it came: it joined none of these."""
+        """`closed`, by row: islands that end at or before this time were closed when it came, so it joins none."""
         self._rows = rows
         is_new, first = _is_new(rows, keys), rows[c.FIRST_TIME].to_numpy()
         reach = _highest_before(rows[c.LAST_TIME].to_numpy(), is_new) + gap_ms
-        # What begins an island joins nothing before it, and neither does any row after it; all rows that came after an
+        # A row starts an island if neither it nor a later row joins what is before it. All rows that came after an
         # island had closed lie after its last event.
         apart = first - 1 if closed is None else _lowest_from(np.maximum(first - 1, closed), is_new)
         self._starts = np.flatnonzero(reach <= apart)
 
     def joined(self) -> pa.Table:
-        """A row for each island: what its rows add up to."""
+        """Returns a row for each island, which joins its rows."""
         firsts = self._rows.take(self._starts)
         return pa.table(
             {name: self._added_up(name) if name in _ADDS_UP else firsts[name] for name in firsts.column_names}
@@ -52,44 +52,44 @@ class Islands:
         values, join = self._rows[name], _ADDS_UP[name]
         if not pa.types.is_string(values.type):
             return pa.array(join.reduceat(values.to_numpy(), self._starts))
-        # The highest text is that of the highest rank.
+        # The highest text has the highest rank.
         ranks = pc.rank(values, tiebreaker="dense").to_numpy()
-        _, places = np.unique(ranks, return_index=True)
-        return values.take(pa.array(places[join.reduceat(ranks, self._starts).astype(np.int64) - 1]))
+        _, indices = np.unique(ranks, return_index=True)
+        return values.take(pa.array(indices[join.reduceat(ranks, self._starts).astype(np.int64) - 1]))
 
 
-def panes_of(sessions: pa.Table, report: str) -> pa.Table:
-    """Sessions of a report as rows of `panes`.
+def sessions_as_panes(sessions: pa.Table, report: str) -> pa.Table:
+    """Returns sessions of a report as rows of `panes`.
 
-    Each stands in a pane at its last event: whoever falls into that pane later meets it, and a start that reads the
-    panes knows how far their events reach.
+    The pane of a session starts at its last event: later events in that pane meet the session, and a start of the
+    service reads from the starts of panes how late their events are.
     """
     name = pa.repeat(pa.scalar(report), len(sessions))
     return as_panes(sessions.append_column(c.REPORT, name).append_column(c.PANE_START, sessions[c.LAST_TIME]))
 
 
 def _is_new(rows: pa.Table, keys: Sequence[str]) -> Flags:
-    """Of each row, whether its key is another than that of the row before."""
+    """Flags rows whose key differs from that of the row before."""
     new: Flags = np.arange(len(rows)) == 0
     for key in keys:
-        # Encoded, because of a key that an event does not have null is a value like any other.
+        # Encoded, because null is a key like any other value.
         values = rows[key].combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
         new[1:] |= values[1:] != values[:-1]
     return new
 
 
 def _highest_before(values: Numbers, is_new: Flags) -> Numbers:
-    """The highest value among the rows before each one, back to the last whose key is new; no time if it is itself."""
-    number, in_order = len(values), np.argsort(values, kind="stable")
-    rank = np.empty(number, dtype=np.int64)
-    rank[in_order] = np.arange(number)
-    # With the number of the key before the rank one running maximum serves all keys: it never falls back to another's.
-    highest = np.maximum.accumulate(np.cumsum(is_new) * number + rank) % max(number, 1)
+    """Returns the highest value among the earlier rows of each row's key; `NO_WATERMARK` for the first row of a key."""
+    count, in_order = len(values), np.argsort(values, kind="stable")
+    rank = np.empty(count, dtype=np.int64)
+    rank[in_order] = np.arange(count)
+    # The index of the key comes before the rank, so one running maximum serves all keys.
+    highest = np.maximum.accumulate(np.cumsum(is_new) * count + rank) % max(count, 1)
     return np.where(is_new, rules.NO_WATERMARK, np.roll(values[in_order][highest], 1))
 
 
 def _lowest_from(values: Numbers, is_new: Flags) -> Numbers:
-    """The lowest value among each row and those after it, up to the last of its key."""
+    """Returns the lowest value among each row and the later rows of its key."""
     is_last = np.roll(is_new, -1)
     lowest_after = -_highest_before(-values[::-1], is_last[::-1])[::-1]
     return np.minimum(values, lowest_after)

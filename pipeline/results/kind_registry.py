@@ -1,7 +1,7 @@
-"""Which class has the table part of a kind of windows."""
+"""The result kind of each kind of windows."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
@@ -18,7 +18,7 @@ from pipeline.results.session_kind import SessionKind
 from pipeline.results.user_totals_kind import UserTotalsKind
 from pipeline.tables.large import NOTHING, Large
 
-_KINDS: Final[Mapping[type[Windows], type[WindowKind]]] = {
+_KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
     Calendar: CalendarKind,
     Counts: CountKind,
     Cumulate: AlignedKind,
@@ -27,12 +27,12 @@ _KINDS: Final[Mapping[type[Windows], type[WindowKind]]] = {
 }
 
 
-def kind_of(report: Report, large: Large = NOTHING) -> WindowKind:
-    """The table part of a report's windows."""
+def kind_of(report: Report, large: Large = NOTHING) -> WindowKind[Any]:
+    """Returns the result kind of a report."""
     return _KINDS[type(report.windows)](report, large)
 
 
-def kinds_of(warehouse: str, policy: Policy, large: Large = NOTHING) -> list[ResultKind]:
-    """That of everything that panes are kept for."""
+def kinds_of(warehouse: str, policy: Policy, large: Large = NOTHING) -> list[ResultKind[Any]]:
+    """Returns the result kinds of all readers of panes."""
     totals = [UserTotalsKind(warehouse, policy.totals)] if policy.totals else []
     return [*(kind_of(report, large) for report in policy.reports), *totals]

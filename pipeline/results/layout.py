@@ -1,4 +1,4 @@
-"""The tables of a warehouse, made where they do not exist yet; and what each report's table was made for."""
+"""Creates the tables of a warehouse, upgrades those of older versions, and stores the definition of each report."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,9 +10,9 @@ from typing import Any, Final
 from deltalake import DeltaTable, Schema
 
 from pipeline.errors import SetUpError
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.reports import Report
+from pipeline.event_time.table_retention import TableRetention
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.results.buckets import migrate
 from pipeline.tables.dictionary import COMMENT, comment_of
@@ -33,35 +33,38 @@ from pipeline.tables.schemas import (
 )
 
 _STORED_AS: Final = "tidemark.report"
-_AS_IT_IS: Final = Keep()
-_FREE: Final = "allowed_lateness_ms"
-"""May change, for panes do not depend on it."""
+_DEFAULT: Final = TableRetention()
+_MAY_CHANGE: Final = "allowed_lateness_ms"
+"""Panes do not depend on it."""
 
 
 def create_tables(
-    warehouse: str, policy: Policy, kept: Mapping[str, Keep] = MappingProxyType({}), by: int | None = None
+    warehouse: str,
+    policy: Policy,
+    retention: Mapping[str, TableRetention] = MappingProxyType({}),
+    by: int | None = None,
 ) -> None:
-    """Creates the tables that are missing, and mends those that a power cut left with a commit cut off.
+    """Creates missing tables, and mends tables with a commit that a power cut left incomplete.
 
-    `kept` is by table how long earlier versions stay, `by` the batch that opens the epoch. Raises SetUpError if the
-    warehouse cannot be written, Replaced if a newer service has begun.
+    `retention` is by table, `by` is the batch that opens the epoch. Raises SetUpError if the warehouse cannot be
+    written, Replaced if a newer service has started.
     """
-    definitions = {one.name: {_STORED_AS: json.dumps(_definition(one))} for one in policy.consumers}
+    definitions = {consumer.name: {_STORED_AS: json.dumps(_definition(consumer))} for consumer in policy.consumers}
     mend(EVENT_IDS.uri(warehouse))
     ids = [EVENT_IDS] if policy.deduplicate or is_table(EVENT_IDS.uri(warehouse)) else []
-    made = (PANES, DEAD_LETTERS, *ids, *results_of(policy))
-    for spec in made:
+    specs = (PANES, DEAD_LETTERS, *ids, *results_of(policy))
+    for spec in specs:
         mend(spec.uri(warehouse))
-        wanted = _properties(spec, kept.get(spec.name, _AS_IT_IS)) | definitions.get(spec.name, {})
+        wanted = _properties(spec, retention.get(spec.name, _DEFAULT)) | definitions.get(spec.name, {})
         create_table(spec, warehouse, wanted)
         _bring_up_to_date(spec, warehouse, wanted, by)
-    for spec in OWN:  # the others are created by their first writers
-        if spec not in made and is_table(spec.uri(warehouse)):
+    for spec in OWN:  # other tables are created by their first writers
+        if spec not in specs and is_table(spec.uri(warehouse)):
             _bring_up_to_date(spec, warehouse, _properties(spec), by)
 
 
 def _bring_up_to_date(spec: TableSpec, warehouse: str, properties: dict[str, str], by: int | None) -> None:
-    """Gives a table that an older version, or other settings, created what it has today."""
+    """Upgrades a table that an older version or other settings created."""
     handle = Handle(spec.uri(warehouse))
     while change := next(_changes(handle.table, spec, properties), None):
         handle.attempt(change, by=by)
@@ -70,71 +73,71 @@ def _bring_up_to_date(spec: TableSpec, warehouse: str, properties: dict[str, str
 
 
 def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> Iterator[Act]:
-    """Yields what commits each change that a table needs."""
+    """Yields a function that commits the next change a table needs."""
     if not properties.items() <= table.metadata().configuration.items():
         yield partial(table.alter.set_table_properties, properties, raise_if_not_exists=False)
-    known = {one.name: one.metadata.get(COMMENT) for one in table.schema().fields}
-    if spec is PANES:  # of measures that came later: no row is of a report that has them
-        new = [one for one in Schema.from_arrow(PANES.schema).fields if one.name not in known]
+    comments = {field.name: field.metadata.get(COMMENT) for field in table.schema().fields}
+    if spec is PANES:  # columns of newer measures: no row is of a report with these
+        new = [field for field in Schema.from_arrow(PANES.schema).fields if field.name not in comments]
         yield from [partial(table.alter.add_columns, new)] if new else []
     if table.metadata().description != spec.about.description:
         yield partial(table.alter.set_table_description, spec.about.description)
-    for one in spec.schema:
-        if one.name in known and known[one.name] != (comment := comment_of(one)):
-            yield partial(table.alter.set_column_metadata, one.name, {COMMENT: comment})
+    for field in spec.schema:
+        if field.name in comments and comments[field.name] != (comment := comment_of(field)):
+            yield partial(table.alter.set_column_metadata, field.name, {COMMENT: comment})
 
 
-def _properties(spec: TableSpec, keep: Keep = _AS_IT_IS) -> dict[str, str]:
-    """All that a table has, also one that was made before; earlier versions stay for so long as is told."""
-    if (kept := keep.time_travel_ms) is None:
+def _properties(spec: TableSpec, retention: TableRetention = _DEFAULT) -> dict[str, str]:
+    """Returns the Delta properties of a table, with the retention of earlier versions."""
+    if retention.time_travel_ms is None:
         return spec.properties
-    return spec.properties | dict.fromkeys(VERSIONS_KEPT, f"interval {kept // 1000} seconds")
+    return spec.properties | dict.fromkeys(VERSIONS_KEPT, f"interval {retention.time_travel_ms // 1000} seconds")
 
 
 def check_results(warehouse: str, policy: Policy, *, all_made: bool = False) -> None:
-    """Raises SetUpError if something is no longer what its table was made for; with `all_made` also if it has none."""
+    """Raises SetUpError if a definition differs from that of its table; with `all_made` also if a table is missing."""
     for consumer in policy.consumers:
-        found = (_told if all_made else _told_if_made)(consumer.name, warehouse)
-        if found is None:
+        stored = (_stored if all_made else _find_stored)(consumer.name, warehouse)
+        if stored is None:
             continue
         wanted = _definition(consumer)
-        different = [name for name in wanted if name != _FREE and found.get(name) != wanted[name]]
+        different = [name for name in wanted if name != _MAY_CHANGE and stored.get(name) != wanted[name]]
         if different:
             raise SetUpError(
                 f"report {consumer.name} in the warehouse {warehouse} was made with "
-                f"{', '.join(f'{name} = {found.get(name)}' for name in different)}, but the settings say "
+                f"{', '.join(f'{name} = {stored.get(name)}' for name in different)}, but the settings say "
                 f"{', '.join(str(wanted[name]) for name in different)}. Set it back, or give the report another name"
             )
 
 
 def stored_report(name: str, warehouse: str) -> Report:
-    """A report as its table tells of it. Raises SetUpError if there is none, or it is no report."""
-    told = _told(name, warehouse)
+    """Returns the definition that a report's table stores. Raises SetUpError without a table, or if it is no report."""
+    stored = _stored(name, warehouse)
     if name == UserTotals.name:
-        raise SetUpError(f"{name} has no windows that could be open: its table has all there is to see")
-    return report_from_json({**told, "name": name})
+        raise SetUpError(f"{name} has no windows that could be open: its table is complete")
+    return report_from_json({**stored, "name": name})
 
 
 def stored_reports(names: Iterable[str], warehouse: str) -> list[Report]:
-    """Those reports of which there is a table: a start that was cut off may not have come to make it."""
-    told = {name: _told_if_made(name, warehouse) for name in names}
-    return [report_from_json({**one, "name": name}) for name, one in told.items() if one]
+    """Returns the definitions of the reports that have a table: a killed start may not have created all of them."""
+    definitions = {name: _find_stored(name, warehouse) for name in names}
+    return [report_from_json({**stored, "name": name}) for name, stored in definitions.items() if stored]
 
 
 def _definition(consumer: Consumer) -> dict[str, Any]:
-    """The part of a consumer that a table's rows depend on."""
+    """Returns the parts of a definition that the rows of the table depend on."""
     if isinstance(consumer, UserTotals):
         return asdict(consumer)
     return {name: value for name, value in report_to_json(consumer).items() if name != "name"}
 
 
-def _told(name: str, warehouse: str) -> dict[str, Any]:
-    found = _told_if_made(name, warehouse)
-    if found is None:
-        raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to make it")
-    return found
+def _stored(name: str, warehouse: str) -> dict[str, Any]:
+    stored = _find_stored(name, warehouse)
+    if stored is None:
+        raise SetUpError(f"the warehouse {warehouse} has no report {name}: the service has yet to create it")
+    return stored
 
 
-def _told_if_made(name: str, warehouse: str) -> dict[str, Any] | None:
+def _find_stored(name: str, warehouse: str) -> dict[str, Any] | None:
     table = find_table(name, warehouse)
     return json.loads(table.metadata().configuration[_STORED_AS]) if table else None

@@ -1,7 +1,7 @@
-"""Measures in tables: SQL over panes, columns of results, and what stands in a live view."""
+"""Measures: SQL over panes, columns of results, and columns of live views."""
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,62 +9,64 @@ import pyarrow.compute as pc
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.reports import Report
 from pipeline.measures import TIME_DIGITS, Join, Measure, Part, Shows
-from pipeline.results.result_table import moments
+from pipeline.results.result_table import timestamps
 from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.engines import Engine
 
-_SHOWN: Final[Mapping[Shows, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
+_MEASURE_OF_STATE: Final[Mapping[Shows, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
     Shows.NUMBER: lambda joined: joined,
     Shows.ESTIMATE: lambda joined: _each(estimate, joined, pa.int64()),
-    Shows.MOMENT: moments,
+    Shows.MOMENT: timestamps,
     Shows.TEXT_BEHIND_TIME: lambda joined: pc.if_else(
         pc.greater(pc.utf8_length(joined), TIME_DIGITS), pc.utf8_slice_codeunits(joined, TIME_DIGITS + 1), None
     ),
 }
 
 
-def joined_parts(consumer: Consumer) -> str:
-    """SQL of delta-rs, in front of further columns: what its parts join to in several rows; sketches are listed."""
-    return "".join(f"{_joined(part)} AS {part.name}, " for part in consumer.parts)
+def joined_parts_sql(consumer: Consumer) -> str:
+    """Returns SQL of delta-rs, before further columns: the parts joined over rows, with sketches as lists."""
+    return "".join(f"{_joined_sql(part)} AS {part.name}, " for part in consumer.parts)
 
 
-def of_window(report: Report) -> str:
-    """The same of the panes of a window, and what only these tell."""
-    listed = {one.part for one in report.tells if one.part.join is Join.SKETCH} - {*report.parts}
+def window_measures_sql(report: Report) -> str:
+    """Returns SQL of delta-rs, before further columns: parts and measures over the panes of a window."""
+    listed = {measure.part for measure in report.chosen_measures if measure.part.join is Join.SKETCH} - {*report.parts}
     users = "".join(f"array_agg(DISTINCT {part.fold}) AS {part.name}, " for part in listed)
-    return joined_parts(report) + users + "".join(f"{one.sql} AS {one.name}, " for one in report.tells if one.sql)
+    measures = "".join(f"{measure.sql} AS {measure.name}, " for measure in report.chosen_measures if measure.sql)
+    return joined_parts_sql(report) + users + measures
 
 
-def shown(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray]:
-    """Measures and the states beside them, of rows in which the parts of windows have joined."""
-    found = dict[str, pa.ChunkedArray]()
-    for one in report.tells:
-        part = one.part
+def measure_columns(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray]:
+    """Returns measures and their states, by column, from rows in which the parts of windows are joined."""
+    columns = dict[str, pa.ChunkedArray]()
+    for measure in report.chosen_measures:
+        part = measure.part
         values = _of_lists(rows, part, report) if part.join is Join.SKETCH else rows[part.name]
         state = values.cast(pa.type_for_alias(part.type))
-        found |= {one.state or one.name: state} | {one.name: _SHOWN[one.shows](state)}
-    return found
+        columns |= {measure.state or measure.name: state} | {measure.name: _MEASURE_OF_STATE[measure.shows](state)}
+    return columns
 
 
-def shown_anew(rows: pa.Table, report: Report) -> pa.Table:
-    """Rows of a result of which only the states are right."""
-    for one in report.tells:
-        if one.state:
-            place = rows.schema.get_field_index(one.name)
-            rows = rows.set_column(place, rows.schema.field(place), _SHOWN[one.shows](rows[one.state]))
+def with_measures_from_states(rows: pa.Table, report: Report) -> pa.Table:
+    """Recomputes the measures of rows of a result from their states."""
+    for measure in report.chosen_measures:
+        if measure.state:
+            index = rows.schema.get_field_index(measure.name)
+            values = _MEASURE_OF_STATE[measure.shows](rows[measure.state])
+            rows = rows.set_column(index, rows.schema.field(index), values)
     return rows
 
 
-def sketches_joined(rows: pa.Table, report: Report) -> pa.Table:
-    """Rows of panes in which sketches are listed, with the one that they join to."""
+def with_merged_sketches(rows: pa.Table, report: Report) -> pa.Table:
+    """Returns rows of panes with each list of sketches merged to one sketch."""
     for part in report.parts:
         if part.join is Join.SKETCH:
             rows = rows.set_column(rows.schema.get_field_index(part.name), part.name, _of_lists(rows, part, report))
     return rows
 
 
-def so_far(measure: Measure, report: Report, engine: Engine) -> str:
-    """SQL of an engine: a measure of a window that is open; NULL where the panes or the engine cannot tell it."""
+def so_far_sql(measure: Measure, report: Report, engine: Engine) -> str:
+    """Returns SQL of a measure of an open window; NULL if the panes lack it or the engine cannot compute it."""
     part = measure.part
     if measure.sql:
         return "NULL"
@@ -72,33 +74,37 @@ def so_far(measure: Measure, report: Report, engine: Engine) -> str:
         if part not in report.parts:
             return f"count(DISTINCT {part.fold})"
         return f"hll_sketch_estimate(hll_union_agg({part.name}))" if engine == Engine.SPARK else "NULL"
-    return _shown_in_sql(measure, _joined(part), engine)
+    return _measure_sql(measure, _joined_sql(part), engine)
 
 
-def shown_in_sql(report: Report, engine: Engine) -> dict[str, str]:
-    """SQL of measures and the states beside them, of rows in which the parts of windows have joined."""
-    found = dict[str, str]()
-    for one in report.tells:
-        found |= {one.state: one.part.name} if one.state else {}
-        found[one.name] = one.name if one.sql else _shown_in_sql(one, one.part.name, engine)
-    return found
+def measures_sql(report: Report, engine: Engine) -> dict[str, str]:
+    """Returns SQL of measures and their states, by column, over rows in which the parts of windows are joined."""
+    columns = dict[str, str]()
+    for measure in report.chosen_measures:
+        columns |= {measure.state: measure.part.name} if measure.state else {}
+        columns[measure.name] = measure.name if measure.sql else _measure_sql(measure, measure.part.name, engine)
+    return columns
 
 
-def _shown_in_sql(measure: Measure, joined: str, engine: Engine) -> str:
-    if measure.shows is Shows.MOMENT:
-        return engine.time(joined)
-    if measure.shows is Shows.TEXT_BEHIND_TIME:
-        return f"CASE WHEN length({joined}) > {TIME_DIGITS} THEN substr({joined}, {TIME_DIGITS + 2}) END"
-    # As the result has it: DuckDB adds up to numbers of twice the size.
-    return f"CAST({joined} AS BIGINT)"
+def _measure_sql(measure: Measure, joined: str, engine: Engine) -> str:
+    match measure.shows:
+        case Shows.MOMENT:
+            return engine.time(joined)
+        case Shows.TEXT_BEHIND_TIME:
+            return f"CASE WHEN length({joined}) > {TIME_DIGITS} THEN substr({joined}, {TIME_DIGITS + 2}) END"
+        case Shows.NUMBER | Shows.ESTIMATE:
+            # The type of the result: DuckDB's sums have 128 bits.
+            return f"CAST({joined} AS BIGINT)"
+        case _:
+            assert_never(measure.shows)
 
 
-def _joined(part: Part) -> str:
+def _joined_sql(part: Part) -> str:
     return f"array_agg({part.name})" if part.join is Join.SKETCH else f"{part.join}({part.name})"
 
 
 def _of_lists(rows: pa.Table, part: Part, report: Report) -> pa.ChunkedArray:
-    """One sketch of each list of sketches, or of values where panes keep these."""
+    """Returns a sketch of each list of sketches, or of values if panes contain values."""
     return _each(merged if part in report.parts else sketch_of, rows[part.name], pa.type_for_alias(part.type))
 
 

@@ -1,7 +1,7 @@
-"""Windows whose ends the clock tells.
+"""Windows whose ends follow from the clock.
 
-Panes are small, so they are added up where they are committed, by delta-rs and its query engine: thirty times less work
-than a Spark job and a commit of Spark's for each batch.
+Panes are small, so delta-rs and its query engine add them up: thirty times less work than a Spark job and a Spark
+commit for each batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,24 +13,32 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.windows.aligned import Aligned
+from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.instants import moment, utc
-from pipeline.results.applied import Applied, with_corrections
+from pipeline.results.applied import with_corrections
 from pipeline.results.due import Due
 from pipeline.results.levels import Run, worth_merging
-from pipeline.results.measure_sql import joined_parts, sketches_joined
-from pipeline.results.result_kind import Merge, WindowKind, as_panes
-from pipeline.results.result_table import MANY_ROWS, Plan, Portion, committed, statements_for, values
+from pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes
+from pipeline.results.result_table import (
+    MANY_ROWS,
+    PublicationPlan,
+    ResultChunk,
+    panes_sql,
+    statement_count,
+    values_sql,
+)
 from pipeline.tables.engines import Engine
 from pipeline.tables.file_statistics import highest
 from pipeline.tables.query import Row, query
 from pipeline.tables.schemas import PANES
 
-# Rows that no window takes for late are all the same; of the others each batch's watermark decides.
-_MERGED: Final = """
+# Rows that are late for no window are merged; other rows only with rows of the same watermark.
+_MERGED_SQL: Final = """
 SELECT report, pane_start, user_id, page_url, event_type, {joined} max(batch) AS batch,
   sum(late_events) AS late_events, min(watermark) AS watermark, min(closed_until) AS closed_until,
   max(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms
@@ -39,120 +47,128 @@ GROUP BY report, pane_start, user_id, page_url, event_type,
   CASE WHEN {had_fired} THEN watermark ELSE {never} END,
   CASE WHEN {had_fired} THEN closed_until ELSE {never} END
 """
-_ALIGNED: Final = """windowed AS (
+_ALIGNED_SQL: Final = """windowed AS (
   SELECT parts.*, {period} + from_ms AS start_ms, {period} + to_ms AS end_ms
   FROM parts CROSS JOIN (VALUES {windows}) AS windows (from_ms, to_ms)
 )"""
-_CALENDAR: Final = """windowed AS (
+_CALENDAR_SQL: Final = """windowed AS (
   SELECT parts.*, window_start_ms AS start_ms, window_end_ms AS end_ms FROM parts
 )"""
 
 
-class PeriodicKind(WindowKind):
-    """Grids, calendars and all other windows whose ends the clock tells."""
+class PeriodicKind(WindowKind[WindowsDue]):
+    """Grids, calendars and all other windows whose ends follow from the clock."""
 
     _windows: Periodic
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
-        """Plans the windows that are due; of a long backlog of overlapping windows some at a time."""
+    def plan(self, firing: WindowsDue, batch: int, tables: SourceTables) -> PublicationPlan:
+        """Plans the windows that are due; a long backlog of overlapping windows is split."""
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
-        return Plan(self._portions(due, panes, results, applied))
+        return PublicationPlan(self._chunks(due, tables))
 
-    def _portions(self, due: Due, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Iterator[Portion | None]:
+    def _chunks(self, due: Due, tables: SourceTables) -> Iterator[ResultChunk]:
+        """Yields chunks of as many windows as have about `MANY_ROWS` rows; a window is never cut."""
         rows, ends = list[pa.Table](), list[int]()
-        for piece in due.pieces():
+        pieces = [*due.pieces()]
+        for piece in pieces:
+            corrections = self._corrections(piece.ends, tables)
+            files = self.files(tables.panes, due.batch, {c.PANE_START: piece.pane_range()})
             replaced = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
-            corrections = self._corrections(piece.ends, results, applied)
-            files = self.files(panes, due.batch, {c.PANE_START: piece.reach()})
             if not corrections and (written := self.by_executors(files, piece.sql, replaced)):
-                yield written, _where(piece.ends, results)
+                yield ResultChunk(
+                    written, _replaced_sql(piece.ends, tables.results), is_last=piece is pieces[-1] and not ends
+                )
                 continue
-            # As many windows at a time as have about MANY_ROWS rows of panes; one is never cut.
-            for some in piece.parts(statements_for(files.rows)):
-                ends += some.ends
-                made = self.told(query(some.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
-                theirs = [row for row in corrections if row[c.WINDOW_END_MS] in {*some.ends}]
-                rows.append(with_corrections(made, theirs, self.report, grows=False))
-                del made
-                if sum(map(len, rows)) > MANY_ROWS:
-                    yield pa.concat_tables(rows), _where(ends, results)
+            parts = [*piece.parts(statement_count(files.rows))]
+            for part in parts:
+                rows.append(self._rows(part, corrections, tables.panes))
+                ends += part.ends
+                is_last = piece is pieces[-1] and part is parts[-1]
+                if is_last or sum(map(len, rows)) > MANY_ROWS:
+                    yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, tables.results), is_last)
                     rows, ends = [], []
-                    yield None  # it would be in memory while the next one is made
         if ends:
-            yield pa.concat_tables(rows), _where(ends, results)
+            yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, tables.results), is_last=True)
 
-    def _corrections(self, ends: Sequence[int], results: DeltaTable, applied: Applied) -> list[Row]:
-        """Returns the corrections that these windows have: none if no row of the table ends as late."""
-        if _where(ends, results) is None:
+    def _rows(self, part: Due, corrections: Sequence[Row], panes: DeltaTable) -> pa.Table:
+        made = self.result_rows(query(part.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
+        theirs = [row for row in corrections if row[c.WINDOW_END_MS] in {*part.ends}]
+        return with_corrections(made, theirs, self.report, grows=False)
+
+    def _corrections(self, ends: Sequence[int], tables: SourceTables) -> list[Row]:
+        """Returns the corrections of windows by their ends; empty if the table has no row that ends as late."""
+        if _replaced_sql(ends, tables.results) is None:
             return []
-        return [row for row in applied.rows(self.report, ends[0] - 1, ends[-1]) if row[c.WINDOW_END_MS] in {*ends}]
+        return [
+            row for row in tables.applied.rows(self.report, ends[0] - 1, ends[-1]) if row[c.WINDOW_END_MS] in {*ends}
+        ]
 
-    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - each pane tells
-        """Runs of final windows go, and the newest others become one row for each pane and key."""
-        # Whether a session began in a window is told by the panes before it.
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - panes have their own cutoffs
+        """Yields the removal of runs with final windows only, and a merge of the newest other runs."""
+        # Whether a session started in a window depends on the panes before it.
         first = self._windows.earliest_after(final) - self.report.session_gap_ms
-        for is_final, those in groupby(runs, lambda run: run.last_pane < first):
-            if is_final:  # all that follow one another in one commit: there is a run for each batch
-                yield [*those], None
-        if some := worth_merging([run for run in runs if run.last_pane >= first]):
-            among = f"{c.BATCH} >= {some[0].first} AND {c.PANE_START} >= {first}"
-            yield some, self._merged(committed(self.name, some[-1].last, among), panes)
+        for is_final, group in groupby(runs, lambda run: run.last_pane < first):
+            if is_final:  # a group in one commit, because there may be a run for each batch
+                yield Merge([*group], None)
+        if newest := worth_merging([run for run in runs if run.last_pane >= first]):
+            condition = f"{c.BATCH} >= {newest[0].first} AND {c.PANE_START} >= {first}"
+            yield Merge(newest, self._merged(panes_sql(self.name, newest[-1].last, condition), panes))
 
-    def touched(self, spans: Sequence[tuple[int, int]]) -> str:
-        """The windows with these ends."""
-        return _with_ends(sorted({end for _, end in spans}))
+    def touched_sql(self, windows: Sequence[Window]) -> str:
+        """Returns an SQL condition: the row is of one of the windows."""
+        return _with_ends_sql(sorted({window.end for window in windows}))
 
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
-        """A row for each pane and key, and for each batch that came when a window of the pane had fired."""
+        """Returns a row for each pane and key, and for each watermark at which a window of the pane had fired."""
         windows = self._windows
         distinct = f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts"  # noqa: S608 - our own
         starts = query(distinct, panes=panes)[c.PANE_START].to_pylist()
         if not starts:
             return PANES.schema.empty_table()
-        sql = _MERGED.format(
+        sql = _MERGED_SQL.format(
             parts=parts,
-            firsts=values((pane, min(windows.ends(windows.pane_start(pane)))) for pane in starts),
+            firsts=values_sql((pane, min(windows.ends(windows.pane_start(pane)))) for pane in starts),
             had_fired=lateness.has_fired(Sql("first_end"), Sql(c.WATERMARK)),
             never=rules.NO_WATERMARK,
-            joined=joined_parts(self.report),
+            joined=joined_parts_sql(self.report),
         )
-        return as_panes(sketches_joined(query(sql, panes=panes), self.report))
+        return as_panes(with_merged_sketches(query(sql, panes=panes), self.report))
 
 
 class AlignedKind(PeriodicKind):
-    """Windows that lie alike in every period."""
+    """Windows that repeat in every period."""
 
     _windows: Aligned
 
     @property
-    def is_open(self) -> str:
-        """The pane is part of it, and it has not fired."""
-        return f"end_ms > pane_start AND {super().is_open}"
+    def is_open_sql(self) -> str:
+        """SQL condition: the window contains the pane, and has not fired."""
+        return f"end_ms > pane_start AND {super().is_open_sql}"
 
-    def open_windows(self) -> str:
-        """Every window that a pane may be part of: the windows of its period's begin."""
+    def open_windows_sql(self) -> str:
+        """Returns SQL of the windows that may contain a pane: those that contain the start of its period."""
         offset_ms, period_ms = self._windows.offset_ms, self._windows.period_ms
-        windows = values((start - offset_ms, end - offset_ms) for start, end in self._windows.of(offset_ms))
-        return _ALIGNED.format(period=f"pane_start - (pane_start - {offset_ms}) % {period_ms}", windows=windows)
+        windows = values_sql((start - offset_ms, end - offset_ms) for start, end in self._windows.of(offset_ms))
+        return _ALIGNED_SQL.format(period=f"pane_start - (pane_start - {offset_ms}) % {period_ms}", windows=windows)
 
 
 class CalendarKind(PeriodicKind):
     """Windows by the calendar of a time zone."""
 
-    def open_windows(self) -> str:
-        """The window that each pane tells."""
-        return _CALENDAR
+    def open_windows_sql(self) -> str:
+        """Returns SQL of the window whose bounds each pane contains."""
+        return _CALENDAR_SQL
 
 
-def _where(ends: Sequence[int], results: DeltaTable) -> str | None:
-    """Returns which rows these windows replace; None if all of them end after all that the table has.
+def _replaced_sql(ends: Sequence[int], results: DeltaTable) -> str | None:
+    """Returns the SQL condition for the rows that windows replace; None if they end after all rows of the table.
 
-    The table itself is asked, and not what has fired before: an attempt whose failure was reported may have landed, and
-    a watermark that was reset fires again what a wrong clock had shown.
+    The table decides, and not the earlier firings: a commit whose failure was reported may have landed, and after a
+    reset of the watermark windows fire that had been published by a wrong clock.
     """
     last = highest(results, c.WINDOW_END)
-    return None if last is None or moment(ends[0]) > last else _with_ends(ends)
+    return None if last is None or moment(ends[0]) > last else _with_ends_sql(ends)
 
 
-def _with_ends(ends: Sequence[int]) -> str:
+def _with_ends_sql(ends: Sequence[int]) -> str:
     return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in ends)})"

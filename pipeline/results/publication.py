@@ -1,33 +1,35 @@
-"""Publication: what is due becomes what its committed panes add up to."""
+"""Publication: windows and totals that are due are computed from committed panes and written to result tables."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
 
 from deltalake import DeltaTable
 
 from pipeline.event_time.firing import Firing
-from pipeline.results.applied import Applied
-from pipeline.results.result_kind import ResultKind
-from pipeline.results.result_table import Plan, Portion, Results
+from pipeline.results.applied import AppliedCorrections
+from pipeline.results.result_kind import ResultKind, SourceTables
+from pipeline.results.result_table import PublicationPlan, Results
 from pipeline.tables.handle import is_outdated
-from pipeline.tables.schemas import CORRECTED_APP, PANES
+from pipeline.tables.schemas import PANES
 from pipeline.tables.store_errors import STORE_ERRORS
+from pipeline.tables.transactions import CORRECTED_APP
 
 
 class Publication:
-    """One writer's view of every result table."""
+    """One service's view of every result table."""
 
-    def __init__(self, warehouse: str, kinds: Iterable[ResultKind]) -> None:
+    def __init__(self, warehouse: str, kinds: Iterable[ResultKind[Any]]) -> None:
         self._warehouse = warehouse
         self._panes = DeltaTable(PANES.uri(warehouse))
         self._kinds = {kind.name: kind for kind in kinds}
         self._results = {name: Results(warehouse, kind.spec) for name, kind in self._kinds.items()}
 
     def publish(self, firings: Mapping[str, Firing], batch: int) -> None:
-        """Publishes what is due of each report, by name, a pure function of panes and corrections: twice is harmless.
+        """Publishes what is due, by name, from panes up to the committed `batch`; publishing twice is harmless.
 
-        In one commit, or in several where it is large: only the last one records that all of it is there. Where another
-        commit comes first, everything is made again from what the table has then. Raises Replaced if a newer service
-        has fenced a table.
+        A large publication takes several commits, of which the last records it. If another commit comes first, all is
+        made again from the newest table. Raises Replaced if a newer service has fenced a table.
         """
         for name, firing in firings.items():
             while not self._publish(name, firing, batch):
@@ -36,29 +38,30 @@ class Publication:
     def _publish(self, name: str, firing: Firing, batch: int) -> bool:
         """Returns False if another commit was first, or an erasure deleted files that were being read."""
         results = self._results[name]
-        results.handle.refuse_if_fenced(batch)  # else a newer service's publication would be taken for this one
-        if results.published.batch >= batch:  # this attempt follows one that failed at another table, or landed late
+        results.handle.refuse_if_fenced(batch)  # else this publication could be skipped because of a newer service's
+        if results.published.batch >= batch:  # an earlier attempt failed at another table, or landed late
             return True
-        # After the version of the table was taken: who changes panes on purpose changes the table after them.
+        # After the table's version is taken: erasures change panes first and the table afterwards.
         self._panes.update_incremental()
-        applied = Applied(self._warehouse, results.handle.last(CORRECTED_APP))
+        applied = AppliedCorrections(self._warehouse, results.handle.last(CORRECTED_APP))
         try:
-            plan = self._kinds[name].plan(firing, batch, self._panes, results.handle.table, applied)
-            return _put(plan, results, firing, batch)
+            plan = self._kinds[name].plan(firing, batch, SourceTables(self._panes, results.handle.table, applied))
+            return _commit(plan, results, firing, batch)
         except STORE_ERRORS as error:
-            seen = results.handle.table.version(), self._panes.version()
+            versions = results.handle.table.version(), self._panes.version()
             self._panes.update_incremental()
-            if not is_outdated(error) or (results.handle.refresh(), self._panes.version()) == seen:
+            if not is_outdated(error) or (results.handle.refresh(), self._panes.version()) == versions:
                 raise
             return False
 
 
-def _put(plan: Plan, results: Results, firing: Firing, batch: int) -> bool:
-    rest: Portion | None = None
-    for portion in plan.portions:
-        if rest and not results.put(*rest, batch):
+def _commit(plan: PublicationPlan, results: Results, firing: Firing, batch: int) -> bool:
+    """Commits the chunks of a plan, each before the next is made; False if another commit came first."""
+    finish = partial(results.finish, batch=batch, closed_until=firing.closed_until, transactions=plan.transactions)
+    for chunk in plan.chunks:
+        if chunk.is_last:
+            return finish(chunk.rows, chunk.where)
+        if not results.put(chunk.rows, chunk.where, batch):
             return False
-        rest = portion
-        del portion  # it would be in memory while the next one is made
-    nothing = results.schema.empty_table(), None
-    return results.finish(*(rest or nothing), batch, firing.closed_until, plan.transactions)
+        del chunk  # else it is in memory while the next chunk is made
+    return finish(results.schema.empty_table(), None)

@@ -1,9 +1,9 @@
-"""The questions that the tables ask of a consumer of panes, and of a kind of windows."""
+"""The interface of each reader of panes, and of each kind of windows: publication, compaction and live views."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -13,12 +13,13 @@ from pipeline.event_time import lateness
 from pipeline.event_time.firing import Firing
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.reports import Report
+from pipeline.event_time.windows.base import Window
 from pipeline.measures import Join
-from pipeline.results.applied import Applied
+from pipeline.results.applied import AppliedCorrections
 from pipeline.results.levels import Run, worth_merging, worth_rewriting
-from pipeline.results.measure_sql import shown, shown_in_sql
-from pipeline.results.result_table import Plan, committed, statements_for
-from pipeline.results.spill import Spill, in_parts
+from pipeline.results.measure_sql import measure_columns, measures_sql
+from pipeline.results.result_table import PublicationPlan, panes_sql, statement_count
+from pipeline.results.spill import Spill, concatenated
 from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
@@ -26,38 +27,53 @@ from pipeline.tables.large import NOTHING, FilesView, Large, Written
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
-Merge = tuple[Sequence[Run], Spill | pa.Table | None]
-"""Runs of `panes`, and the rows that take their place, or None."""
+
+class Merge(NamedTuple):
+    """Runs of `panes`, and the rows that replace them; None to remove them."""
+
+    runs: Sequence[Run]
+    rows: Spill | pa.Table | None
 
 
-class ResultKind(ABC):
-    """A consumer of panes: what its panes add up to, and what compaction keeps of them."""
+class SourceTables(NamedTuple):
+    """The sources of a publication: `results` is the table itself, `applied` are the corrections in its rows."""
+
+    panes: DeltaTable
+    results: DeltaTable
+    applied: AppliedCorrections
+
+
+FiringT_contra = TypeVar("FiringT_contra", bound=Firing, contravariant=True)
+
+
+class ResultKind(ABC, Generic[FiringT_contra]):
+    """A reader of panes: how its result is made from panes, and how its panes are compacted."""
 
     def __init__(self, spec: TableSpec) -> None:
         self.name = spec.name
         self.spec = spec
 
     @abstractmethod
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
-        """Plans the publication of what is due.
+    def plan(self, firing: FiringT_contra, batch: int, tables: SourceTables) -> PublicationPlan:
+        """Plans the publication of what is due, from the panes up to `batch`, which is committed.
 
-        Panes up to `batch`, which is committed, count. `results` is the table of the result: it moves on by the commits
-        of the plan's portions and by no others. `applied` are the corrections that it has.
+        `tables.results` advances by the commits of the plan's chunks and by no others.
         """
 
     @abstractmethod
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
-        """The merges that compaction makes of the runs, oldest first.
+        """Yields the merges of `runs`, which are oldest first.
 
-        What ends no later than `final` is published for the last time; events before `cutoff` are too late everywhere.
+        Windows that end at or before `final` (ms) are published for the last time; events before `cutoff` (ms) are too
+        late everywhere.
         """
 
 
-class WindowKind(ResultKind):
-    """A kind of windows."""
+class WindowKind(ResultKind[FiringT_contra]):
+    """The result kind of one kind of windows."""
 
     grows: ClassVar[bool] = False
-    """Whether a window may be longer than an event alone tells, and a correction join several to one."""
+    """Whether a window may be longer than an event's own window, and a correction may join several windows."""
 
     def __init__(self, report: Report, large: Large = NOTHING) -> None:
         super().__init__(result_of(report))
@@ -66,105 +82,106 @@ class WindowKind(ResultKind):
         self._large = large
 
     @property
-    def is_open(self) -> str:
-        """The condition for one of `open_windows` to be open, in SQL where `reached` is the watermark."""
+    def is_open_sql(self) -> str:
+        """SQL condition: a window of `open_windows_sql` is open. The column `reached` is the watermark."""
         return str(~lateness.has_fired(Sql("end_ms"), Sql("reached")))
 
     @abstractmethod
-    def open_windows(self) -> str:
-        """SQL of any engine after `WITH parts AS (…),`: `windowed`, the parts with `start_ms` and `end_ms`.
+    def open_windows_sql(self) -> str:
+        """Returns SQL of any engine after `WITH parts AS (…),`: `windowed`, the parts with `start_ms` and `end_ms`.
 
-        A part that belongs to several windows is there once for each.
+        A part that belongs to several windows has a row for each of them.
         """
 
-    def is_closed(self, closed_until: str) -> str:
-        """The condition for a published window to take no event any more, in SQL; `closed_until` is a timestamp."""
+    def is_closed_sql(self, closed_until: str) -> str:
+        """Returns an SQL condition: a published window is closed. `closed_until` is SQL of a timestamp."""
         return str(lateness.is_closed(Sql("window_end"), Sql(closed_until)))
 
     @abstractmethod
-    def touched(self, spans: Sequence[tuple[int, int]]) -> str:
-        """Which rows of the table corrections change, in SQL; `spans` are the events' own windows."""
+    def touched_sql(self, windows: Sequence[Window]) -> str:
+        """Returns an SQL condition: corrections change the row. `windows` are the own windows of their events."""
 
-    def told(self, windows: pa.Table) -> pa.Table:
-        """Rows of the table, from rows in which the parts of windows have joined."""
-        measures, names = shown(windows, self.report), self.spec.schema.names
+    def result_rows(self, windows: pa.Table) -> pa.Table:
+        """Returns rows of the table from rows in which the parts of windows are joined."""
+        measures, names = measure_columns(windows, self.report), self.spec.schema.names
         return pa.table({name: measures[name] if name in measures else windows[name] for name in names})
 
     def by_executors(
         self, files: Files, windows: Callable[[Engine], str], replaced: Bounds = MappingProxyType({})
     ) -> Written | None:
-        """Rows of the table, still to be made by executors; None where what is read for them is small.
+        """Returns rows of the table that executors will make; None if `files` are small enough for the driver.
 
-        `windows` is a statement over the panes in some files, `replaced` the bounds of what the rows can replace in the
-        table.
+        `windows` returns the SQL over the panes in `files`, `replaced` are the bounds of the rows that may be replaced.
         """
         executors = self._large.executors
-        # Only the driver's library makes the sketch that panes have.
-        if executors is None or any(one.part.join is Join.SKETCH for one in self.report.tells):
+        # Executors lack the library that makes the sketches of panes.
+        if executors is None or any(measure.part.join is Join.SKETCH for measure in self.report.chosen_measures):
             self._large.tell(Job.PUBLICATION, By.DRIVER)
             return None
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
         views = {PANES.name: FilesView(files, PANES.schema, {c.REPORT: self.name})}
         return Written(
-            executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
+            executors, self.result_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
 
     def by_driver(self, files: Files, batch: int, made: Callable[[str], pa.Table]) -> Spill | pa.Table:
-        """Rows of the table, which `made` makes of a statement's rows of panes; of many a part of the keys at a time.
+        """Returns rows of one commit, made by `made` from the SQL of panes up to `batch`, which are in `files`.
 
-        They are one commit all the same. `files` have the panes up to the batch.
+        Many rows are made a range of keys at a time.
         """
-        parts = [committed(self.name, batch, some) for some in by_keys(self.report.keys, files.rows)]
-        return in_parts(parts, made, self.spec.schema)
+        parts = [panes_sql(self.name, batch, keys) for keys in key_ranges_sql(self.report.keys, files.rows)]
+        return concatenated(parts, made, self.spec.schema)
 
-    def files(self, panes: DeltaTable, batch: int, among: Bounds = MappingProxyType({})) -> Files:
-        """Those of `panes` that may have rows of the report up to a batch, within bounds."""
-        return files_of(panes, {c.BATCH: (0, batch), **among}, report=self.name)
+    def files(self, panes: DeltaTable, batch: int, bounds: Bounds = MappingProxyType({})) -> Files:
+        """Returns the files of `panes` that may have rows of the report up to `batch` and within `bounds`."""
+        return files_of(panes, {c.BATCH: (0, batch), **bounds}, report=self.name)
 
-    def told_in_sql(self, windows: str, engine: Engine) -> str:
-        """What `told` tells, as a statement over another one."""
-        measures, names = shown_in_sql(self.report, engine), self.spec.schema.names
-        told = ", ".join(f"{measures.get(name, name)} AS {name}" for name in names)
-        return f"SELECT {told} FROM ({windows}) AS windows"  # noqa: S608 - our own names
+    def result_sql(self, windows: str, engine: Engine) -> str:
+        """Returns SQL that does what `result_rows` does, over the SQL `windows`."""
+        measures, names = measures_sql(self.report, engine), self.spec.schema.names
+        columns = ", ".join(f"{measures.get(name, name)} AS {name}" for name in names)
+        return f"SELECT {columns} FROM ({windows}) AS windows"  # noqa: S608 - our own names
 
 
 def rewrites(
-    name: str, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], kept: Callable[[str], pa.Table]
+    name: str, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], rewritten: Callable[[str], pa.Table]
 ) -> Iterator[Merge]:
-    """Merges where only all rows of a key tell which are kept: rarely all of them, in between small runs as they are.
+    """Yields merges for kinds that need all rows of a key to compact them: rarely all runs, else small runs unchanged.
 
-    `kept` makes the rows that are kept of those that a statement gives, which are all of some keys.
+    `rewritten` makes the compacted rows from SQL that returns all rows of some keys.
     """
     if worth_rewriting(runs):
-        parts = [committed(name, runs[-1].last, some) for some in by_keys(keys, sum(run.rows for run in runs))]
-        yield runs, in_parts(parts, kept, PANES.schema)
-    elif some := worth_merging(runs[1:]):
-        yield some, as_panes(query(committed(name, some[-1].last, f"batch >= {some[0].first}"), panes=panes))
+        ranges = key_ranges_sql(keys, sum(run.rows for run in runs))
+        parts = [panes_sql(name, runs[-1].last, key_range) for key_range in ranges]
+        yield Merge(runs, concatenated(parts, rewritten, PANES.schema))
+    elif newest := worth_merging(runs[1:]):
+        sql = panes_sql(name, newest[-1].last, f"batch >= {newest[0].first}")
+        yield Merge(newest, as_panes(query(sql, panes=panes)))
 
 
-def by_keys(keys: Sequence[str], rows: int) -> list[str]:
-    """Conditions, of which one holds for each key, so that each has its part of so many rows of panes."""
-    number = statements_for(rows) if keys else 1
-    hashed = f"sha256(concat({', '.join(keys)}))"  # to which null is no text; it is twice as fast as md5
-    firsts = [f"X'{256 * place // number:02x}'" for place in range(1, number)]
+def key_ranges_sql(keys: Sequence[str], rows: int) -> list[str]:
+    """Returns SQL conditions that split the keys of `rows` rows of panes; each key fulfils exactly one."""
+    count = statement_count(rows) if keys else 1
+    hashed = f"sha256(concat({', '.join(keys)}))"  # null counts as empty; twice as fast as md5
+    firsts = [f"X'{256 * index // count:02x}'" for index in range(1, count)]
     above = ["true", *(f"{hashed} >= {first}" for first in firsts)]
     below = [*(f"{hashed} < {first}" for first in firsts), "true"]
     return [f"{low} AND {high}" for low, high in zip(above, below, strict=True)]
 
 
 def as_panes(rows: pa.Table) -> pa.Table:
-    """Rows with the columns of `panes`, with nothing in those that are not told."""
-    nothing = dict.fromkeys(PANES.schema.names, pa.nulls(len(rows)))
-    told = {name: rows[name] for name in rows.column_names if name in nothing}
-    return pa.table({**nothing, **told}).cast(PANES.schema)
+    """Returns rows with the columns of `panes`; missing columns are null."""
+    nulls = dict.fromkeys(PANES.schema.names, pa.nulls(len(rows)))
+    columns = {name: rows[name] for name in rows.column_names if name in nulls}
+    return pa.table({**nulls, **columns}).cast(PANES.schema)
 
 
-def keys_of(report: Report) -> str:
-    """The report's keys in front of further columns, as SQL."""
+def keys_sql(report: Report) -> str:
+    """Returns SQL of the report's keys, before further columns."""
     return "".join(f"{key}, " for key in report.keys)
 
 
-def partition_by(*columns: str) -> str:
-    """A window function's clause, none where there is nothing to partition by."""
+def partition_by_sql(*columns: str) -> str:
+    """Returns the clause of a window function; empty without columns."""
     return f"PARTITION BY {', '.join(columns)}" if columns else ""

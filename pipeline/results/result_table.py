@@ -1,8 +1,8 @@
-"""A result table: one writer, whose commits are refused once a newer service has fenced it."""
+"""A result table and its single writer, whose commits are refused once a newer service has fenced the table."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from deltalake import Transaction
@@ -12,29 +12,37 @@ from pipeline.event_time.firing import Published
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
 from pipeline.tables.large import Written
-from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
+from pipeline.tables.schemas import TableSpec
+from pipeline.tables.transactions import CLOSED_APP, WRITER_APP
 
 MANY_ROWS: Final = 1_000_000
-"""From this many rows on, a portion is committed before the next one is made."""
+"""A chunk with more rows is committed before further rows are made."""
 _MANY_STATEMENTS: Final = 16
 Rows: TypeAlias = "Spill | Written | pa.Table"
 """Rows of a table: in memory, on the disk, or still to be made and written by executors."""
-Portion = tuple[Rows, str | None]
-"""Rows of a result, and which rows of the table they replace, as SQL; None: they are appended."""
+
+
+class ResultChunk(NamedTuple):
+    """Rows of one commit. `where` is the SQL condition for the rows of the table that they replace; None to append."""
+
+    rows: Rows
+    where: str | None
+    is_last: bool = False
+    """Whether its commit records the publication; without a last chunk an empty commit does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A publication of a report, made from panes and from one version of its table."""
+class PublicationPlan:
+    """A publication of one result table, made from panes and from one version of the table."""
 
-    portions: Iterable[Portion | None]
-    """Each is made when it is asked for. None: what came before it must be in the table before the next one is made."""
+    chunks: Iterable[ResultChunk]
+    """Each is made when it is asked for, which is after the chunk before it was committed."""
     transactions: Sequence[Transaction] = ()
-    """Recorded with the last portion, in addition to what every publication records."""
+    """Transaction versions that the last commit sets, in addition to those that every publication sets."""
 
 
 class Results:
-    """One writer's view of a result table."""
+    """One service's view of a result table."""
 
     def __init__(self, warehouse: str, spec: TableSpec) -> None:
         self.schema = spec.schema
@@ -42,16 +50,16 @@ class Results:
 
     @property
     def published(self) -> Published:
-        """How far the table is published, as of the handle's version."""
+        """Progress of the publication, in the handle's version of the table."""
         return Published(
             self.handle.last(WRITER_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
         )
 
     def put(self, rows: Rows, where: str | None, batch: int, transactions: Sequence[Transaction] = ()) -> bool:
-        """Appends rows, or replaces those for which `where` holds, on the version from which they were made.
+        """Appends rows, or replaces rows that fulfil the SQL condition `where`, on the version they were made from.
 
-        Returns False if another commit was first: they must be made again. Raises Replaced if a newer service has
-        fenced the table.
+        Returns False if another commit came first: then the rows must be made again. Raises Replaced if a newer service
+        has fenced the table.
         """
         if isinstance(rows, pa.Table):
             data = rows.select(self.schema.names).cast(self.schema)
@@ -63,15 +71,15 @@ class Results:
     ) -> bool:
         """Like `put`, and in the same commit records that the report is published up to `batch`.
 
-        Windows that end no later than `closed_until`, in milliseconds, are final with it.
+        Windows that end at or before `closed_until` (ms) become final.
         """
         final = max(closed_until, self.published.closed_until)
-        # A transaction's version is no less than 0, and no window ends before 1970.
+        # A transaction version is at least 0, and no window ends before 1970.
         closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
         return self.put(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *transactions])
 
     def close(self, batch: int, closed_until: int) -> None:
-        """An empty publication, with which windows up to a time, in milliseconds, are final. Raises Replaced."""
+        """Publishes nothing, so that windows that end at or before `closed_until` (ms) are final. Raises Replaced."""
         while not self.finish(self.schema.empty_table(), None, batch, closed_until):
             pass
 
@@ -81,24 +89,24 @@ def published(warehouse: str, spec: TableSpec) -> Published:
     return Results(warehouse, spec).published
 
 
-def statements_for(rows: int) -> int:
-    """In how many statements so many rows of panes are taken; no more than some, for each reads all files."""
+def statement_count(rows: int) -> int:
+    """Returns the number of statements that read `rows` rows of panes; limited, because each reads all files."""
     return min(rows // MANY_ROWS + 1, _MANY_STATEMENTS)
 
 
-def committed(name: str, batch: int, among: str = "true") -> str:
-    """SQL of a consumer's rows in `panes` up to a committed batch, for which a condition holds.
+def panes_sql(name: str, batch: int, condition: str = "true") -> str:
+    """Returns SQL of a consumer's rows in `panes` up to a committed batch that fulfil a condition.
 
-    All of them count: what older processes left of batches that were never committed went when the epoch began.
+    Uncommitted rows of older processes were removed when the epoch began.
     """
-    return f"SELECT * FROM panes WHERE report = '{name}' AND batch <= {batch} AND {among}"  # noqa: S608 - our own names
+    return f"SELECT * FROM panes WHERE report = '{name}' AND batch <= {batch} AND {condition}"  # noqa: S608 - our own names
 
 
-def values(rows: Iterable[tuple[int, ...]]) -> str:
-    """Rows of numbers, as SQL after VALUES."""
+def values_sql(rows: Iterable[tuple[int, ...]]) -> str:
+    """Returns SQL of rows of numbers, after VALUES."""
     return ", ".join(f"({', '.join(map(str, row))})" for row in rows)
 
 
-def moments(milliseconds: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as timestamps in UTC."""
+def timestamps(milliseconds: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Returns times as timestamps in UTC."""
     return milliseconds.cast(pa.timestamp("ms", tz="UTC"))

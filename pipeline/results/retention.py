@@ -1,7 +1,8 @@
-"""Removing rows by age, where the settings say so; how far is kept with the table, in the same commit.
+"""Removal of rows by age; a transaction version records in the same commit how far rows were removed.
 
-Of a report windows go that ended so long before the watermark, once they are closed. Dead letters go with batches that
-were committed so long ago, once every window of time of their events is final: `tidemark correct` could have had them.
+Rows of a report are removed when their window is closed and ended long enough before the watermark. Dead letters are
+removed when their batch was committed long enough ago and all windows of their events are final, because until then
+`tidemark correct` may use them.
 """
 
 from collections.abc import Mapping
@@ -11,17 +12,15 @@ from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.policy import Policy
+from pipeline.event_time.table_retention import TableRetention
 from pipeline.instants import utc
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import CLOSED_APP, DEAD_LETTERS, LEDGER, result_of
+from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
+from pipeline.tables.transactions import CLOSED_APP, REMOVED_APP
 
-REMOVED_APP: Final = "tidemark-removed"
-"""On a result table: of windows that end no later than this version, in milliseconds, the rows were removed; on
-`dead_letters`: of batches no later."""
-_LAST: Final = """
+_LAST_BATCH_SQL: Final = """
 SELECT max(batch) AS last FROM ledger WHERE batch < (
   SELECT coalesce(min(batch), {never}) FROM ledger WHERE committed_at > {younger} OR max_event_time >= {waits}
 )
@@ -29,21 +28,21 @@ SELECT max(batch) AS last FROM ledger WHERE batch < (
 
 
 def removed(table: DeltaTable) -> int:
-    """Returns how far rows of a table were removed by age: the end of a window in milliseconds, or a batch; 0: none."""
+    """Returns the last end of a window (ms), or last batch, whose rows were removed by age; 0 if no rows were."""
     return table.transaction_version(REMOVED_APP) or 0
 
 
 def remove_by_age(
-    warehouse: str, kept: Mapping[str, Keep], policy: Policy, trusted: int | None, batch: int, now: int
+    warehouse: str, retention: Mapping[str, TableRetention], policy: Policy, trusted: int | None, batch: int, now: int
 ) -> None:
-    """Removes what is older than is kept, as of a committed batch and the service's clock `now`, in milliseconds.
+    """Removes rows that are older than their `retention`, at a committed batch and the clock `now` (ms).
 
-    The age of a window is measured by the `trusted` watermark, which no reset takes back. Raises Replaced if a newer
-    service has begun.
+    The age of a window is measured by `trusted`, a watermark that no reset lowers. Raises Replaced if a newer service
+    has started.
     """
     if trusted is None:
         return
-    ages = {name: keep.rows_ms for name, keep in kept.items() if keep.rows_ms is not None}
+    ages = {name: table.rows_ms for name, table in retention.items() if table.rows_ms is not None}
     for report in policy.reports:
         if report.name in ages:
             handle = Handle(result_of(report).uri(warehouse))
@@ -51,14 +50,14 @@ def remove_by_age(
             _remove(handle, f"{c.WINDOW_END} <= '{utc(until)}'", until, batch)
     if DEAD_LETTERS.name in ages:
         waits = lateness.waits_from(policy.reports, trusted)
-        sql = _LAST.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], waits=waits)
+        sql = _LAST_BATCH_SQL.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], waits=waits)
         last = rows_of(sql, ledger=DeltaTable(LEDGER.uri(warehouse)))[0]["last"] or 0
         _remove(Handle(DEAD_LETTERS.uri(warehouse)), f"{c.BATCH} <= {last}", last, batch)
 
 
 def _remove(handle: Handle, where: str, until: int, batch: int) -> None:
-    """Removes rows and records up to where, unless none has grown old since the last time."""
+    """Removes rows and records `until`, unless rows were removed as far before."""
     while until > removed(handle.table):
-        done = [Transaction(REMOVED_APP, until), handle.amending()]
-        if handle.remove(where, by=batch, transactions=done):
+        versions = [Transaction(REMOVED_APP, until), handle.amending()]
+        if handle.remove(where, by=batch, transactions=versions):
             return

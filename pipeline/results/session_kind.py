@@ -1,7 +1,7 @@
-"""Sessions from partial sessions: those of a key that meet are one, whichever batch brought them.
+"""Sessions: partial sessions of a key that meet are one session, whichever batches they came with.
 
-Publication replaces every session that was not closed when it last ran, so two sessions that a late event joins become
-one row, and the rows that it supersedes go.
+Publication replaces every session that was not closed at the last publication, so when a late event joins two sessions,
+one row replaces their rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,32 +16,40 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import SessionsDue, Steps
+from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.session import Sessions
 from pipeline.instants import moment, utc
-from pipeline.results.applied import Applied, with_corrections
-from pipeline.results.islands import Islands, Numbers, panes_of
+from pipeline.results.applied import AppliedCorrections, with_corrections
+from pipeline.results.islands import Islands, Numbers, sessions_as_panes
 from pipeline.results.levels import Run
-from pipeline.results.measure_sql import joined_parts
-from pipeline.results.result_kind import Merge, WindowKind, keys_of, partition_by, rewrites
-from pipeline.results.result_table import Plan, Portion, committed, moments, values
+from pipeline.results.measure_sql import joined_parts_sql
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_sql, partition_by_sql, rewrites
+from pipeline.results.result_table import (
+    PublicationPlan,
+    ResultChunk,
+    Rows,
+    panes_sql,
+    timestamps,
+    values_sql,
+)
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES
 
-# What begins after the time until which sessions were closed when it came meets none of them, and is one row of its
-# pane, whenever it came.
-_SQL: Final = """
+# A part that starts after the time until which sessions were closed when it came meets no closed session, so all such
+# parts of a pane are one row.
+_PARTS_SQL: Final = """
 SELECT {keys}{joined}sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark,
   min(closed_until) AS closed_until
 FROM ({parts}) AS parts
 GROUP BY {keys}pane_start, CASE WHEN closed_until < first_time THEN {never} ELSE closed_until END
 ORDER BY {keys}first_time, last_time
 """
-# In order of time: `reach` is the end of all parts before this one. A part joined what ended at its `first_time` or
-# later, for these meet, and had not closed when it came. So a session begins where neither this
-# part nor one after it joined what is before. (All that came after a session had closed lies after its last event.)
-_WINDOWED: Final = """placed AS (
+# In order of time, `reach` is the latest end of the earlier parts. A part joins sessions that end at or after its
+# `first_time` and had not closed when it came. So a session starts at a part if neither it nor a later part joins what
+# is before. (All parts that came after a session had closed lie after its last event.)
+_WINDOWED_SQL: Final = """placed AS (
   SELECT parts.*, max(last_time) OVER ({in_order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + {gap_ms} AS reach,
     min(greatest(first_time - 1, closed_until)) OVER (
       {in_order} ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
@@ -56,8 +64,8 @@ _WINDOWED: Final = """placed AS (
   FROM numbered
 )"""
 
-# For executors, which have no numpy; the driver's engine would take microseconds for every key.
-_RESULT: Final = """
+# For executors, which have no numpy. The driver's engine would take microseconds per key.
+_RESULT_SQL: Final = """
 WITH parts AS ({parts}), {windowed}
 SELECT {start} AS window_start, {end} AS window_end, {keys}{joined}sum(late_events) AS late_events,
   greatest(max(batch), fired_by) AS published_batch
@@ -68,104 +76,105 @@ GROUP BY {keys}start_ms, end_ms, fired_by
 _END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class SessionKind(WindowKind):
-    """Sessions."""
+class SessionKind(WindowKind[SessionsDue]):
+    """The result kind of sessions."""
 
     grows: ClassVar[bool] = True
 
     _windows: Sessions
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - it replaces all that is not final
-        """Plans the sessions that are due, in the place of all that were not closed at the last publication."""
-        return Plan(self._portions(firing, batch, panes, applied))
+    def plan(self, firing: SessionsDue, batch: int, tables: SourceTables) -> PublicationPlan:
+        """Plans the sessions that are due, which replace all that were not closed at the last publication."""
+        return PublicationPlan(self._chunks(firing, batch, tables.panes, tables.applied))
 
-    def _portions(self, firing: Firing, batch: int, panes: DeltaTable, applied: Applied) -> Iterator[Portion]:
-        assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
-        after, until = firing.span
+    def _chunks(
+        self, firing: SessionsDue, batch: int, panes: DeltaTable, applied: AppliedCorrections
+    ) -> Iterator[ResultChunk]:
+        after, until = firing.after, firing.until
         where = f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
         replaced = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
         files, corrections = self.files(panes, batch), applied.rows(self.report, after, rules.NEVER)
-        if not corrections and (written := self.by_executors(files, partial(self.statement, firing, batch), replaced)):
-            yield written, where
+        if not corrections and (written := self.by_executors(files, partial(self.due_sql, firing, batch), replaced)):
+            yield ResultChunk(written, where, is_last=True)
             return
 
         def made(parts: str) -> pa.Table:
-            found = self.sessions(parts, panes, after, until)
-            ends = pc.add(found[c.LAST_TIME], self._windows.gap_ms)
-            fired_by = pa.array(_first_to_reach(ends.to_numpy(), sorted(firing.fired_by.items())))
-            windows = found.append_column(c.WINDOW_START, moments(found[c.FIRST_TIME]))
-            windows = windows.append_column(c.WINDOW_END, moments(ends))
-            return self.told(windows.append_column(c.PUBLISHED_BATCH, pc.max_element_wise(found[c.BATCH], fired_by)))
+            sessions = self.sessions(parts, panes, after, until)
+            ends = pc.add(sessions[c.LAST_TIME], self._windows.gap_ms)
+            fired_by = pa.array(_first_to_reach(ends.to_numpy(), firing.steps))
+            windows = sessions.append_column(c.WINDOW_START, timestamps(sessions[c.FIRST_TIME]))
+            windows = windows.append_column(c.WINDOW_END, timestamps(ends))
+            published_by = pc.max_element_wise(sessions[c.BATCH], fired_by)
+            return self.result_rows(windows.append_column(c.PUBLISHED_BATCH, published_by))
 
         if corrections:
-            sessions = made(committed(self.name, batch))
-            yield with_corrections(sessions, corrections, self.report, grows=True), where
+            rows: Rows = with_corrections(made(panes_sql(self.name, batch)), corrections, self.report, grows=True)
         else:
-            yield self.by_driver(files, batch, made), where
+            rows = self.by_driver(files, batch, made)
+        yield ResultChunk(rows, where, is_last=True)
 
-    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - sessions know what is final
-        """A row for each session that is not final."""
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - `final` decides
+        """Yields merges of runs to one row for each session that is not final."""
 
-        def kept(parts: str) -> pa.Table:
-            return panes_of(self.sessions(parts, panes, after=final), self.name)
+        def unfinished_sessions(parts: str) -> pa.Table:
+            return sessions_as_panes(self.sessions(parts, panes, after=final), self.name)
 
-        yield from rewrites(self.name, runs, panes, self.report.keys, kept)
+        yield from rewrites(self.name, runs, panes, self.report.keys, unfinished_sessions)
 
-    def open_windows(self) -> str:
-        """Sessions as the panes tell of them, merged by window functions."""
+    def open_windows_sql(self) -> str:
+        """Returns SQL that joins the parts in panes to sessions, by window functions."""
         keys = self.report.keys
-        return _WINDOWED.format(
-            in_order=f"{partition_by(*keys)} ORDER BY first_time, last_time, closed_until",
-            session=partition_by(*keys, "number"),
+        return _WINDOWED_SQL.format(
+            in_order=f"{partition_by_sql(*keys)} ORDER BY first_time, last_time, closed_until",
+            session=partition_by_sql(*keys, "number"),
             gap_ms=self._windows.gap_ms,
         )
 
-    def touched(self, spans: Sequence[tuple[int, int]]) -> str:
-        """All sessions that meet the events' own parts."""
-        apart = list[tuple[int, int]]()
-        for start, end in sorted({*spans}):
-            if apart and start <= apart[-1][1]:
-                apart[-1] = apart[-1][0], max(end, apart[-1][1])
+    def touched_sql(self, windows: Sequence[Window]) -> str:
+        """Returns an SQL condition: the session meets one of the windows."""
+        merged = list[Window]()
+        for window in sorted({*windows}):
+            if merged and window.start <= merged[-1].end:
+                merged[-1] = Window(merged[-1].start, max(window.end, merged[-1].end))
             else:
-                apart.append((start, end))
-        return " OR ".join(f"({c.WINDOW_END} >= '{utc(a)}' AND {c.WINDOW_START} <= '{utc(b)}')" for a, b in apart)
+                merged.append(window)
+        meets = f"({c.WINDOW_END} >= '{{}}' AND {c.WINDOW_START} <= '{{}}')"
+        return " OR ".join(meets.format(utc(start), utc(end)) for start, end in merged)
 
     def sessions(self, parts: str, panes: DeltaTable, after: int, until: int = rules.NEVER) -> pa.Table:
-        """The sessions that rows of panes tell of, also open ones, which end after and not after two times.
+        """Returns the sessions, also open ones, that end after `after` and at or before `until` (ms).
 
-        Columns: the report's keys and parts, `late_events`, the last `batch`, the first `watermark` and `closed_until`.
+        `parts` is SQL of rows of panes. Columns: the report's keys and parts, `late_events`, the last `batch`, the
+        first `watermark` and `closed_until`.
         """
         rows = self._parts(parts, panes)
-        found = Islands(rows, self.report.keys, self._windows.gap_ms, rows[c.CLOSED_UNTIL].to_numpy()).joined()
-        ends = found[c.LAST_TIME].to_numpy() + self._windows.gap_ms
-        return found.filter((after < ends) & (ends <= until))
+        sessions = Islands(rows, self.report.keys, self._windows.gap_ms, rows[c.CLOSED_UNTIL].to_numpy()).joined()
+        ends = sessions[c.LAST_TIME].to_numpy() + self._windows.gap_ms
+        return sessions.filter((after < ends) & (ends <= until))
 
-    def statement(self, firing: Firing, batch: int, engine: Engine) -> str:
-        """The sessions that are due, in the SQL of an engine."""
-        assert firing.span is not None  # noqa: S101 - what is due of sessions has a span
-        after, until = firing.span
-        steps = sorted(firing.fired_by.items())
-        reached = [rules.NO_WATERMARK, *(watermark for watermark, _ in steps)]
-        return _RESULT.format(
-            parts=committed(self.name, batch),
-            windowed=self.open_windows(),
+    def due_sql(self, firing: SessionsDue, batch: int, engine: Engine) -> str:
+        """Returns SQL of the sessions that are due."""
+        reached = [rules.NO_WATERMARK, *(step.watermark for step in firing.steps)]
+        return _RESULT_SQL.format(
+            parts=panes_sql(self.name, batch),
+            windowed=self.open_windows_sql(),
             start=engine.time("start_ms"),
             end=engine.time("end_ms"),
-            keys=keys_of(self.report),
-            joined=joined_parts(self.report),
-            steps=values((above, *step) for above, step in zip(reached, steps, strict=False)),
-            after=after,
-            until=until,
+            keys=keys_sql(self.report),
+            joined=joined_parts_sql(self.report),
+            steps=values_sql((above, *step) for above, step in zip(reached, firing.steps, strict=False)),
+            after=firing.after,
+            until=firing.until,
         )
 
     def _parts(self, parts: str, panes: DeltaTable) -> pa.Table:
-        keys = keys_of(self.report)
-        sql = _SQL.format(keys=keys, joined=joined_parts(self.report), parts=parts, never=rules.NO_WATERMARK)
-        found = query(sql, panes=panes)
-        return found.cast(pa.schema([PANES.schema.field(name) for name in found.column_names]))
+        keys = keys_sql(self.report)
+        sql = _PARTS_SQL.format(keys=keys, joined=joined_parts_sql(self.report), parts=parts, never=rules.NO_WATERMARK)
+        rows = query(sql, panes=panes)
+        return rows.cast(pa.schema([PANES.schema.field(name) for name in rows.column_names]))
 
 
-def _first_to_reach(ends: Numbers, steps: Sequence[tuple[int, int]]) -> Numbers:
-    """The batch whose watermark first reached each end, given (watermark, batch) in order."""
+def _first_to_reach(ends: Numbers, steps: Steps) -> Numbers:
+    """Returns the batch whose watermark first reached each end. `steps` are in order."""
     watermarks, batches = np.array(steps, dtype=np.int64).reshape(-1, 2).T
     return batches[np.searchsorted(watermarks, ends)]

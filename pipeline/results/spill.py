@@ -1,4 +1,4 @@
-"""Rows that wait on the disk, compressed, while others are made: memory may have no room for all of them."""
+"""Rows that wait on the disk, compressed, while further rows are made: they may not fit into memory."""
 
 import weakref
 from collections.abc import Callable, Sequence
@@ -11,23 +11,27 @@ from pipeline.tables.handle import Handle
 
 
 class Spill:
-    """Rows in a file below the temporary folder, which is gone when nobody has it any more, or the process ends."""
+    """Rows in a temporary file, which is deleted with this object or when the process ends."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
-        self._file = TemporaryFile(prefix="tidemark-")  # noqa: SIM115 - it is closed below
+        self._file = TemporaryFile(prefix="tidemark-")  # noqa: SIM115 - closed by the finalizer
         self._stream = pa.ipc.new_stream(self._file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
         weakref.finalize(self, self._file.close)
 
     def add(self, rows: pa.Table) -> None:
-        """Puts further rows aside."""
+        """Appends rows to the file."""
         self._stream.write_table(rows.select(self._schema.names).cast(self._schema))
 
     def rows(self) -> pa.RecordBatchReader:
-        """All of them, from the first one, as long as this is there; no more can be added then."""
+        """Returns a reader of all rows, valid while this object exists. No rows can be added afterwards."""
         self._stream.close()
         self._file.seek(0)
         return pa.ipc.open_stream(self._file)
+
+    def read(self) -> pa.Table:
+        """Returns all rows in memory."""
+        return self.rows().read_all()
 
     def swap(
         self, handle: Handle, where: str | None = None, *, by: int | None, transactions: Sequence[Transaction] = ()
@@ -36,8 +40,8 @@ class Spill:
         return handle.swap(self.rows(), where, by=by, transactions=transactions)
 
 
-def in_parts(parts: Sequence[str], made: Callable[[str], pa.Table], schema: pa.Schema) -> Spill | pa.Table:
-    """The rows that are made of each of some statements; where there are several, what the first ones give waits."""
+def concatenated(parts: Sequence[str], made: Callable[[str], pa.Table], schema: pa.Schema) -> Spill | pa.Table:
+    """Returns the rows that `made` makes of each part, an SQL statement; those of several parts wait on the disk."""
     if len(parts) == 1:
         return made(*parts)
     spill = Spill(schema)

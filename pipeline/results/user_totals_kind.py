@@ -1,13 +1,13 @@
-"""Totals per user: what its final sessions add up to, and the sessions that an event may still join.
+"""Totals per user, over final sessions and sessions that an event may still join.
 
-A publication rewrites the buckets in which a user changed: what it has of others are their rows. Rows that an older
-process writes meanwhile are of users who are among the changed ones, too, so they go with their buckets.
+A publication rewrites the buckets in which a user changed, and copies the rows of their other users. Rows that an older
+process writes meanwhile are of users who changed, too, so they are replaced with their buckets.
 
-A session is final when no event that is not too late can join it; compaction then keeps only how many there were. So
-a correction adds to a user's counts and not to the sessions, of which it can no longer be told which ones it meets.
+A session is final when no event in time can join it. Compaction then stores only the count of final sessions, so it is
+unknown which sessions a correction meets: it changes the counts of events, but not that of sessions.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,140 +16,150 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import TotalsDue
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.results import buckets
-from pipeline.results.applied import Applied
-from pipeline.results.islands import Islands, panes_of
+from pipeline.results.islands import Islands, sessions_as_panes
 from pipeline.results.levels import Run
-from pipeline.results.measure_sql import joined_parts
-from pipeline.results.result_kind import Merge, ResultKind, by_keys, rewrites
-from pipeline.results.result_table import MANY_ROWS, Plan, Portion, committed, moments
+from pipeline.results.measure_sql import joined_parts_sql
+from pipeline.results.result_kind import Merge, ResultKind, SourceTables, key_ranges_sql, rewrites
+from pipeline.results.result_table import MANY_ROWS, PublicationPlan, ResultChunk, panes_sql, timestamps
 from pipeline.tables.query import query
-from pipeline.tables.schemas import CORRECTED_APP, CORRECTIONS, FILLED_APP, PANES, USER_TOTALS, find_table
+from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
+from pipeline.tables.transactions import CORRECTED_APP, FILLED_APP
 
-# What a pane has of a user is one session, or final ones, which no event meets any more.
-_SQL: Final = """
+# The rows of a user in one pane are one session, or final sessions, which no event meets.
+_PARTS_SQL: Final = """
 SELECT user_id, {joined}max(batch) AS batch, sum(sessions) AS sessions
 FROM ({parts}) AS parts GROUP BY user_id, pane_start ORDER BY user_id, first_time, last_time
 """
-_CORRECTED: Final = """
+_CORRECTED_SQL: Final = """
 SELECT user_id, {added}0 AS batch, 0 AS sessions
-FROM corrections WHERE report = '{report}' AND {among}
+FROM corrections WHERE report = '{report}' AND {condition}
 """
-_CHANGED: Final = "user_id IN (SELECT user_id FROM ({since}) AS since WHERE {some})"
-_CORRECTED_SINCE: Final = (
+_CHANGED_SQL: Final = "user_id IN (SELECT user_id FROM ({since}) AS since WHERE {range})"
+_CORRECTED_SINCE_SQL: Final = (
     " UNION ALL SELECT user_id FROM corrections WHERE report = '{report}' AND correction > {corrected}"
 )
-_ROWS: Final = "SELECT count(*) AS rows FROM ({since}) AS since"
-_NEWEST: Final = "SELECT max(correction) AS newest FROM corrections"
-_ADDS_UP: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
-_TOLD: Final = pa.schema([PANES.schema.field(name) for name in (c.USER_ID, *_ADDS_UP)])
+_ROW_COUNT_SQL: Final = "SELECT count(*) AS rows FROM ({since}) AS since"
+_NEWEST_SQL: Final = "SELECT max(correction) AS newest FROM corrections"
+_AGGREGATES: Final = {**{part.name: part.join.value for part in UserTotals.parts}, c.BATCH: "max", c.SESSIONS: "sum"}
+_COLUMNS: Final = pa.schema([PANES.schema.field(name) for name in (c.USER_ID, *_AGGREGATES)])
 
 
-class UserTotalsKind(ResultKind):
-    """The totals of every user."""
+class UserTotalsKind(ResultKind[TotalsDue]):
+    """The result kind of `user_totals`."""
 
     def __init__(self, warehouse: str, totals: UserTotals) -> None:
         super().__init__(USER_TOTALS)
         self._totals = totals
         self._warehouse = warehouse
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:  # noqa: ARG002 - the table records how far it is filled
-        """Plans the buckets of users who have changed, with what was corrected; two where one grew too large."""
+    def plan(self, firing: TotalsDue, batch: int, tables: SourceTables) -> PublicationPlan:  # noqa: ARG002 - the table records how far it is filled
+        """Plans the buckets of users who changed or were corrected; a bucket that grew too large is split."""
         corrections = find_table(CORRECTIONS.name, self._warehouse)
-        tables = {PANES.name: panes} | ({CORRECTIONS.name: corrections} if corrections else {})
-        filled, corrected = (results.transaction_version(app) for app in (FILLED_APP, CORRECTED_APP))
-        newest = query(_NEWEST, **tables)["newest"][0].as_py() if corrections else None
-        done = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected or 0, newest or 0))]
-        return Plan(self._portions(self._changed(batch, tables, filled, corrected or 0), results), done)
+        sources = {PANES.name: tables.panes} | ({CORRECTIONS.name: corrections} if corrections else {})
+        filled, corrected = (tables.results.transaction_version(app) for app in (FILLED_APP, CORRECTED_APP))
+        newest = query(_NEWEST_SQL, **sources)["newest"][0].as_py() if corrections else None
+        versions = [Transaction(FILLED_APP, batch), Transaction(CORRECTED_APP, max(corrected or 0, newest or 0))]
+        return PublicationPlan(self._chunks(batch, sources, tables.results, filled, corrected or 0), versions)
 
-    def _portions(self, changed: Iterator[pa.Table], table: DeltaTable) -> Iterator[Portion | None]:
-        """Of many users it is a part of them after the other, by their hashes; a bucket may have users of several."""
-        for index, users in enumerate(changed):
-            if index:
-                yield None
-            rows = buckets.rows_by_bucket(table)
+    def _chunks(
+        self, batch: int, tables: Mapping[str, DeltaTable], table: DeltaTable, filled: int | None, corrected: int
+    ) -> Iterator[ResultChunk]:
+        """Yields the changed buckets. Many users come in parts by hash; a bucket may have users of several parts."""
+        parts = self._changed(batch, tables, filled, corrected)
+        for part in parts:
+            users, rows = part(), buckets.rows_by_bucket(table)
             touched = buckets.bucket_of(buckets.hashes(users[c.USER_ID]), rows)
-            for some in buckets.portions(set(touched.tolist()), rows, MANY_ROWS):
-                yield self._rewritten(some, users.filter(pa.array(np.isin(touched, some))), table, rows)
+            groups = [*buckets.groups(set(touched.tolist()), rows, MANY_ROWS)]
+            for group in groups:
+                changed = users.filter(pa.array(np.isin(touched, group)))
+                is_last = part is parts[-1] and group is groups[-1]
+                yield ResultChunk(*self._rewritten(group, changed, table, rows), is_last)
 
-    def _rewritten(self, some: Sequence[int], changed: pa.Table, table: DeltaTable, there: Collection[int]) -> Portion:
-        """Some buckets, with the users who have changed in the place of their rows."""
-        before = query(f"SELECT * FROM user_totals WHERE {buckets.among(some)}", user_totals=table)  # noqa: S608 - ours
-        kept = before.select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
-        kept = kept.filter(pc.invert(pc.is_in(kept[c.USER_ID], value_set=changed[c.USER_ID].combine_chunks())))
-        data = buckets.in_buckets(pa.concat_tables([kept, changed]), there)
-        return data, buckets.among({*some, *data[c.BUCKET].unique().to_pylist()})
+    def _rewritten(
+        self, group: Sequence[int], changed: pa.Table, table: DeltaTable, existing: Collection[int]
+    ) -> tuple[pa.Table, str]:
+        """Returns the rows of a group of buckets after the change, and the SQL condition for the rows they replace."""
+        before = query(f"SELECT * FROM user_totals WHERE {buckets.in_buckets_sql(group)}", user_totals=table)  # noqa: S608 - ours
+        others = before.select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
+        others = others.filter(pc.invert(pc.is_in(others[c.USER_ID], value_set=changed[c.USER_ID].combine_chunks())))
+        data = buckets.in_buckets(pa.concat_tables([others, changed]), existing)
+        return data, buckets.in_buckets_sql({*group, *data[c.BUCKET].unique().to_pylist()})
 
     def _changed(
         self, batch: int, tables: Mapping[str, DeltaTable], filled: int | None, corrected: int
-    ) -> Iterator[pa.Table]:
-        """The rows of users of whom panes or corrections have more than the table; of all users if it is empty."""
-        since = f"SELECT user_id FROM ({committed(self.name, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
+    ) -> Sequence[Callable[[], pa.Table]]:
+        """Returns readers of rows of users who changed after batch `filled` (None: all) or correction `corrected`."""
+        since = f"SELECT user_id FROM ({panes_sql(self.name, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
         if CORRECTIONS.name in tables and filled is not None:
-            since += _CORRECTED_SINCE.format(report=self.name, corrected=corrected)
-        parts = by_keys([c.USER_ID], query(_ROWS.format(since=since), **tables)["rows"][0].as_py())
-        among = [_CHANGED.format(some=some, since=since) if filled is not None else some for some in parts]
-        # As many parts by their hashes as there are statements, or more.
-        return buckets.spread((self._told(batch, some, tables) for some in among), 1 << (len(parts) - 1).bit_length())
+            since += _CORRECTED_SINCE_SQL.format(report=self.name, corrected=corrected)
+        ranges = key_ranges_sql([c.USER_ID], query(_ROW_COUNT_SQL.format(since=since), **tables)["rows"][0].as_py())
+        users = [_CHANGED_SQL.format(range=keys, since=since) if filled is not None else keys for keys in ranges]
+        # At least as many parts by their hashes as there are statements.
+        rows = (self._totals_of(batch, condition, tables) for condition in users)
+        return buckets.spread(rows, 1 << (len(ranges) - 1).bit_length())
 
-    def _told(self, batch: int, among: str, tables: Mapping[str, DeltaTable]) -> pa.Table:
-        """The rows of the users for whom a condition holds."""
-        parts = committed(self.name, batch, among)
-        found = _of_users(
-            pa.concat_tables([*self._sessions(parts, tables, final_before=0), self._corrected(tables, among)])
+    def _totals_of(self, batch: int, condition: str, tables: Mapping[str, DeltaTable]) -> pa.Table:
+        """Returns the rows of the users who fulfil an SQL condition."""
+        parts = panes_sql(self.name, batch, condition)
+        # Not in a variable, because memory has no room for the sessions and the totals of millions of users.
+        totals = _by_user(
+            pa.concat_tables([*self._sessions(parts, tables, final_before=0), self._corrected(tables, condition)])
         )
-        seen = {c.FIRST_SEEN: moments(found[c.FIRST_TIME]), c.LAST_SEEN: moments(found[c.LAST_TIME])}
-        # A user who is known from corrections alone was there once.
-        counted = {c.SESSIONS: pc.max_element_wise(found[c.SESSIONS], 1), c.PUBLISHED_BATCH: found[c.BATCH]}
-        same = {name: found[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
-        return pa.table({**same, **seen, **counted}).select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
+        seen = {c.FIRST_SEEN: timestamps(totals[c.FIRST_TIME]), c.LAST_SEEN: timestamps(totals[c.LAST_TIME])}
+        # A user with corrections only has one session.
+        counts = {c.SESSIONS: pc.max_element_wise(totals[c.SESSIONS], 1), c.PUBLISHED_BATCH: totals[c.BATCH]}
+        same = {name: totals[name] for name in (c.USER_ID, c.PAGE_VIEWS, c.CLICKS)}
+        return pa.table({**same, **seen, **counts}).select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
 
-    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - nothing is published for the last time
-        """One row per user for the sessions that ended before `cutoff`; one per other session."""
+    def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - totals are never final
+        """Yields merges to one row per user for sessions that ended before `cutoff`, and one row per other session."""
         yield from rewrites(self.name, runs, panes, [c.USER_ID], lambda parts: self._compacted(parts, panes, cutoff))
 
     def _compacted(self, parts: str, panes: DeltaTable, cutoff: int) -> pa.Table:
-        done, others = self._sessions(parts, {PANES.name: panes}, cutoff)
-        tables = [panes_of(_of_users(done), self.name), panes_of(others.drop_columns(c.SESSIONS), self.name)]
-        return pa.concat_tables(tables)
+        final, others = self._sessions(parts, {PANES.name: panes}, cutoff)
+        users = sessions_as_panes(_by_user(final), self.name)
+        return pa.concat_tables([users, sessions_as_panes(others.drop_columns(c.SESSIONS), self.name)])
 
-    def _sessions(
-        self, statement: str, tables: Mapping[str, DeltaTable], final_before: int
-    ) -> tuple[pa.Table, pa.Table]:
-        """The sessions of a statement's rows that ended before a time, of which some are counted, and the others."""
-        sql = _SQL.format(joined=joined_parts(self._totals), parts=statement)
-        # Of millions of users there is room for their rows once, and not for each step's.
+    def _sessions(self, parts: str, tables: Mapping[str, DeltaTable], final_before: int) -> tuple[pa.Table, pa.Table]:
+        """Splits the sessions of `parts`, SQL of panes, into those that ended before `final_before` (ms) and others.
+
+        Final sessions that compaction has counted are rows of users.
+        """
+        sql = _PARTS_SQL.format(joined=joined_parts_sql(self._totals), parts=parts)
+        # Rows of millions of users fit into memory once, and not once for each step.
         rows = _typed(query(sql, **tables))
-        parts, counted = _apart(rows, pc.is_null(rows[c.SESSIONS]))
+        partial, counted = _split(rows, pc.is_null(rows[c.SESSIONS]))
         del rows
-        found = Islands(parts.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
-        del parts
-        found = found.append_column(PANES.schema.field(c.SESSIONS), pa.repeat(pa.scalar(1, pa.int64()), len(found)))
-        done, others = _apart(found, pc.less(pc.add(found[c.LAST_TIME], self._totals.gap_ms), final_before))
-        return pa.concat_tables([counted, done]), others
+        sessions = Islands(partial.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
+        del partial
+        ones = pa.repeat(pa.scalar(1, pa.int64()), len(sessions))
+        sessions = sessions.append_column(PANES.schema.field(c.SESSIONS), ones)
+        final, others = _split(sessions, pc.less(pc.add(sessions[c.LAST_TIME], self._totals.gap_ms), final_before))
+        return pa.concat_tables([counted, final]), others
 
-    def _corrected(self, tables: Mapping[str, DeltaTable], among: str) -> pa.Table:
-        """The corrected events, as parts of sessions that are counted."""
+    def _corrected(self, tables: Mapping[str, DeltaTable], condition: str) -> pa.Table:
+        """Returns the corrected events of users who fulfil an SQL condition; they add no sessions."""
         if CORRECTIONS.name not in tables:
-            return _TOLD.empty_table()
+            return _COLUMNS.empty_table()
         added = "".join(f"{part.corrected} AS {part.name}, " for part in UserTotals.parts)
-        return _typed(query(_CORRECTED.format(added=added, report=self.name, among=among), **tables))
+        return _typed(query(_CORRECTED_SQL.format(added=added, report=self.name, condition=condition), **tables))
 
 
-def _apart(rows: pa.Table, is_first: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
-    """The rows for which a condition holds, and the others; none are copied where all are on one side."""
-    number, nothing = pc.sum(is_first).as_py() or 0, rows.schema.empty_table()
-    if number == len(rows):
-        return rows, nothing
-    return (rows.filter(is_first), rows.filter(pc.invert(is_first))) if number else (nothing, rows)
+def _split(rows: pa.Table, is_first: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
+    """Returns the flagged and the other rows; without a copy if all rows have the same flag."""
+    count, empty = pc.sum(is_first).as_py() or 0, rows.schema.empty_table()
+    if count == len(rows):
+        return rows, empty
+    return (rows.filter(is_first), rows.filter(pc.invert(is_first))) if count else (empty, rows)
 
 
 def _typed(rows: pa.Table) -> pa.Table:
-    return rows.select(_TOLD.names).cast(_TOLD)
+    return rows.select(_COLUMNS.names).cast(_COLUMNS)
 
 
-def _of_users(sessions: pa.Table) -> pa.Table:
-    """A row for each user, with what its sessions add up to."""
-    return sessions.group_by(c.USER_ID).aggregate(list(_ADDS_UP.items())).rename_columns([c.USER_ID, *_ADDS_UP])
+def _by_user(sessions: pa.Table) -> pa.Table:
+    """Adds up sessions to a row for each user."""
+    return sessions.group_by(c.USER_ID).aggregate(list(_AGGREGATES.items())).rename_columns([c.USER_ID, *_AGGREGATES])

@@ -18,10 +18,11 @@ from pipeline.event_time import window_states
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.checks import DETAILS, Check
 from pipeline.event_time.event_ids import Ids
-from pipeline.event_time.malformed import sentence
+from pipeline.event_time.malformed import limit_exceeded_message
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.watermark import Frontier
+from pipeline.event_time.window_states import due
 from pipeline.fold import pieces
 from pipeline.fold.fold import BatchContext, Fold
 from pipeline.fold.hidden import hiding
@@ -126,7 +127,7 @@ class Service:
     @contextmanager
     def _turn(self) -> Iterator[bool]:
         """One batch or tick at a time, and none after one that failed; whether the service is open."""
-        with self._lock, bound_contextvars(batch=self._progress.number + 1):
+        with self._lock, bound_contextvars(batch=self._progress.batch_id + 1):
             if self._failure is not None:
                 raise self._failure
             try:
@@ -202,10 +203,10 @@ class Service:
 
     def _publish(self, batch: Batch) -> None:
         """Step 4, beside the batches that follow."""
-        if any(batch.firings.values()):
-            self._publisher.offer(batch.firings, batch.number)
+        if due(batch.firings):
+            self._publisher.offer(batch.firings, batch.batch_id)
         if self._upkeep.wanted_after(batch):
-            self._publisher.afterwards(self._upkeep.steps(batch), batch.number)
+            self._publisher.afterwards(self._upkeep.steps(batch), batch.batch_id)
 
     def _observe(self, batch: Batch, committed_at: int) -> None:
         """Step 5: metrics and the mirrored offsets, from what was committed."""
@@ -219,4 +220,4 @@ def _refuse_flood(batch: Batch, after: Progress) -> None:
     """A wrong topic is told before it has become dead letters. Raises SetUpError."""
     if after.malformed.exceeded():
         details = {DETAILS[check]: number for check, number in batch.tallies.malformed.items()}
-        raise SetUpError(sentence(after.malformed, details))
+        raise SetUpError(limit_exceeded_message(after.malformed, details))

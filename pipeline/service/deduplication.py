@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pyspark.sql import DataFrame
 
 from pipeline.event_time import lateness
-from pipeline.event_time.event_ids import Ids, Remembered
+from pipeline.event_time.event_ids import Ids, RememberedIds
 from pipeline.event_time.progress import Progress
 from pipeline.fold.duplicates import events_with_id
 from pipeline.fold.fold import Fold
@@ -15,7 +15,7 @@ from pipeline.fold.fold import Fold
 class Deduplication:
     """What is remembered of event ids; it moves on when a batch is committed, and does nothing where it is off."""
 
-    def __init__(self, remembered: Remembered | None) -> None:
+    def __init__(self, remembered: RememberedIds | None) -> None:
         """`remembered` is what the tables have; None where events are not deduplicated."""
         self._remembered = remembered
 

@@ -30,7 +30,7 @@ class Maintenance:
 
     def wanted_after(self, batch: Batch) -> bool:
         """Whether it is time to look, by the number of batches in this epoch."""
-        return batch.number % _EVERY_BATCHES == 1 % _EVERY_BATCHES
+        return batch.batch_id % _EVERY_BATCHES == 1 % _EVERY_BATCHES
 
     def steps(self, batch: Batch) -> Iterator[None]:
         """Does what is needed, a table or a merge at a time. Raises DeltaError or OSError where the store refuses."""
@@ -38,17 +38,17 @@ class Maintenance:
         ids = [EVENT_IDS] if batch.policy.deduplicate else []
         trusted = trusted_watermark(batch, now)
         too_late, closed = lateness.finals(batch.policy.reports, trusted)
-        yield from self._compaction.steps(batch.number, too_late, closed)
+        yield from self._compaction.steps(batch.batch_id, too_late, closed)
         if self._aged_at is None or now - self._aged_at >= _AGE_EVERY_MS:
             self._aged_at = now
             kept = self._resources.retention
-            remove_by_age(warehouse, kept, batch.policy, trusted, batch.number, now)
+            remove_by_age(warehouse, kept, batch.policy, trusted, batch.batch_id, now)
             yield
         if ids:
-            event_id_table.tend(warehouse, too_late, batch.number)
+            event_id_table.tend(warehouse, too_late, batch.batch_id)
             yield
         for spec in (DEAD_LETTERS, *results):
-            housekeeping.merge_small_files(warehouse, spec, batch.number)
+            housekeeping.merge_small_files(warehouse, spec, batch.batch_id)
             yield
         for spec in (PANES, DEAD_LETTERS, *ids, *results):
             housekeeping.remove_dead_files(warehouse, spec)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipeline.event_time.window_states import Firings, then
+from pipeline.event_time.window_states import Firings, merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Outbox:
     def add(self, offer: Offer) -> None:
         """Adds what a batch made due, after everything that waits."""
         if first := self._next:
-            together, batches = then(first.firings, offer.firings), first.batches + offer.batches
+            together, batches = merge(first.firings, offer.firings), first.batches + offer.batches
             offer = Offer(together, offer.batch, first.since, batches)
         self._next = offer
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from pipeline.errors import TransientError
-from pipeline.event_time.window_states import Firings
+from pipeline.event_time.window_states import Firings, due
 from pipeline.metrics.observer import Observer
 from pipeline.results.publication import Publication
 from pipeline.service.outbox import Offer, Outbox
@@ -38,7 +38,7 @@ def publish_due(resources: Resources, publication: Publication, firings: Firings
     Raises Replaced if a newer service took over.
     """
     with resources.timed("publish"):
-        publication.publish({name: firing for name, firing in firings.items() if firing}, batch)
+        publication.publish(due(firings), batch)
     resources.observer.published(firings)
     fired, refired = (sum(len(getattr(firing, kind)) for firing in firings.values()) for kind in ("fired", "refired"))
     _log.info("windows_published", batch=batch, fired=fired, refired=refired)

@@ -12,7 +12,7 @@ import structlog
 
 from pipeline.event_time import lateness, rules, window_states
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.event_ids import Remembered
+from pipeline.event_time.event_ids import RememberedIds
 from pipeline.event_time.malformed import MalformedShare
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
@@ -41,7 +41,7 @@ class Opened:
     progress: Progress
     publication: Publication
     compaction: Compaction
-    remembered: Remembered | None
+    remembered: RememberedIds | None
     """The event ids that were counted; None where events are not deduplicated."""
     topic_id: str | None
 
@@ -69,20 +69,20 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Ope
         pass
     batch, how, warehouse = found.batch, found.how, resources.warehouse
     own.epoch = batch.epoch
-    layout.create_tables(warehouse, how.policy, resources.retention, by=batch.number)
+    layout.create_tables(warehouse, how.policy, resources.retention, by=batch.batch_id)
     every = layout.stored_reports({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
-    housekeeping.take_over(warehouse, every, batch.number, how.closed if found.is_reset else None)
-    housekeeping.remove_uncommitted(warehouse, how.last_batch, batch.number)
+    housekeeping.take_over(warehouse, every, batch.batch_id, how.closed if found.is_reset else None)
+    housekeeping.remove_uncommitted(warehouse, how.last_batch, batch.batch_id)
     _drop_reports(resources, found)
     resources.schemas.keep()
     remembered = _remembered(warehouse, found)
-    states = _states(resources, how.policy) if found.earlier else window_states.begun(how.policy)
+    states = _states(resources, how.policy) if found.earlier else window_states.initial(how.policy)
     share = MalformedShare(resources.malformed)
-    firings, progress = Progress(batch.topic, how.policy, batch.number, batch.after, states, share).at_start()
+    firings, progress = Progress(batch.topic, how.policy, batch.batch_id, batch.after, states, share).at_start()
     kinds = kinds_of(warehouse, how.policy, resources.large)
     publication = Publication(warehouse, kinds)
-    if any(firings.values()):
-        publish_due(resources, publication, firings, batch.number)
+    if window_states.due(firings):
+        publish_due(resources, publication, firings, batch.batch_id)
     resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
     republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch_opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
@@ -116,10 +116,10 @@ def _drop_reports(resources: Resources, found: NextEpoch) -> None:
         _log.info("report_removed", report=name, table="stays as it is", open_windows=open_windows)
     _publish_the_last_of(found.dropped, resources, batch, before)
     gone = {name: time for name, time in how.closed.items() if name not in now or name in found.dropped}
-    _close(resources.warehouse, batch.number, gone)
+    _close(resources.warehouse, batch.batch_id, gone)
 
 
-def _remembered(warehouse: str, found: NextEpoch) -> Remembered | None:
+def _remembered(warehouse: str, found: NextEpoch) -> RememberedIds | None:
     """Returns the event ids that the last epoch with a batch remembered in the end; None without deduplication.
 
     What it had forgotten stays so, whatever lateness the settings give now.
@@ -127,7 +127,7 @@ def _remembered(warehouse: str, found: NextEpoch) -> Remembered | None:
     since = rules.NEVER
     if found.remembers:
         since, _ = lateness.cutoffs(found.earlier[0].policy.reports, found.batch.before.watermark)
-    event_id_table.forget(warehouse, since, found.batch.number)
+    event_id_table.forget(warehouse, since, found.batch.batch_id)
     return event_id_table.remembered(warehouse) if found.how.policy.deduplicate else None
 
 
@@ -139,9 +139,9 @@ def _publish_the_last_of(names: Collection[str], resources: Resources, batch: Ba
     if not reports:
         return
     going = replace(before, reports=tuple(reports), totals=None)
-    firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.number)
+    firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.batch_id)
     publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going, resources.large))
-    publication.publish({name: firing for name, firing in firings.items() if firing}, batch.number)
+    publication.publish(window_states.due(firings), batch.batch_id)
 
 
 def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import Policy
+from pipeline.event_time.table_retention import TableRetention
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
@@ -44,7 +44,7 @@ class Resources(Ground):
     malformed: MalformedLimit
     mirror: OffsetMirror
     observer: Observer
-    retention: Mapping[str, Keep]
+    retention: Mapping[str, TableRetention]
     """By table; what is not named keeps its rows for ever."""
     large: Large
     """What the executors do, and not this process."""

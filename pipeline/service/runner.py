@@ -13,11 +13,10 @@ import structlog
 from pipeline.errors import NothingCounted, TransientError
 from pipeline.event_time.policy import Verdict
 from pipeline.kafka.stream import Stream
-from pipeline.kafka.topic import Topic
-from pipeline.metrics.observer import Observer
 from pipeline.service.batch_loop import Service
 from pipeline.service.end_of_topic import held_by, silent_partitions
 from pipeline.service.publisher import Publisher
+from pipeline.service.resources import Resources
 
 _LAST_S: Final = 30.0
 """How long what is committed may take to be published once the service was told to stop."""
@@ -33,10 +32,8 @@ class RunningService:
     _service: Service
     _stream: Stream
     _publisher: Publisher
-    _observer: Observer
+    _resources: Resources
     metrics_port: int
-    _topic: Topic
-    _idle_timeout_ms: int
     _tick_seconds: float
     """From one tick to the next while it runs."""
 
@@ -52,7 +49,7 @@ class RunningService:
         """
         self._stream.drain(self._service.positions())
         self._publisher.flush()
-        self._observer.caught_up()
+        self._resources.observer.caught_up()
 
     def require_events(self) -> None:
         """Raises NothingCounted if records were read, and all of them are malformed or from the future."""
@@ -70,10 +67,10 @@ class RunningService:
         Partitions that were silent for the idle timeout at the end of the topic are idle. A partition without any
         record is first waited for, `wait` for that long. What then still holds windows open is logged.
         """
-        timeout_ms = self._idle_timeout_ms
-        if any(self._service.open_windows.values()) and None in self._topic.newest().values():
+        timeout_ms = self._resources.policy.idle_timeout_ms
+        if any(self._service.open_windows.values()) and None in self._resources.topic.newest().values():
             wait(timeout_ms / 1000)
-        self._service.tick(silent_partitions(self._topic.newest(), timeout_ms))
+        self._service.tick(silent_partitions(self._resources.topic.newest(), timeout_ms))
         self._publisher.flush()
         if still_open := {name: count for name, count in self._service.open_windows.items() if count}:
             held = held_by(self._service.frontier)

@@ -65,7 +65,7 @@ class WriteAhead:
 
     def __call__(self, folded: Folded, batch: Batch) -> None:
         """Writes all of it; what is large comes in pieces. Raises Replaced."""
-        watermark, number = batch.before.watermark, batch.number
+        watermark, number = batch.before.watermark, batch.batch_id
         if self._event_ids and folded.ids is not None:
             self._event_ids.append(event_ids(folded.ids, number), number)
         if folded.apart is not None and letters(batch.tallies):
@@ -90,14 +90,14 @@ class WriteAhead:
             _write_each(map(folded.plan.unpacked_rows, pieces.parts(folded.taken)), write)
 
     def _write_letters(self, piece: pa.Table, batch: Batch) -> None:
-        rows = dead_letters(piece, batch.topic, batch.number, batch.before.watermark)
-        self._dead_letters.append(rows, batch.number)
+        rows = dead_letters(piece, batch.topic, batch.batch_id, batch.before.watermark)
+        self._dead_letters.append(rows, batch.batch_id)
 
     def _by_executors(self, folded: Folded, batch: Batch) -> list[Consumer]:
         """Has them write the panes of all consumers but those that are returned."""
         executors, consumers = self._large.executors, batch.policy.consumers
         assert executors is not None  # noqa: S101 - or nothing would be large
-        base, known = new_folder(), (batch.number, batch.before.watermark)
+        base, known = new_folder(), (batch.batch_id, batch.before.watermark)
         schema = pa.schema([one for one in PANES.schema if one.name != c.REPORT])
         folders, theirs = dict[str, dict[str, str]](), in_frames(consumers)
         for one in theirs:
@@ -105,7 +105,7 @@ class WriteAhead:
             frame = panes_frame(folded.rows, one, folded.plan.groupings, known, batch.tallies.panes)
             executors.write_rows(frame, schema, self._panes.folder(folder))
             folders[folder] = {c.REPORT: one.name}
-        self._panes.append_files(folders, batch.number)
+        self._panes.append_files(folders, batch.batch_id)
         return [one for one in consumers if one not in theirs]
 
 

@@ -14,11 +14,11 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kafka_access.settings import JavaAccess
 from pipeline import columns as c
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
+from pipeline.event_time.table_retention import TableRetention
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.base import Windows
 from pipeline.logs import LogFormat
@@ -274,10 +274,12 @@ class Settings(BaseSettings):
                 raise ValueError(f"{name} names {c.USER_ID}, of which there are only pseudonyms (privacy)")
         return self
 
-    def kept(self) -> dict[str, Keep]:
+    def kept(self) -> dict[str, TableRetention]:
         """How long tables keep what is old, in milliseconds, by the tables that the settings name."""
         return {
-            name: Keep(*(None if time is None else milliseconds(time) for time in (keep.time_travel, keep.rows)))
+            name: TableRetention(
+                *(None if time is None else milliseconds(time) for time in (keep.time_travel, keep.rows))
+            )
             for name, keep in self.retention.items()
         }
 

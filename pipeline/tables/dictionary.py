@@ -265,8 +265,8 @@ def about_result(report: Report) -> About:
     """Returns the documentation of a report's table."""
     per = " and ".join(["window", *report.keys])
     condition = f" Only events for which {report.where}." if report.where else ""
-    measures = [measure.name for measure in report.tells]
-    measures += [measure.state for measure in report.tells if measure.state]
+    measures = [measure.name for measure in report.chosen_measures]
+    measures += [measure.state for measure in report.chosen_measures if measure.state]
     columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
     return About(
         row=f"One row per {per}, with the measures of its events.{condition}",

@@ -5,7 +5,7 @@ from typing import Final
 from deltalake import DeltaTable
 
 from pipeline import columns as c
-from pipeline.event_time.event_ids import Ids, Remembered
+from pipeline.event_time.event_ids import Ids, RememberedIds
 from pipeline.tables.file_statistics import lowest
 from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
@@ -17,10 +17,10 @@ _MANY_FILES: Final = 64
 _IDS_SQL: Final = "SELECT id_high, id_low, event_time FROM event_ids"
 
 
-def remembered(warehouse: str) -> Remembered:
+def remembered(warehouse: str) -> RememberedIds:
     """Returns the ids of the table, which must have no uncommitted rows and no ids to forget."""
     rows = query(_IDS_SQL, event_ids=DeltaTable(EVENT_IDS.uri(warehouse)))
-    return Remembered.of(Ids(*(rows[name].to_numpy() for name in (c.ID_HIGH, c.ID_LOW, c.EVENT_TIME))))
+    return RememberedIds.of(Ids(*(rows[name].to_numpy() for name in (c.ID_HIGH, c.ID_LOW, c.EVENT_TIME))))
 
 
 def forget(warehouse: str, since: int, batch: int) -> None:

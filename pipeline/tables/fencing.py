@@ -4,7 +4,7 @@ from deltalake import DeltaTable
 
 from pipeline.errors import Replaced
 from pipeline.event_time.batch import EPOCH
-from pipeline.tables.schemas import FENCED_APP, WRITER_APP
+from pipeline.tables.transactions import FENCED_APP, WRITER_APP
 
 
 def refuse_if_fenced(table: DeltaTable, batch: int) -> None:

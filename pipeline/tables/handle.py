@@ -23,8 +23,9 @@ from pipeline.errors import Unreachable
 from pipeline.tables.durable import sync
 from pipeline.tables.fencing import refuse_if_fenced
 from pipeline.tables.files import Files, discard
-from pipeline.tables.schemas import AMENDED_APP, TableSpec, is_table
+from pipeline.tables.schemas import TableSpec, is_table
 from pipeline.tables.store_errors import one_line
+from pipeline.tables.transactions import AMENDED_APP
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing

@@ -14,23 +14,19 @@ from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files as merge
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import (
-    CLOSED_APP,
     DEAD_LETTERS,
     EVENT_IDS,
-    FENCED_APP,
     PANES,
     USER_TOTALS,
-    WRITER_APP,
     TableSpec,
     find_table,
     is_table,
     result_of,
 )
+from pipeline.tables.transactions import CLOSED_APP, FENCED_APP, VACUUM_APP, WRITER_APP
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
-_VACUUM_APP: Final = "tidemark-vacuum"
-"""Its version is when dead files were last removed, in seconds since 1970."""
 _VACUUM_SECONDS: Final = 3600
 _UNREFERENCED_HOURS: Final = 24
 """Longer than any writer takes from writing a file to committing it."""
@@ -89,9 +85,9 @@ def shorten_log(warehouse: str, spec: TableSpec) -> None:
 def remove_dead_files(warehouse: str, spec: TableSpec) -> None:
     """Removes files that no version within the retention of a table needs, at most once an hour."""
     handle, now = Handle(spec.uri(warehouse)), int(time.time())
-    if now - handle.last(_VACUUM_APP) >= _VACUUM_SECONDS:
+    if now - handle.last(VACUUM_APP) >= _VACUUM_SECONDS:
         _remove_unreferenced(handle.table)
-        handle.vacuum(transactions=[Transaction(_VACUUM_APP, now)])
+        handle.vacuum(transactions=[Transaction(VACUUM_APP, now)])
 
 
 def _remove_unreferenced(table: DeltaTable) -> None:

@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.errors import BrokenChain, SetUpError
 from pipeline.event_time.batch import EPOCH, LedgerRow
+from pipeline.event_time.firing import WatermarkStep
 from pipeline.tables.durable import mend
 from pipeline.tables.fencing import replaced
 from pipeline.tables.file_statistics import highest, smaller_files
@@ -119,13 +120,13 @@ class Ledger:
         resets = [opening.reset for opening in self.openings(last // EPOCH).values() if opening.reset]
         return resets[-1].watermark if resets else None
 
-    def watermarks(self, since: int) -> list[tuple[int, int]]:
-        """Returns (watermark, first batch that reached it) in order, from `since` on, in milliseconds."""
+    def watermarks(self, since: int) -> list[WatermarkStep]:
+        """Returns each watermark from `since` on, in milliseconds, and the first batch that reached it, in order."""
         rows = self._ask(
             f"SELECT watermark, min(batch) AS first FROM ledger WHERE watermark >= {since} "  # noqa: S608 - our own number
             "GROUP BY watermark ORDER BY watermark"
         )
-        return [(row[c.WATERMARK], row["first"]) for row in rows]
+        return [WatermarkStep(row[c.WATERMARK], row["first"]) for row in rows]
 
     def commit(self, rows: Sequence[LedgerRow]) -> None:
         """Appends one batch's rows, also after maintenance. Raises Replaced if a newer epoch was opened.

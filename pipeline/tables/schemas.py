@@ -20,31 +20,6 @@ from pipeline.tables import dictionary
 from pipeline.tables.dictionary import COMMENT, About
 from pipeline.tables.store_errors import one_line
 
-# Applications of the tables' transactions: each is recorded in the same commit as what it is about.
-WRITER_APP: Final = "tidemark"
-"""On a table that is written ahead: the batch that opened the epoch. On a result table: the batch last published."""
-FENCED_APP: Final = "tidemark-fenced"
-"""On a result table: the batch that opened the epoch whose service alone may publish."""
-CLOSED_APP: Final = "tidemark-closed"
-"""On a result table: windows that end no later than this version, in milliseconds, are closed and final."""
-CORRECTED_APP: Final = "tidemark-corrections"
-"""On a result table: the last correction that it has. On `corrections`: the last that was ever decided."""
-AMENDED_APP: Final = "tidemark-amended"
-"""On a result table, counted up by each correction, erasure, removal by age and fence: these exclude one another."""
-ERASED_APP: Final = "tidemark-erased"
-"""On a result table, counted up by each erasure."""
-FILLED_APP: Final = "tidemark-filled"
-"""On `user_totals`: the batch up to which panes are in its rows. An empty publication does not move it."""
-
-COMPACTION_APP: Final = "tidemark-compaction"
-"""On `panes`: the batch up to which panes were last merged, or removed because their windows are final."""
-MERGED_APP: Final = "tidemark-merged:"
-"""On `panes`, before the name of a report: windows that end no later, in milliseconds, may lack some of their panes."""
-ERASED_EVENTS_APP: Final = "tidemark-erased-events:"
-"""On `panes`, before the name of a report: so many counted events were erased from it, in all."""
-ERASING_APP: Final = "tidemark-erasing"
-"""On `panes`: a hash of who is being erased; 0 when that is done."""
-
 VERSIONS_KEPT: Final = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 """Properties: how long earlier versions of a table can be read."""
 LOG_CLEANUP: Final = "delta.enableExpiredLogCleanup"

@@ -15,17 +15,8 @@ from deltalake import DeltaTable
 
 from pipeline.runtime.disk import Purpose, Traffic
 from pipeline.tables.files import store_of
-from pipeline.tables.schemas import (
-    COMPACTION_APP,
-    DEAD_LETTERS,
-    ERASED_APP,
-    ERASING_APP,
-    EVENT_IDS,
-    OWN,
-    PANES,
-    TableSpec,
-    find_table,
-)
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, TableSpec, find_table
+from pipeline.tables.transactions import COMPACTION_APP, ERASED_APP, ERASING_APP
 
 _AT_ONCE: Final = 16
 _APPENDED: Final = {spec.name for spec in OWN}

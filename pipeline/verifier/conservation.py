@@ -10,7 +10,8 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.schemas import DEAD_LETTERS, ERASED_EVENTS_APP, ERASING_APP, ERASURES, PANES
+from pipeline.tables.schemas import DEAD_LETTERS, ERASURES, PANES
+from pipeline.tables.transactions import ERASED_EVENTS_APP, ERASING_APP
 from pipeline.verifier import count_windows, periodic_sums, queries, session_sums
 from pipeline.verifier.aligned_windows import aligned
 from pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results

@@ -9,7 +9,7 @@ from pipeline.event_time import rules
 from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.tables.opening import report_from_json
-from pipeline.tables.schemas import CORRECTED_APP
+from pipeline.tables.transactions import CORRECTED_APP
 from pipeline.verifier.verification import Row, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
 

@@ -11,8 +11,6 @@ from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import (
-    CLOSED_APP,
-    COMPACTION_APP,
     CORRECTIONS,
     DEAD_LETTERS,
     ERASED_USERS,
@@ -20,12 +18,11 @@ from pipeline.tables.schemas import (
     EVENT_IDS,
     LEDGER,
     PANES,
-    WRITER_APP,
     is_table,
 )
+from pipeline.tables.transactions import CLOSED_APP, COMPACTION_APP, REMOVED_APP, WRITER_APP
 from pipeline.verifier.verification import Row
 
-REMOVED_APP: Final = "tidemark-removed"
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
 _OPTIONAL: Final = (EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, ERASED_USERS.name)

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.errors import Replaced
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.results.kind_registry import kind_of
 from pipeline.results.publication import Publication
 from pipeline.service.runner import RunningService
@@ -199,10 +199,10 @@ class Meanwhile(Clock):
         return super().__call__()
 
 
-def every_window(warehouse: Path) -> Firing:
+def every_window(warehouse: Path) -> WindowsDue:
     """As if every window fired for the first time, so that a publication would show it twice."""
     ends = {start + WINDOW_MS for start in pane_starts(str(warehouse))["page_views"]}
-    return Firing(fired=frozenset(ends), fired_by=dict.fromkeys(ends, EPOCH + 2))
+    return WindowsDue(fired=frozenset(ends), fired_by=dict.fromkeys(ends, EPOCH + 2))
 
 
 def ghost(warehouse: Path, batch: int) -> pa.Table:

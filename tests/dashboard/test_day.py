@@ -16,7 +16,7 @@ from pipeline.reading.day_report.calendar_day import Day, day_of, tiles, told_da
 from pipeline.reading.day_report.day_summary import standing
 from pipeline.reading.day_report.window_bars import bars_of, totals
 from pipeline.reading.ledger_summary import Books
-from pipeline.reading.pages.window_sums import Window
+from pipeline.reading.pages.window_sums import ReportWindow
 from tests.verify.site import PAGE_VIEWS_ALONE
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -85,9 +85,9 @@ def test_windows_larger_than_a_day_belong_to_the_day_on_which_they_end() -> None
     assert [len(ends) for ends in found] == [1, 0, 0]
 
 
-def window(minute: int, length: int = 1, state: str = "closed", late: int = 0) -> Window:
+def window(minute: int, length: int = 1, state: str = "closed", late: int = 0) -> ReportWindow:
     start = MAY_DAY.start + minute * MINUTE
-    return Window(start, start + length * MINUTE, state, 2, late, 7, {"page_views": 3, "unique_users": 2})
+    return ReportWindow(start, start + length * MINUTE, state, 2, late, 7, {"page_views": 3, "unique_users": 2})
 
 
 @pytest.mark.parametrize(("length", "together"), [(1, 15), (7, 3), (10, 2), (15, 1), (60, 1)])

@@ -1,11 +1,11 @@
-"""The pure core at work without Spark: gather a batch, judge it, and let the progress of a real service take it."""
+"""The pure core without Spark: judges the records of a batch and passes them to the progress of a service."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.event_time import window_states
 from pipeline.event_time.checks import Check
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.malformed import MalformedLimit, MalformedShare
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.progress import Progress
@@ -38,23 +38,23 @@ class Core:
     def __post_init__(self) -> None:
         frontier = Frontier({number: PartitionState(0, 0) for number in range(PARTITIONS)})
         self.progress = Progress(
-            "t", self.policy, 0, frontier, window_states.begun(self.policy), MalformedShare(MalformedLimit(1, 1))
+            "t", self.policy, 0, frontier, window_states.initial(self.policy), MalformedShare(MalformedLimit(1, 1))
         )
 
     @property
     def frontier(self) -> Frontier:
-        """Where the next batch begins."""
+        """The state from which the next batch starts."""
         return self.progress.frontier
 
     @property
     def windows(self) -> PeriodicState:
-        """The state of the only report's windows."""
+        """The state of the windows of the only report."""
         state = self.progress.windows[NAME]
         assert isinstance(state, PeriodicState)
         return state
 
-    def take(self, step: Step) -> tuple[dict[Record, Verdict], Firing]:
-        """One batch that reads to the log's end; the verdict on each record, and what the batch makes due."""
+    def take(self, step: Step) -> tuple[dict[Record, Verdict], WindowsDue]:
+        """Takes a batch that reads to the end of the log. Returns the verdict on each record, and what is due."""
         self.now += step.silence_ms
         verdicts = {record: self.verdict(record) for record in step.records}
         statistics = [row_of(record, verdicts[record], self.policy) for record in step.records]
@@ -63,33 +63,35 @@ class Core:
             for number, position in self.progress.positions.items()
         }
         batch, self.progress = self.progress.after(statistics, ends, ends, self.now)
-        return verdicts, batch.firings[NAME]
+        firing = batch.firings[NAME]
+        assert isinstance(firing, WindowsDue)
+        return verdicts, firing
 
     def verdict(self, record: Record) -> Verdict:
-        """Against the watermark as it stands."""
+        """Returns the verdict on a record by the current watermark."""
         return judge(record.event_time, record.kafka_timestamp, self.frontier.watermark, self.policy)
 
 
 def windows_of(policy: Policy) -> Periodic:
-    """The windows of its only report."""
+    """Returns the windows of the only report of a policy."""
     windows = policy.reports[0].windows
     assert isinstance(windows, Periodic)
     return windows
 
 
 def ends_of(record: Record, policy: Policy) -> range:
-    """Ends of the windows that a record belongs to."""
+    """Returns the ends of the windows that a record belongs to."""
     windows = windows_of(policy)
     return windows.ends(windows.pane_start(record.event_time))
 
 
 def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
-    """Each record added as a row of its own."""
+    """Returns the tallies of records, each as a row of its own."""
     return Tallies.of_rows(row_of(record, verdicts[record], policy) for record in records)
 
 
 def row_of(record: Record, verdict: Verdict, policy: Policy) -> Statistic:
-    """A record as a row of the fold's statistics."""
+    """Returns a record as a row of the fold's statistics."""
     pane = windows_of(policy).pane_start(record.event_time) if verdict is Verdict.COUNTED else None
     newest = record.event_time if verdict in _TRUSTED else None
     age = record.kafka_timestamp % 3

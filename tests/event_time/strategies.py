@@ -12,7 +12,7 @@ from pipeline.event_time.windows.grid import Grid
 
 PARTITIONS = 3
 LATEST = 600
-"""Event times run up to here, so that a window of 10 to 50 ms is met many times."""
+"""The highest event time: windows of 10 to 50 ms get many events."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Step:
-    """A batch brings records after so much silence; a step without records is a tick."""
+    """A batch of records after a silence of `silence_ms`. A step without records is a tick."""
 
     silence_ms: int
     records: tuple[Record, ...]

@@ -21,7 +21,7 @@ def lengths(windows: Cumulate) -> range:
 
 
 def every(windows: Cumulate) -> list[tuple[int, int]]:
-    """Start and end of all windows that any of the times could belong to, one candidate after the other."""
+    """Returns start and end of all windows that any of the times could belong to, by trying each candidate."""
     starts = range(windows.offset_ms - 1000 * windows.size_ms, 1000, windows.size_ms)
     return [(start, start + length) for start in starts for length in lengths(windows)]
 

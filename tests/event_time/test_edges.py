@@ -8,8 +8,8 @@ import pytest
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.checks import DETAILS, Check
-from pipeline.event_time.event_ids import Ids, Remembered
-from pipeline.event_time.firing import Firing, Moved, Published
+from pipeline.event_time.event_ids import Ids, RememberedIds
+from pipeline.event_time.firing import CountsDue, Moved, Published, SessionsDue, WatermarkStep, WindowsDue
 from pipeline.event_time.malformed import MalformedLimit, MalformedShare
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.progress import Progress
@@ -54,8 +54,8 @@ def test_from_9998_on_and_before_1900_the_clocks_of_utc_count() -> None:
 
 
 def test_only_panes_of_the_calendar_store_the_bounds_of_their_windows() -> None:
-    assert Calendar.panes_tell_windows
-    assert not Grid.panes_tell_windows
+    assert Calendar.panes_store_bounds
+    assert not Grid.panes_store_bounds
 
 
 def test_event_times_are_of_the_years_1970_to_9999() -> None:
@@ -101,44 +101,50 @@ def test_sessions_of_a_single_event_end_a_gap_after_it() -> None:
 #   events      yes        no        yes        no
 #   due         all        nothing   again      what ended since
 def test_sessions_are_due_after_events_and_after_the_watermark_moved() -> None:
-    report = Report("all", Sessions(30), 20)
-    first, state = report.windows.state(report, (), Published(), ()).after_batch(Moved(1, {0}, rules.NO_WATERMARK, 100))
-    assert (first.span, first.fired_by, first.closed_until) == ((rules.NO_WATERMARK, 100), {100: 1}, 80)
+    sessions = Sessions(30)
+    report = Report("all", sessions, 20)
+    first, state = sessions.state(report, (), Published(), ()).after_batch(Moved(1, {0}, rules.NO_WATERMARK, 100))
+    assert (first.after, first.until, first.steps, first.closed_until) == (rules.NO_WATERMARK, 100, ((100, 1),), 80)
     nothing, unchanged = state.after_batch(Moved(2, (), 100, 100))
-    assert (nothing, unchanged) == (Firing(), state)
+    assert (nothing.is_empty, unchanged) == (True, state)
     again, state = state.after_batch(Moved(3, {0}, 100, 100))
-    assert (again.span, again.fired_by) == ((80, 100), {100: 1})
+    assert (again.after, again.until, again.steps) == (80, 100, ((100, 1),))
     later, _ = state.after_batch(Moved(4, (), 100, 130))
-    assert (later.span, later.fired_by) == ((80, 130), {100: 1, 130: 4})
+    assert (later.after, later.until, later.steps) == (80, 130, ((100, 1), (130, 4)))
 
 
 #   open windows   [0, 50) [50, 100) [100, 150) [150, 200), all fired; a late event comes to [0, 50)
 @pytest.mark.parametrize(("gap_ms", "refired"), [(0, {50}), (50, {50, 100}), (100, {50, 100, 150})])
 def test_a_late_event_changes_the_windows_within_the_session_gap(gap_ms: int, refired: set[int]) -> None:
     report = Report("all", TUMBLING, 300, session_gap_ms=gap_ms)
-    state = TUMBLING.state(report, {0, 50, 100, 150}, Published(), ((210, 1),))
+    state = TUMBLING.state(report, {0, 50, 100, 150}, Published(), (WatermarkStep(210, 1),))
     assert state.open_windows == 4
     assert state.after_batch(Moved(2, {0}, 210, 210))[0].refired == refired
 
 
 def test_a_step_is_noted_once_for_each_pane_that_the_watermark_passes() -> None:
     state = TUMBLING.state(POLICY.reports[0], (), Published(), ())
-    assert state.noted(rules.NO_WATERMARK, 1) == ()
-    state = TUMBLING.state(POLICY.reports[0], (), Published(), ((50, 1), (99, 2), (100, 3)))
+    assert state.with_step(rules.NO_WATERMARK, 1) == ()
+    state = TUMBLING.state(
+        POLICY.reports[0], (), Published(), tuple(WatermarkStep(*step) for step in ((50, 1), (99, 2), (100, 3)))
+    )
     assert state.steps == ((50, 1), (100, 3))
 
 
 def test_count_windows_are_published_from_the_first_batch_on_and_no_watermark_reaches_them() -> None:
     counts = Counts(3)
     report = Report("all", counts, 0)
-    assert counts.state(report, (), Published(), ()).at_start(0, 5)[0].span == (0, 5)
-    assert (counts.reached(5), counts.by_event, report.by_event) == (rules.NO_WATERMARK, True, True)
-    assert not Report("all", TUMBLING, 0).by_event
+    assert counts.state(report, (), Published(), ()).at_start(0, 5)[0] == CountsDue(after_batch=0)
+    assert (counts.reached(5), counts.keeps_events, report.keeps_events) == (rules.NO_WATERMARK, True, True)
+    assert not Report("all", TUMBLING, 0).keeps_events
 
 
 def test_two_firings_are_published_as_one() -> None:
-    both = Firing(closed=frozenset({50}), span=(0, 5)).then(Firing(closed=frozenset({100}), span=(5, 9)))
-    assert (set(both.closed), both.span) == ({50, 100}, (0, 9))
+    windows = WindowsDue(closed=frozenset({50}), closed_until=60).merge(WindowsDue(closed=frozenset({100})))
+    assert (set(windows.closed), windows.closed_until) == ({50, 100}, 60)
+    sessions = SessionsDue(after=0, until=5).merge(SessionsDue(after=5, until=9))
+    assert (sessions.after, sessions.until) == (0, 9)
+    assert CountsDue(after_batch=7).merge(CountsDue(after_batch=9)) == CountsDue(after_batch=7)
 
 
 def test_a_report_keeps_no_sketch_of_a_key_and_sums_what_adds_up() -> None:
@@ -160,13 +166,13 @@ def ids_of(*events: tuple[int, int, int]) -> Ids:
 
 @pytest.mark.parametrize(("first", "lengths"), [(5, [5, 2]), (4, [4, 2]), (3, [5])])
 def test_a_run_of_ids_is_merged_only_if_the_next_has_more_than_half_its_length(first: int, lengths: list[int]) -> None:
-    remembered = Remembered.of(ids_of(*((n, n, 9) for n in range(first)))).after(ids_of((7, 7, 9), (8, 8, 9)), 0)
+    remembered = RememberedIds.of(ids_of(*((n, n, 9) for n in range(first)))).after(ids_of((7, 7, 9), (8, 8, 9)), 0)
     assert [len(run) for run in remembered.runs] == lengths
 
 
 def test_an_id_is_remembered_up_to_its_last_millisecond_and_no_ids_are_a_start() -> None:
-    assert len(Remembered.of(ids_of((1, 1, 10))).after(ids_of((2, 2, 10)), 10)) == 2
-    assert len(Remembered.of(ids_of()).after(ids_of((1, 1, 1)), 0)) == 1
+    assert len(RememberedIds.of(ids_of((1, 1, 10))).after(ids_of((2, 2, 10)), 10)) == 2
+    assert len(RememberedIds.of(ids_of()).after(ids_of((1, 1, 1)), 0)) == 1
 
 
 def test_only_the_first_grouping_counts_records_and_malformed_records_are_counted_by_check() -> None:

@@ -1,4 +1,4 @@
-"""Which events repeat one that was counted: the sorted runs say the same as a dictionary."""
+"""Repeated events: the sorted runs recognise the same events as a dictionary."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.event_ids import Ids, Remembered
+from pipeline.event_time.event_ids import Ids, RememberedIds
 
 Event = tuple[int, int, int]
 """The two halves of an id, and a time. So few that halves are shared, and that ids are."""
@@ -23,7 +23,7 @@ def ids_of(told: Sequence[Event]) -> Ids:
 
 @given(batches)
 def test_an_event_repeats_what_is_remembered_or_stands_before_it_in_its_batch(batches: list[Batch]) -> None:
-    remembered, known, since = Remembered(), dict[tuple[int, int], int](), 0
+    remembered, known, since = RememberedIds(), dict[tuple[int, int], int](), 0
     for told, passes, chance in batches:
         since += passes
         # No event that is too late is asked for.
@@ -41,7 +41,7 @@ def test_an_event_repeats_what_is_remembered_or_stands_before_it_in_its_batch(ba
 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))
 def test_runs_are_few_and_what_is_old_goes(sizes: list[int], lasts: int) -> None:
-    remembered, number = Remembered(), 0
+    remembered, number = RememberedIds(), 0
     for size in sizes:
         batch = np.arange(number, number + size)
         number += size
@@ -55,6 +55,6 @@ def test_runs_are_few_and_what_is_old_goes(sizes: list[int], lasts: int) -> None
 
 def test_a_run_goes_as_a_whole_when_all_of_it_is_old() -> None:
     times = np.arange(100)
-    remembered = Remembered.of(Ids(times, times, times))
+    remembered = RememberedIds.of(Ids(times, times, times))
     assert len(remembered.after(ids_of([]), 99)) == 100
     assert len(remembered.after(ids_of([]), 100)) == 0

@@ -17,7 +17,7 @@ batches = st.lists(records, max_size=30)
 
 
 def aggregated(rows: Rows) -> Rows:
-    """Adds rows up as one task of the fold does: to one per (grouping, partition, check, pane, age)."""
+    """Adds rows up as a task of the fold does, by grouping, partition, check, pane and age."""
     counts, sizes = Counter[Group](), Counter[Group]()
     newest = dict[Group, int]()
     for row in rows:
@@ -30,7 +30,7 @@ def aggregated(rows: Rows) -> Rows:
 
 
 def verdict(record: Record) -> Verdict:
-    """Any verdict will do here, so long as a record always gets the same."""
+    """Returns an arbitrary verdict, always the same for a record."""
     return list(Verdict)[hash(record) % len(Verdict)]
 
 

@@ -15,7 +15,7 @@ times = st.integers(1, 500)
 
 
 def windows(grid: Grid, time: int) -> set[int]:
-    """Ends of the windows that a time belongs to, one candidate after the other."""
+    """Returns the ends of the windows that a time belongs to, by trying each candidate."""
     starts = range(grid.offset_ms - 1000 * grid.slide_ms, 1000 + grid.slide_ms, grid.slide_ms)
     return {start + grid.size_ms for start in starts if start <= time < start + grid.size_ms}
 

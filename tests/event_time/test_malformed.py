@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.malformed import MalformedLimit, MalformedShare, sentence
+from pipeline.event_time.malformed import MalformedLimit, MalformedShare, limit_exceeded_message
 
 LIMIT = MalformedLimit(0.9, 10_000)
 limits = st.builds(MalformedLimit, st.floats(0.01, 1), st.integers(1, 50))
@@ -67,7 +67,9 @@ def test_a_burst_is_forgotten() -> None:
 
 
 def test_the_sentence_says_what_was_found_and_what_to_do() -> None:
-    told = sentence(share_after(LIMIT, [(10_000, 9_799)]), {"no schema has this schema id": 9_000, "empty": 799})
+    told = limit_exceeded_message(
+        share_after(LIMIT, [(10_000, 9_799)]), {"no schema has this schema id": 9_000, "empty": 799}
+    )
     assert told == (
         "of the last 10,000 records 97.9 % are malformed (most often: no schema has this schema id), more than "
         "dead_letters.limit = 0.9 allows: is kafka.topic the right topic, are the schemas the right ones? Nothing of "
@@ -77,4 +79,4 @@ def test_the_sentence_says_what_was_found_and_what_to_do() -> None:
 
 def test_a_share_is_told_without_rounding_up() -> None:
     state = share_after(LIMIT, [(100_000, 99_999)])
-    assert " 99.9 % are malformed, more" in sentence(state, {})
+    assert " 99.9 % are malformed, more" in limit_exceeded_message(state, {})

@@ -1,4 +1,4 @@
-"""What was closed stays closed over changed settings: the pure rule."""
+"""Closed windows stay closed after a change of settings."""
 
 from dataclasses import replace
 

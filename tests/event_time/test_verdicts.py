@@ -1,4 +1,4 @@
-"""The verdict on an event: it depends on the watermark from before its batch, and on nothing else in the batch."""
+"""The verdict on an event depends on the watermark before its batch, and on no other event of the batch."""
 
 import random
 

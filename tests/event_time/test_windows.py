@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pipeline.event_time import rules, window_states
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import CountsDue, TotalsDue, WindowsDue
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import TotalsState
@@ -28,7 +28,7 @@ class Windows:
     def __init__(self, report: Report = REPORT) -> None:
         self.state = PeriodicState(report, Grid(50, 50))
 
-    def after_batch(self, ends: set[int], before: int | None, after: int | None, batch: int) -> Firing:
+    def after_batch(self, ends: set[int], before: int | None, after: int | None, batch: int) -> WindowsDue:
         """Takes a batch that counted events in the windows with these ends; returns what is due."""
         firing, self.state = self.state.after_batch(
             window_states.moved(batch, {end - 50 for end in ends}, before, after)
@@ -41,7 +41,7 @@ def test_a_window_fires_when_the_watermark_reaches_its_end(watermark: int, fired
     firing = Windows().after_batch({100}, None, watermark, batch=1)
     assert firing.fired == fired
     assert not firing.refired
-    assert bool(firing) is bool(fired)
+    assert firing.is_empty is not bool(fired)
 
 
 def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
@@ -56,7 +56,7 @@ def test_a_window_fires_again_when_a_later_batch_counts_in_it() -> None:
 def test_a_fired_window_in_which_nothing_was_counted_is_not_due() -> None:
     windows = Windows()
     windows.after_batch({100}, None, 100, batch=1)
-    assert not windows.after_batch({200}, 100, 105, batch=2)
+    assert windows.after_batch({200}, 100, 105, batch=2).is_empty
 
 
 @pytest.mark.parametrize(("watermark", "closed"), [(119, set()), (120, {100})])
@@ -87,15 +87,15 @@ def test_one_batch_may_count_in_a_window_fire_it_and_close_it() -> None:
 
 def test_no_window_is_due_while_there_is_no_watermark() -> None:
     firing = Windows().after_batch({100}, None, None, batch=1)
-    assert not firing
+    assert firing.is_empty
     assert not firing.closed
 
 
 def test_a_count_window_that_a_start_published_is_not_published_again() -> None:
     firing, state = CountState(published=7).at_start(0, batch=100)
-    assert firing.span == (7, 100)
+    assert firing == CountsDue(after_batch=7)
     firing, _ = state.after_batch(window_states.moved(101, {0}, 0, 0))
-    assert firing.span == (100, 101)
+    assert firing == CountsDue(after_batch=100)
 
 
 @given(policies, streams)
@@ -145,7 +145,7 @@ def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: P
     for step in stream:
         _, firing = core.take(step)
         if core.frontier.watermark is not None:
-            reached.append((core.frontier.watermark, core.progress.number))
+            reached.append((core.frontier.watermark, core.progress.batch_id))
         for end in firing.fired | firing.refired:
             assert firing.fired_by[end] == next(batch for watermark, batch in reached if watermark >= end)
 
@@ -154,13 +154,13 @@ def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: P
 def test_one_publication_for_several_batches_covers_what_theirs_would(
     policy: Policy, stream: list[Step], data: st.DataObject
 ) -> None:
-    core, firings = Core(policy), list[Firing]()
+    core, firings = Core(policy), list[WindowsDue]()
     for step in stream:
         _, firing = core.take(step)
-        firings += [firing] if firing else []  # the publisher is offered nothing else
+        firings += [] if firing.is_empty else [firing]  # the publisher is offered nothing else
     assume(firings)
     first = data.draw(st.integers(0, len(firings) - 1))
-    together = reduce(Firing.then, firings[first:])
+    together = reduce(WindowsDue.merge, firings[first:])
     names = {end: batch for firing in firings[first:] for end, batch in firing.fired_by.items()}
     assert together.fired_by == names
     assert together.fired | together.refired == names.keys()
@@ -172,23 +172,23 @@ def test_one_publication_for_several_batches_covers_what_theirs_would(
 def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_since() -> None:
     state = TotalsState(every_ms=10)
     steps = [
-        (None, None, True, None),
-        (None, 3, False, 3),
-        (3, 9, True, None),
-        (9, 10, False, 10),
-        (10, 25, False, None),
-        (25, 29, True, None),
-        (29, 29, False, None),
-        (29, 41, False, 41),
+        (None, None, True, False),
+        (None, 3, False, True),
+        (3, 9, True, False),
+        (9, 10, False, True),
+        (10, 25, False, False),
+        (25, 29, True, False),
+        (29, 29, False, False),
+        (29, 41, False, True),
     ]
-    for before, after, counted, expected in steps:
+    for before, after, counted, is_due in steps:
         found, state = state.after_batch(window_states.moved(1, {0} if counted else set(), before, after))
-        assert found.span == (None if expected is None else (rules.NO_WATERMARK, expected)), after
+        assert found == TotalsDue(is_due=is_due), after
 
 
 def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
     state = TotalsState(every_ms=10)
-    assert not state.at_start(rules.NO_WATERMARK, batch=1)[0]
+    assert state.at_start(rules.NO_WATERMARK, batch=1)[0].is_empty
     firing, state = state.at_start(25, batch=1)
-    assert firing
-    assert not state.after_batch(window_states.moved(1, set(), 25, 31))[0], "nothing came since"
+    assert firing.is_due
+    assert state.after_batch(window_states.moved(1, set(), 25, 31))[0].is_empty, "nothing came since"

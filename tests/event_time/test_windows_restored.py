@@ -1,12 +1,13 @@
 """A start from the tables goes on as if the service had never stopped."""
 
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Firing, Published
+from pipeline.event_time.firing import Published, WatermarkStep, WindowsDue
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
@@ -24,17 +25,19 @@ class Tables:
     watermarks: dict[int, int] = field(default_factory=dict)
     """Each watermark and the first batch that reached it."""
 
-    def take(self, core: Core, step: Step) -> Firing:
+    def take(self, core: Core, step: Step) -> WindowsDue:
         windows = windows_of(self.policy)
         verdicts, firing = core.take(step)
         self.panes |= {windows.pane_start(record.event_time) for record in verdicts if verdicts[record] == "counted"}
         if core.frontier.watermark is not None:
-            self.watermarks.setdefault(core.frontier.watermark, core.progress.number)
+            self.watermarks.setdefault(core.frontier.watermark, core.progress.batch_id)
         return firing
 
     def restored(self, closed_until: int) -> PeriodicState:
         """As a start does it; windows up to `closed_until` are known to be published and final."""
-        steps = tuple(sorted((time, batch) for time, batch in self.watermarks.items() if time >= closed_until))
+        steps = tuple(
+            sorted(WatermarkStep(time, batch) for time, batch in self.watermarks.items() if time >= closed_until)
+        )
         report = self.policy.reports[0]
         return windows_of(self.policy).state(report, self.panes, Published(0, closed_until), steps)
 
@@ -69,11 +72,11 @@ def test_a_start_publishes_again_all_that_may_have_been_missed(
 
 def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
     firing, _ = PeriodicState(Report(NAME, Grid(50, 50), 20), Grid(50, 50)).at_start(rules.NO_WATERMARK, batch=1)
-    assert not firing
+    assert firing.is_empty
 
 
 def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
-    report, steps = Report(NAME, Grid(50, 50), 20), ((90, 3), (104, 5), (117, 8))
+    report, steps = Report(NAME, Grid(50, 50), 20), tuple(starmap(WatermarkStep, ((90, 3), (104, 5), (117, 8))))
     state = Grid(50, 50).state(report, {50, 100}, Published(), steps)
     firing, _ = state.at_start(117, batch=10)
     assert firing.refired == {100}

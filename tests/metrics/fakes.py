@@ -9,7 +9,7 @@ from prometheus_client import generate_latest
 
 from pipeline.errors import TransientError
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.tallies import Tallies, Tally
 from pipeline.event_time.watermark import Frontier, PartitionState
@@ -19,7 +19,7 @@ from pipeline.settings.model import MetricsSettings, Settings
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()
-NOTHING_DUE = Firing()
+NOTHING_DUE = WindowsDue()
 HOST = Host("/warehouse", lambda: Space(total=1000, free=400), os.getpid)
 
 
@@ -53,7 +53,7 @@ def frontier(positions: Mapping[int, int], watermark: int | None = None, newest:
 
 
 def batch(
-    before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], firing: Firing = NOTHING_DUE
+    before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], firing: WindowsDue = NOTHING_DUE
 ) -> Batch:
     """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
     partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}

@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.policy import AllIdle, Policy, Verdict
 from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from pipeline.event_time.watermark import Frontier, PartitionState
@@ -252,7 +252,7 @@ def test_records_that_claim_to_be_from_the_future_are_fresh_and_no_sum_goes_back
 
 def test_windows_fire_when_published_and_close_when_committed() -> None:
     observer = World().observer()
-    due = Firing(fired=frozenset({10, 20}), refired=frozenset({5}), closed=frozenset({1, 2, 3}))
+    due = WindowsDue(fired=frozenset({10, 20}), refired=frozenset({5}), closed=frozenset({1, 2, 3}))
     observer.committed(batch(frontier({0: 0}), AFTER, COUNTED, due), START)
     events = [_windows(event) for event in ("fired", "refired", "closed")]
     page = samples(observer)
@@ -430,7 +430,7 @@ def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:
         for _ in range(200):
             observer.committed(told, START)
             observer.stepped("commit", 0.01)
-            observer.published({"page_views": Firing(fired=frozenset({1}))})
+            observer.published({"page_views": WindowsDue(fired=frozenset({1}))})
 
     threads = [Thread(target=tell) for _ in range(4)]
     for thread in threads:

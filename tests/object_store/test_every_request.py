@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from demo.die_with_parent import dying_with_parent
 from pipeline.event_time.batch import EPOCH
-from pipeline.tables.schemas import WRITER_APP
+from pipeline.tables.transactions import WRITER_APP
 from tests.object_store.proxy import proxy
 from tests.object_store.writer import ROWS, act
 from tests.support.object_store import object_store

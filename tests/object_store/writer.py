@@ -8,7 +8,7 @@ import pyarrow as pa
 from pipeline.errors import Replaced
 from pipeline.tables.files import files_of, read, write
 from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import WRITER_APP
+from pipeline.tables.transactions import WRITER_APP
 
 ROWS = pa.table({"user": ["ann", "bob"], "number": pa.array([1, 2], pa.int64())})
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -13,12 +14,11 @@ from deltalake import DeltaTable
 from pipeline.amend.erase.erasure import erase_person
 from pipeline.errors import TransientError
 from pipeline.event_time.firing import Firing
-from pipeline.results.applied import Applied
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.levels import Run
 from pipeline.results.publication import Publication
-from pipeline.results.result_kind import Merge, ResultKind
-from pipeline.results.result_table import Plan, Portion
+from pipeline.results.result_kind import Merge, ResultKind, SourceTables
+from pipeline.results.result_table import PublicationPlan, ResultChunk
 from pipeline.settings.model import Settings
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
@@ -40,23 +40,23 @@ def erasing(warehouse: Path) -> Callable[[], object]:
     return partial(erase_person, Settings(warehouse=str(warehouse)), WHOM, NOW)
 
 
-class Meanwhile(ResultKind):
+class Meanwhile(ResultKind[Firing]):
     """A kind that calls `act` once, after its rows are computed and before they are written."""
 
-    def __init__(self, kind: ResultKind, act: Callable[[], object]) -> None:
+    def __init__(self, kind: ResultKind[Any], act: Callable[[], object]) -> None:
         super().__init__(kind.spec)
         self._kind = kind
         self._acts = [act]
 
-    def plan(self, firing: Firing, batch: int, panes: DeltaTable, results: DeltaTable, applied: Applied) -> Plan:
-        plan = self._kind.plan(firing, batch, panes, results, applied)
-        return replace(plan, portions=self._portions(plan))
+    def plan(self, firing: Firing, batch: int, tables: SourceTables) -> PublicationPlan:
+        plan = self._kind.plan(firing, batch, tables)
+        return replace(plan, chunks=self._chunks(plan))
 
-    def _portions(self, plan: Plan) -> Iterator[Portion | None]:
-        for portion in plan.portions:
+    def _chunks(self, plan: PublicationPlan) -> Iterator[ResultChunk]:
+        for chunk in plan.chunks:
             while self._acts:
                 self._acts.pop()()
-            yield portion
+            yield chunk
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
         return self._kind.merges(runs, panes, final, cutoff)

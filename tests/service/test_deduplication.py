@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline import columns as c
 from pipeline.event_time import window_states
 from pipeline.event_time.checks import Check
-from pipeline.event_time.event_ids import Remembered
+from pipeline.event_time.event_ids import RememberedIds
 from pipeline.event_time.malformed import MalformedLimit, MalformedShare
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
@@ -56,14 +56,14 @@ def events(spark: SparkSession, *ids: str, read: Callable[[int], object] = int) 
 
 def progress(policy: Policy) -> Progress:
     frontier = Frontier({0: PartitionState(0, 0)})
-    return Progress("t", policy, 0, frontier, window_states.begun(policy), MalformedShare(MalformedLimit(1, 1)))
+    return Progress("t", policy, 0, frontier, window_states.initial(policy), MalformedShare(MalformedLimit(1, 1)))
 
 
 def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark: SparkSession) -> None:
     read = spark.sparkContext.accumulator(0)
     records = events(spark, "a", "b", "a", "", "", "c", "b", read=read.add)
     plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
-    with Deduplication(Remembered())(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (keyed, ids):
+    with Deduplication(RememberedIds())(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (keyed, ids):
         rows = plan.unpacked(plan.packed(keyed)).persist()
         statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
     found = {Check(row.check): row.records for row in statistics if not row.grouping}
@@ -92,7 +92,7 @@ def test_rejected_records_that_are_stored_apart_are_no_duplicates_and_nothing_is
     records = events(spark, "a", "b", "a", "", read=read.add).union(noise)
     plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
     keyed = plan.keyed(records, KNOWN, are_kept=True).persist()
-    with Deduplication(Remembered())(keyed, plan, progress(POLICY)) as (marked, _):
+    with Deduplication(RememberedIds())(keyed, plan, progress(POLICY)) as (marked, _):
         counted, apart = plan.apart(marked)
         rows = plan.unpacked(plan.packed(counted)).persist()
         statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))

@@ -38,7 +38,7 @@ OLD = replace(NEW, rows=[row(0, 40), row(1, 50)], openings=[OPENING], topic=TOPI
 
 def test_a_new_warehouse_starts_where_the_settings_say() -> None:
     found = decide(NEW, "me")
-    assert (found.batch.number, found.batch.after.positions) == (EPOCH, {0: 7, 1: 0})
+    assert (found.batch.batch_id, found.batch.after.positions) == (EPOCH, {0: 7, 1: 0})
     assert (found.how.process, found.how.cluster_id, found.how.topic_id, found.how.last_batch) == ("me", "c", "id", 0)
     assert not found.earlier
     assert not remarks(found, KAFKA)
@@ -47,7 +47,7 @@ def test_a_new_warehouse_starts_where_the_settings_say() -> None:
 def test_a_warehouse_goes_on_where_its_ledger_ends_and_a_new_partition_at_its_start() -> None:
     grown = replace(TOPIC, earliest={0: 0, 1: 0, 2: 0}, log_ends={0: 100, 1: 100, 2: 8})
     found = decide(replace(OLD, topic=grown))
-    assert found.batch.number == 4 * EPOCH
+    assert found.batch.batch_id == 4 * EPOCH
     assert found.batch.after.positions == {0: 40, 1: 50, 2: 0}
     assert found.batch.after.watermark == NOW - 9
     assert [found.batch.after.partitions[at].max_event_time for at in range(3)] == [NOW, NOW - 1, None]
@@ -62,7 +62,7 @@ def test_event_times_do_not_count_where_another_strategy_measures_them() -> None
 def test_the_last_batch_before_an_epoch_without_one_is_that_of_its_opening() -> None:
     rows = [row(0, 40, 4 * EPOCH), row(1, 50, 4 * EPOCH)]
     found = decide(replace(OLD, rows=rows, openings=[OPENING, replace(OPENING, last_batch=3 * EPOCH + 5)]))
-    assert (found.batch.number, found.how.last_batch) == (5 * EPOCH, 3 * EPOCH + 5)
+    assert (found.batch.batch_id, found.how.last_batch) == (5 * EPOCH, 3 * EPOCH + 5)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from pipeline.errors import Replaced, TransientError
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
@@ -75,7 +75,7 @@ def bench() -> Iterator[Bench]:
 
 
 def fired(*ends: int) -> Firings:
-    return {"page_views": Firing(fired=frozenset(ends))}
+    return {"page_views": WindowsDue(fired=frozenset(ends))}
 
 
 def test_a_publication_that_failed_is_tried_again_with_growing_pauses_though_nothing_else_falls_due(

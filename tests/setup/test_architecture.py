@@ -81,7 +81,7 @@ ALLOWED = {
     *("columns", "errors", "measures"),
     *("event_time.batch", "event_time.policy", "event_time.reports", "event_time.rules", "event_time.user_totals"),
     *(f"event_time.windows.{kind}" for kind in ("base", "calendar", "count", "cumulate", "grid", "session")),
-    *("tables.ledger", "tables.opening", "tables.schemas"),
+    *("tables.ledger", "tables.opening", "tables.schemas", "tables.transactions"),
 }
 """Names, schemas and stored definitions: all that the verifier may share with what it verifies."""
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pipeline.event_time import rules as event_time
 from pipeline.event_time.checks import Check, reason_of
-from pipeline.event_time.event_ids import Ids, Remembered
+from pipeline.event_time.event_ids import Ids, RememberedIds
 from pipeline.event_time.lateness import closed_until, cutoffs, in_time_from, is_too_late
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.progress import Progress
@@ -23,7 +23,7 @@ from tests.simulation.events import MINUTE, Event, Topic
 class Fold:
     """The records of a batch, judged and added up as Spark's fold does it."""
 
-    def __init__(self, topic: Topic, before: Progress, remembered: Remembered | None, size: int) -> None:
+    def __init__(self, topic: Topic, before: Progress, remembered: RememberedIds | None, size: int) -> None:
         self._policy, self._watermark = before.policy, before.frontier.watermark
         self._too_late, self._partly = cutoffs(self._policy.reports, self._watermark)
         self.ends: dict[int, int] = {}
@@ -39,9 +39,9 @@ class Fold:
         self.times = [event.time for *_, event in chosen if event.is_event and not event.is_ahead]
         repeated = self._repeated(remembered, chosen)
         for record in chosen:
-            self._judge(before.number + 1, record, is_repeated=record[:2] in repeated)
+            self._judge(before.batch_id + 1, record, is_repeated=record[:2] in repeated)
 
-    def _repeated(self, remembered: Remembered | None, chosen: list[tuple[int, int, Event]]) -> set[tuple[int, int]]:
+    def _repeated(self, remembered: RememberedIds | None, chosen: list[tuple[int, int, Event]]) -> set[tuple[int, int]]:
         if remembered is None:
             return set()
         asked = [record for record in chosen if record[2].is_event and record[2].time >= self._too_late]

@@ -141,7 +141,7 @@ class Cast:
                 if not process.is_done:
                     batch = process.take(publishes=False)
                     if place == 0:
-                        process.pending = process.steps(batch), batch.number
+                        process.pending = process.steps(batch), batch.batch_id
 
         return lambda: process.attempt(work, again=False)
 

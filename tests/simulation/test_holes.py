@@ -10,18 +10,18 @@ from deltalake import DeltaTable
 
 from pipeline.amend import watermark_reset as reset_verb
 from pipeline.amend.erase.erasure import erase_person, persons_rows
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import WindowsDue
 from pipeline.results import corrections as corrections_module
 from pipeline.results import layout, levels
 from pipeline.results.corrections import Corrections
 from pipeline.results.kind_registry import kind_of, kinds_of
 from pipeline.results.publication import Publication
-from pipeline.results.retention import REMOVED_APP, remove_by_age
+from pipeline.results.retention import remove_by_age
 from pipeline.service import maintenance
 from pipeline.settings.model import Settings
 from pipeline.tables import housekeeping
 from pipeline.tables.ledger import Ledger
-from pipeline.tables.schemas import CLOSED_APP, CORRECTED_APP
+from pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP, REMOVED_APP
 from tests.simulation import rules
 from tests.simulation.events import MINUTE, NOON, Event, events
 from tests.simulation.judge import rows_of
@@ -135,7 +135,7 @@ def test_retention_does_not_follow_a_watermark_ahead_of_the_clock(tmp_path: Path
     assert {start for _, start in before} >= {0, 10, 20}
     trusted = maintenance.trusted_watermark(batch, AT_25)
     assert trusted == AT_25
-    remove_by_age(str(tmp_path), kept, batch.policy, trusted, batch.number, AT_25)
+    remove_by_age(str(tmp_path), kept, batch.policy, trusted, batch.batch_id, AT_25)
     assert {start for _, start in views(tmp_path)} == {start for _, start in before} - {0}
     assert DeltaTable(str(tmp_path / "page_views")).transaction_version(REMOVED_APP) == AT_25 - 10 * MINUTE
 
@@ -187,9 +187,9 @@ def test_a_publication_that_replaces_a_corrected_window_adds_its_corrections_aga
     assert (found["ann", 0], found["zed", 10]) == (3, 1)
     # As after a start that read how far the table was published before an older publication closed the windows.
     ends = frozenset({NOON + 10 * MINUTE, NOON + 20 * MINUTE})
-    again = Firing(refired=ends, fired_by=dict.fromkeys(ends, service.progress.number))
+    again = WindowsDue(refired=ends, fired_by=dict.fromkeys(ends, service.progress.batch_id))
     kinds = kinds_of(str(tmp_path), policy)
-    Publication(str(tmp_path), kinds).publish({"page_views": again}, service.progress.number + 1)
+    Publication(str(tmp_path), kinds).publish({"page_views": again}, service.progress.batch_id + 1)
     assert views(tmp_path) == found
 
 
@@ -236,7 +236,7 @@ def test_what_retention_removed_does_not_come_back_by_a_correction_of_a_window_w
 ) -> None:
     service, corrections = corrected
     kept = process(tmp_path, ORDERED, rules.AGED)
-    policy, number = service.progress.policy, service.progress.number
+    policy, number = service.progress.policy, service.progress.batch_id
     retention = kept._resources(Ledger(str(tmp_path))).retention
     meanwhile(
         monkeypatch,

@@ -16,9 +16,10 @@ from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.errors import SetUpError, TransientError
 from pipeline.event_time.checks import Check
 from pipeline.fold.late import BELONGS
-from pipeline.results.retention import REMOVED_APP, remove_by_age
+from pipeline.results.retention import remove_by_age
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
+from pipeline.tables.transactions import REMOVED_APP
 from pipeline.verifier.invariants import verify
 from tests.simulation.judge import ledger_of, transactions
 from tests.simulation.rules import Rules
@@ -96,7 +97,7 @@ def was_reset(warehouse: str) -> bool:
 def age(process: Process) -> None:
     """The step of upkeep that removes rows by age."""
     resources, progress = process.resources, process.progress
-    watermark, number = progress.frontier.watermark, progress.number
+    watermark, number = progress.frontier.watermark, progress.batch_id
     remove_by_age(process.warehouse, resources.retention, progress.policy, watermark, number, process.stage.now)
 
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from pipeline.errors import Replaced, SetUpError
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.lateness import cutoffs
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.progress import Progress
+from pipeline.event_time.table_retention import TableRetention
+from pipeline.event_time.window_states import due
 from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
@@ -92,7 +93,7 @@ class Process:
         return twin
 
     def _resources(self, ledger: Ledger) -> Resources:
-        kept = {shape.name: Keep(None, self.rules.keeps_rows_ms) for shape in self.rules.shapes}
+        kept = {shape.name: TableRetention(None, self.rules.keeps_rows_ms) for shape in self.rules.shapes}
         nothing = cast("Any", Nothing())
         return Resources(
             warehouse=self.warehouse,
@@ -127,7 +128,7 @@ class Process:
         before, size = self.progress, max(1, size // len(self.topic))
         fold = Fold(self.topic, before, self._remembered, size)
         self.stage.now = max(self.stage.now, *fold.times, 0)  # events come when they happen
-        number = before.number + 1
+        number = before.batch_id + 1
         if self.ids is not None:
             self.ids.append(fold.id_rows(number), number)
         for piece in (0, 1):
@@ -139,8 +140,8 @@ class Process:
         if self._remembered is not None and fold.ids is not None:
             since, _ = cutoffs(after.policy.reports, after.frontier.watermark)
             self._remembered = self._remembered.after(fold.ids, since)
-        if any(batch.firings.values()):
-            self.outbox.add(Offer(batch.firings, batch.number, self.stage.now))
+        if due(batch.firings):
+            self.outbox.add(Offer(batch.firings, batch.batch_id, self.stage.now))
         if publishes:
             self.flush()
             if self.has_upkeep:

@@ -28,7 +28,8 @@ from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
 from pipeline.settings.model import Settings
 from pipeline.tables.housekeeping import take_over
-from pipeline.tables.schemas import USER_TOTALS, WRITER_APP
+from pipeline.tables.schemas import USER_TOTALS
+from pipeline.tables.transactions import WRITER_APP
 from tests.crash.store_faults import Refusal, refusing
 from tests.privacy.test_erase_meanwhile import Meanwhile
 from tests.support.conservation import violations

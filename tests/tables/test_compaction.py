@@ -1,4 +1,4 @@
-"""Compaction commits by what there is to merge or to remove, and makes a portion of keys at a time."""
+"""Compaction commits a merge or a removal at a time, and merges a range of keys at a time."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.results import result_kind
-from pipeline.results.result_table import MANY_ROWS, committed
+from pipeline.results.result_table import MANY_ROWS, panes_sql
 from pipeline.tables.query import query
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
@@ -35,8 +35,11 @@ def test_keys_are_shared_out_among_portions_and_none_is_in_two(tmp_path: Path) -
     site = Site(tmp_path, SMALL).open()
     users = [f"user {number}" for number in range(100)]
     site.batch(*(Event(minute, user) for user in users for minute in (1, 2)))
-    panes, conditions = DeltaTable(tmp_path / "panes"), result_kind.by_keys(["user_id", "page_url"], 4 * MANY_ROWS)
-    found = [query(committed("page_views", site.number, one), panes=panes)["user_id"] for one in conditions]
+    panes, conditions = (
+        DeltaTable(tmp_path / "panes"),
+        result_kind.key_ranges_sql(["user_id", "page_url"], 4 * MANY_ROWS),
+    )
+    found = [query(panes_sql("page_views", site.number, one), panes=panes)["user_id"] for one in conditions]
     portions = [{*some.to_pylist()} for some in found]
     assert len(portions) == 5
     assert all(len(some) > 5 for some in portions)

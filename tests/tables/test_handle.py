@@ -14,7 +14,7 @@ from pipeline.tables import handle as handle_module
 from pipeline.tables.files import files_of, read, write
 from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
-from pipeline.tables.schemas import FENCED_APP, WRITER_APP
+from pipeline.tables.transactions import FENCED_APP, WRITER_APP
 
 ROWS = pa.table({"user": ["ann", "bob"], "number": pa.array([1, 2], pa.int64())})
 MANY_BYTES = 10**6

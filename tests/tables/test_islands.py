@@ -1,4 +1,4 @@
-"""Sessions by columns are those that come of taking one event after the other, in the order in which they came."""
+"""Sessions by columns equal those of a loop that takes one event after the other."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ GAP, LATENESS = 5, 3
 
 @dataclass(frozen=True)
 class Arrived:
-    """An event of a user, and the watermark from before its batch."""
+    """An event of a user, and the watermark before its batch."""
 
     user: str
     time: int
@@ -34,7 +34,7 @@ def streams(draw: st.DrawFn) -> list[Arrived]:
 
 
 def one_after_the_other(came: list[Arrived]) -> set[tuple[str, int, int, int]]:
-    """User, first and last time and number of events of each session; none that is closed is joined any more."""
+    """Returns user, first and last time and count of events of each session; closed sessions are not joined."""
     live, closed = list[tuple[str, int, int, int]](), list[tuple[str, int, int, int]]()
     for event in came:
         closed += [one for one in live if event.watermark >= one[2] + GAP + LATENESS]

@@ -9,7 +9,7 @@ from pipeline.results.levels import Run, worth_merging, worth_rewriting
 
 
 def played(batches: int, rows: int) -> tuple[list[Run], int]:
-    """Runs after so many batches of so many rows, looked at after each; and how many rows were rewritten."""
+    """Returns the runs after `batches` batches of `rows` rows, each with a merge, and the count of rewritten rows."""
     runs, rewritten = list[Run](), 0
     for batch in range(batches):
         runs.append(Run(batch, batch, rows, batch))

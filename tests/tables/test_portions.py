@@ -1,4 +1,4 @@
-"""A long backlog is published in portions: a few statements and commits instead of one without an end."""
+"""A long backlog is published in chunks: several statements and commits of bounded size."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.slow
 
 
 def played(warehouse: Path) -> Site:
-    """Many windows that fire in one batch."""
+    """Plays a batch in which many windows fire."""
     site = Site(warehouse).open()
     site.batch(*(Event(minute, user) for minute in range(0, 60, 4) for user in ("ann", "bob")))
     return site.batch(Event(200))
 
 
 def shown(warehouse: Path) -> dict[str, list[str]]:
-    """All rows; of a sketch what it tells, for its bytes are in the order in which users came."""
+    """Returns all rows without sketches, whose bytes depend on the order of users."""
     return {name: sorted(str({**row, "users_sketch": None}) for row in rows(warehouse, name)) for name in NAMES}
 
 
@@ -40,18 +40,18 @@ def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("_small")
-def test_in_portions_the_tables_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    played(tmp_path / "portions")
+def test_in_chunks_the_tables_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played(tmp_path / "chunks")
     monkeypatch.undo()
     played(tmp_path / "whole")
-    assert shown(tmp_path / "portions") == shown(tmp_path / "whole")
-    versions = [DeltaTable(str(tmp_path / name / "page_views")).version() for name in ("portions", "whole")]
+    assert shown(tmp_path / "chunks") == shown(tmp_path / "whole")
+    versions = [DeltaTable(str(tmp_path / name / "page_views")).version() for name in ("chunks", "whole")]
     assert versions[0] >= versions[1] + 2
-    assert not violations(tmp_path / "portions")
+    assert not violations(tmp_path / "chunks")
 
 
 @pytest.mark.usefixtures("_small")
-def test_a_publication_that_failed_between_two_portions_is_made_up_for_and_shows_nothing_twice(tmp_path: Path) -> None:
+def test_a_publication_that_failed_between_two_chunks_is_completed_and_publishes_nothing_twice(tmp_path: Path) -> None:
     site = Site(tmp_path).open()
     site.batch(*(Event(minute, user) for minute in range(0, 60, 4) for user in ("ann", "bob")), publish=False)
     refusal = Refusal("page_views", "window_end < '2024-05-01T12:40:00+00:00'")
@@ -84,8 +84,8 @@ def test_sessions_and_count_windows_are_there_all_at_once_however_many_keys_ther
     assert not violations(tmp_path)
 
 
-def refuse(*_: object) -> None:
-    """As a process that ends just before the last commit of a publication."""
+def refuse(*_: object, **__: object) -> None:
+    """Fails like a process that ends just before the last commit of a publication."""
     raise DeltaError("refused")
 
 

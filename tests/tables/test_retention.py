@@ -1,4 +1,4 @@
-"""What is old goes, where the settings say so, and nothing that is removed by age is called lost."""
+"""Old rows are removed by the settings, and the verifier does not report them as lost."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,8 +8,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.errors import Replaced, SetUpError
-from pipeline.event_time.keep import Keep
 from pipeline.event_time.reports import Report
+from pipeline.event_time.table_retention import TableRetention
 from pipeline.results.layout import create_tables
 from pipeline.results.retention import remove_by_age
 from tests.support.parsed_settings import parsed_settings
@@ -17,12 +17,12 @@ from tests.support.warehouse import rows
 from tests.verify.plant import OF_RESULTS, alter, drop, notes, sentences
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
 
-ROWS = Keep(0, 30 * MINUTE)
+ROWS = TableRetention(0, 30 * MINUTE)
 DAY = 86_400_000
 SESSIONS, PAIRS = (next(report for report in REPORTS if report.name == name) for name in ("sessions", "pairs"))
 
 
-def age(site: Site, kept: Mapping[str, Keep], now: int = 0) -> None:
+def age(site: Site, kept: Mapping[str, TableRetention], now: int = 0) -> None:
     remove_by_age(str(site.warehouse), kept, site.policy, site.watermark, site.number, now)
 
 
@@ -36,7 +36,7 @@ def test_windows_go_by_the_watermark_once_they_are_closed(tmp_path: Path) -> Non
     """The watermark stands at 41 minutes: [10, 20) would be 21 old, and has closed; [30, 40) has not."""
     site = Site(tmp_path, replace(POLICY, reports=REPORTS[:2])).open()
     site.batch(Event(1), Event(12, "bob"), Event(35)).batch(Event(41, "cat"))
-    age(site, {"page_views": Keep(0, 0)})
+    age(site, {"page_views": TableRetention(0, 0)})
     assert windows(tmp_path, "page_views") == {40}
     assert 10 in windows(tmp_path, "pages")
 
@@ -70,12 +70,12 @@ def test_dead_letters_stay_as_long_as_a_correction_may_wait_for_them(tmp_path: P
     site.batch(Event(1), Event(19)).batch(Event(2, "dan"), Event(12, "eve"))
     letters = len(rows(tmp_path, "dead_letters"))
     assert letters >= 1
-    age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
+    age(site, {"dead_letters": TableRetention(0, DAY)}, now=10**15)
     assert len(rows(tmp_path, "dead_letters")) == letters
     site.batch(Event(200))
-    age(site, {"dead_letters": Keep(0, 10**15)})
+    age(site, {"dead_letters": TableRetention(0, 10**15)})
     assert len(rows(tmp_path, "dead_letters")) == letters
-    age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
+    age(site, {"dead_letters": TableRetention(0, DAY)}, now=10**15)
     assert not rows(tmp_path, "dead_letters")
     assert "dead_letters: those of batches up to" in notes(tmp_path)
 
@@ -86,7 +86,7 @@ def test_dead_letters_go_although_no_event_is_too_late_for_count_windows(tmp_pat
     site = Site(tmp_path, replace(POLICY, reports=(other, PAIRS), totals=None)).open()
     site.batch(Event(1), Event(30)).batch(Event(2, "dan"), Event(31)).batch(Event(200))
     assert len(rows(tmp_path, "dead_letters")) == 1
-    age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
+    age(site, {"dead_letters": TableRetention(0, DAY)}, now=10**15)
     assert not rows(tmp_path, "dead_letters")
     assert "dead_letters: those of batches up to" in notes(tmp_path)
 
@@ -97,7 +97,7 @@ def test_a_correction_may_outlive_its_dead_letter(tmp_path: Path) -> None:
     site.batch(Event(1), Event(30)).batch(Event(2, "dan"), Event(60))
     site.correct()
     site.batch(Event(200))
-    age(site, {"dead_letters": Keep(0, DAY)}, now=10**15)
+    age(site, {"dead_letters": TableRetention(0, DAY)}, now=10**15)
     assert not rows(tmp_path, "dead_letters")
     assert "removed by age" in notes(tmp_path)
 
@@ -108,13 +108,16 @@ def test_a_service_that_was_replaced_removes_nothing(tmp_path: Path) -> None:
     before, old = rows(tmp_path, "page_views"), replace(site)
     site.open()
     with pytest.raises(Replaced):
-        age(old, {"page_views": Keep(0, 0)})
+        age(old, {"page_views": TableRetention(0, 0)})
     assert rows(tmp_path, "page_views") == before
 
 
 def test_how_long_versions_stay_is_set_by_table_and_set_back(tmp_path: Path) -> None:
     warehouse, policy = str(tmp_path), replace(POLICY, reports=REPORTS[:1], totals=None)
-    for kept, interval in (({"page_views": Keep(7 * DAY)}, "interval 604800 seconds"), ({}, "interval 1 days")):
+    for kept, interval in (
+        ({"page_views": TableRetention(7 * DAY)}, "interval 604800 seconds"),
+        ({}, "interval 1 days"),
+    ):
         create_tables(warehouse, policy, kept)
         told = DeltaTable(f"{warehouse}/page_views").metadata().configuration
         assert told["delta.logRetentionDuration"] == told["delta.deletedFileRetentionDuration"] == interval
@@ -141,7 +144,7 @@ def test_nothing_is_removed_unless_it_is_said(tmp_path: Path) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text('[retention]\npage_views = { time_travel = "7d" }\ndead_letters = { rows = "90d" }\n')
     assert parsed_settings("--config", str(file)).kept() == {
-        "page_views": Keep(7 * DAY),
-        "dead_letters": Keep(None, 90 * DAY),
+        "page_views": TableRetention(7 * DAY),
+        "dead_letters": TableRetention(None, 90 * DAY),
     }
     assert parsed_settings().kept() == {}

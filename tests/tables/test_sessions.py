@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.event_time import window_states
-from pipeline.event_time.firing import Firing
+from pipeline.event_time.firing import Firing, TotalsDue
 from pipeline.event_time.lateness import closed_until, finals
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.reports import Report
@@ -23,6 +23,7 @@ from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.layout import create_tables
 from pipeline.results.publication import Publication
+from pipeline.results.result_kind import SourceTables
 from pipeline.results.session_kind import SessionKind
 from pipeline.tables.appender import Appender
 from pipeline.tables.engines import Engine
@@ -56,7 +57,7 @@ def played(lateness_ms: int) -> Iterator[tuple[Model, int, list[Sent]]]:
 
 
 def partial_sessions(report: Consumer, events: Iterable[Sent], batch: int, watermark: int) -> pa.Table:
-    """Rows of `panes` as a fold makes them: one for each user and stretch of a gap."""
+    """Returns rows of `panes` as a fold makes them: one for each user and pane."""
 
     def place(event: Sent) -> tuple[str, int]:
         return event.user, event.event_time // GAP_MS * GAP_MS
@@ -94,7 +95,7 @@ class Tables:
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else nothing would be worth a merge after so few batches, and every merge would be made in one portion."""
+    """Lowers limits, so that a few batches are worth a merge, and a merge takes several parts."""
     monkeypatch.setattr(levels, "_MANY", 2)
     monkeypatch.setattr(result_table, "MANY_ROWS", 50)
 
@@ -113,7 +114,7 @@ def test_sessions_are_those_of_the_model_after_every_batch(
     assert len(shown(tmp_path)) > USERS
 
 
-def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> None:
+def test_the_sql_of_sessions_returns_what_numpy_returns(tmp_path: Path) -> None:
     report = Report("visits", Sessions(GAP_MS), 4_000)
     visits, tables, state = SessionKind(report), Tables(tmp_path, policy_of(report), 2), SessionState(report)
     found = []
@@ -121,11 +122,11 @@ def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> Non
         firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
         tables.take(events, before, model, {"visits": firing})
         panes = DeltaTable(PANES.uri(str(tmp_path)))
-        plan = visits.plan(firing, model.batch, panes, panes, NO_CORRECTIONS)
-        ((rows, _),) = (portion for portion in plan.portions if portion)
+        plan = visits.plan(firing, model.batch, SourceTables(panes, panes, NO_CORRECTIONS))
+        (rows,) = (chunk.rows for chunk in plan.chunks)
         assert not isinstance(rows, Written), "nothing is large here"
         told = rows if isinstance(rows, pa.Table) else rows.rows().read_all()
-        sql = visits.told_in_sql(visits.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
+        sql = visits.result_sql(visits.due_sql(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
         both = [sorted(map(str, one.cast(visits.spec.schema).to_pylist())) for one in (query(sql, panes=panes), told)]
         assert both[0] == both[1]
         found += both[0]
@@ -150,12 +151,14 @@ def test_totals_are_those_of_all_counted_events(compact_every: int, tmp_path: Pa
     for model, before, events in played(visits.allowed_lateness_ms):
         for event in events:
             times[event.user].append(event.event_time)
-        tables.take(events, before, model, {totals.name: Firing()} if model.batch % EPOCH == BATCHES else {})
+        tables.take(
+            events, before, model, {totals.name: TotalsDue(is_due=True)} if model.batch % EPOCH == BATCHES else {}
+        )
     assert user_totals(tmp_path) == {
         user: (min(all_of), max(all_of), sessions(all_of), len(all_of), 0) for user, all_of in times.items()
     }
 
 
 def sessions(times: list[int]) -> int:
-    """How many there are."""
+    """Returns the number of sessions."""
     return 1 + sum(later - earlier > GAP_MS for earlier, later in pairwise(sorted(times)))

@@ -136,9 +136,9 @@ class Site:
         remove_uncommitted(warehouse, self.last, self.number)
         self.publication = Publication(warehouse, kinds)
         self.compaction = Compaction(warehouse, kinds)
-        states = window_states.begun(self.policy) if is_new else self._restored()
+        states = window_states.initial(self.policy) if is_new else self._restored()
         dues, self.states = window_states.at_start(states, self.watermark, self.number)
-        self.publication.publish({name: due for name, due in dues.items() if due}, self.number)
+        self.publication.publish(window_states.due(dues), self.number)
         return self
 
     def _restored(self) -> States:
@@ -176,7 +176,7 @@ class Site:
 
     def publish_again(self) -> "Site":
         """Publishes the windows that the last batch made due; may be called again."""
-        self.publication.publish({name: due for name, due in self.dues.items() if due}, self.number)
+        self.publication.publish(window_states.due(self.dues), self.number)
         return self
 
     def compact(self) -> "Site":

@@ -30,7 +30,8 @@ from pipeline.tables.erased_users import forget
 from pipeline.tables.handle import Handle
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import ERASED_EVENTS_APP, ERASURES, PANES
+from pipeline.tables.schemas import ERASURES, PANES
+from pipeline.tables.transactions import ERASED_EVENTS_APP
 
 _PASSES: Final = 10
 _RECORDED_SQL: Final = 'SELECT "table" AS name, sum(events) AS events FROM erasures GROUP BY "table"'

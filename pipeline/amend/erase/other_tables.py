@@ -18,7 +18,8 @@ from pipeline.instants import utc
 from pipeline.results.result_table import published
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, ERASED_APP, is_table
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, is_table
+from pipeline.tables.transactions import ERASED_APP
 
 _AT_ONCE: Final = 1000
 _BLANK_SQL: Final = {c.USER_ID: "NULL", c.KEY: "NULL", c.VALUE: "NULL"}

@@ -18,17 +18,8 @@ from pipeline.errors import SetUpError
 from pipeline.results.retention import removed
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import (
-    CORRECTED_APP,
-    CORRECTIONS,
-    ERASED_EVENTS_APP,
-    ERASING_APP,
-    LEDGER,
-    PANES,
-    USER_TOTALS,
-    WRITER_APP,
-    find_table,
-)
+from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, USER_TOTALS, find_table
+from pipeline.tables.transactions import CORRECTED_APP, ERASED_EVENTS_APP, ERASING_APP, WRITER_APP
 
 _RETRIES: Final = 5
 _ROWS_OF_USER_SQL: Final = """

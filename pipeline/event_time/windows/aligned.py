@@ -1,4 +1,4 @@
-"""Windows that lie alike in every period, which begins at a multiple of its length plus an offset."""
+"""Windows that repeat in every period. Periods start at multiples of their length plus an offset."""
 
 from abc import abstractmethod
 from math import gcd
@@ -7,14 +7,14 @@ from pipeline.event_time.windows.periodic import Periodic
 
 
 class Aligned(Periodic):
-    """Windows whose bounds are plain arithmetic. All times are milliseconds since the epoch."""
+    """Windows whose bounds are plain arithmetic. All times are milliseconds since 1970."""
 
     __slots__ = ()
 
     size_ms: int
     """Length of the longest window."""
     offset_ms: int
-    """How far periods are shifted against the epoch."""
+    """Shift of the periods in milliseconds."""
 
     @property
     @abstractmethod
@@ -23,17 +23,17 @@ class Aligned(Periodic):
 
     @property
     def period_ms(self) -> int:
-        """Length of a period, whose begin belongs to every window that any time of it belongs to."""
+        """Length of a period. Its start belongs to every window that overlaps the period."""
         return self.apart_ms
 
     @property
     def pane_ms(self) -> int:
-        """Length of a pane: the longest of which every window is made."""
+        """Length of a pane: the longest that divides every window."""
         return gcd(self.size_ms, self.apart_ms)
 
     @property
     def shift_ms(self) -> int:
-        """Milliseconds added to a time so that panes begin at multiples of their length."""
+        """Milliseconds that are added to times so that panes start at multiples of their length."""
         return -self.offset_ms % self.pane_ms
 
     @property
@@ -42,21 +42,21 @@ class Aligned(Periodic):
         return self.apart_ms < self.size_ms
 
     def period_start(self, time: int) -> int:
-        """Start of the period that a time falls into."""
+        """Returns the start of the period that contains `time`."""
         return time - (time - self.offset_ms) % self.period_ms
 
     def ends(self, pane_start: int) -> range:
-        """Ends of all windows that a pane is part of, the last one first."""
+        """Returns the ends of all windows that contain the pane, the latest first."""
         return range(self.latest_end(pane_start), pane_start, -self.apart_ms)
 
     def latest_end(self, time: int) -> int:
-        """End of the last window that a time belongs to."""
+        """Returns the end of the last window that contains `time`."""
         return self.period_start(time) + self.size_ms
 
     def earliest_after(self, horizon: int) -> int:
-        """The earliest time of which some window ends after `horizon`: the begin of the first that does."""
+        """Returns the start of the first window that ends after `horizon`."""
         return self.begin(self.ends(self.pane_start(horizon))[-1])
 
     def reached(self, watermark: int) -> int:
-        """The latest end of a window that a watermark has reached."""
+        """Returns the latest end of a window at or before `watermark`."""
         return watermark - (watermark - self.offset_ms - self.size_ms) % self.apart_ms

@@ -1,72 +1,79 @@
-"""The questions that every kind of windows answers without tables."""
+"""The interface of each kind of windows, and of its state: what can be answered without tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import ClassVar, Self
+from typing import ClassVar, Generic, NamedTuple, Self
 
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
+from pipeline.event_time.firing import Firing, FiringT_co, Moved, Published, Steps
+
+
+class Window(NamedTuple):
+    """A half-open window `[start, end)` in milliseconds since 1970."""
+
+    start: int
+    end: int
 
 
 class Terms:
-    """The terms of a report that the state of its windows goes by. Times in milliseconds."""
+    """The terms of a report that the state of its windows depends on. Times and durations are milliseconds."""
 
     __slots__ = ()
 
     allowed_lateness_ms: int
     closed_before_ms: int
-    """Windows that end no later were closed before the epoch began, whatever the settings say now."""
+    """Windows that end at or before this time were closed before the epoch began, whatever the settings are now."""
     session_gap_ms: int
-    """For measures of sessions: a user's events that follow one another within it are one session."""
+    """For measures of sessions: a session of a user ends after this time without an event; 0 without such measures."""
 
 
-class State(ABC):
-    """The state of a report's windows. It is immutable: a batch leads to the windows due and the next state."""
+class State(ABC, Generic[FiringT_co]):
+    """The immutable state of a report's windows. A batch leads to what is due and to the next state."""
 
     __slots__ = ()
 
     @property
     def open_windows(self) -> int | None:
-        """How many have events and are not closed; None where only the tables know."""
+        """Count of windows with events that are not closed; None if only the tables contain them."""
         return None
 
     @abstractmethod
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
-        """The windows that a batch makes due, and the state after it."""
+    def after_batch(self, moved: Moved) -> tuple[FiringT_co, Self]:
+        """Returns what a batch makes due, and the state after it."""
 
     @abstractmethod
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:
-        """The windows that a start with this batch id publishes again, and the state after it."""
+    def at_start(self, watermark: int, batch: int) -> tuple[FiringT_co, Self]:
+        """Returns what a start with this batch id publishes again, and the state after it."""
 
 
 class Windows(ABC):
-    """A kind of windows. All times are milliseconds since the epoch."""
+    """A kind of windows. All times are milliseconds since 1970."""
 
     __slots__ = ()
 
     by_time: ClassVar[bool] = True
-    """Whether a watermark ends its windows, so that an event can be too late for them."""
+    """Whether a watermark ends its windows, so that events can be too late."""
     ends_are_known: ClassVar[bool] = False
-    """Whether the clock alone tells their ends, so that the driver knows each window."""
+    """Whether the ends follow from the clock alone, so that the state contains each window."""
     is_timed: ClassVar[bool] = False
-    """Whether its panes keep the first and the last time of their events."""
-    by_event: ClassVar[bool] = False
-    """Whether every event is a row of `panes` by itself, with its record position."""
-    panes_tell_windows: ClassVar[bool] = False
-    """Whether a pane is told the bounds of its window, because a reader could not compute them."""
+    """Whether its panes contain the first and the last time of their events."""
+    keeps_events: ClassVar[bool] = False
+    """Whether each event has its own row in `panes`, with its record position."""
+    panes_store_bounds: ClassVar[bool] = False
+    """Whether panes contain the bounds of their window, because readers cannot compute them."""
 
     @property
     @abstractmethod
     def pane_ms(self) -> int:
-        """Length of a pane, of which every window is made; 0 where events are kept until their window is full."""
+        """Length of the panes that windows consist of; 0 for windows that end by count."""
 
     @property
     def shift_ms(self) -> int:
-        """Milliseconds added to a time so that panes begin at multiples of their length."""
+        """Milliseconds that are added to times so that panes start at multiples of their length."""
         return 0
 
     @property
     def event_ms(self) -> int | None:
-        """Length of the window that an event alone is, where events and not panes are judged by it."""
+        """Length of an event's own window if lateness is judged by event; None if it is judged by pane."""
         return None
 
     @property
@@ -75,25 +82,25 @@ class Windows(ABC):
         return False
 
     @abstractmethod
-    def of(self, time: int) -> Iterator[tuple[int, int]]:
-        """Start and end of each window to which an event belongs by its time alone."""
+    def of(self, time: int) -> Iterator[Window]:
+        """Yields each window to which an event belongs by its time alone."""
 
     @abstractmethod
     def latest_end(self, time: int) -> int:
-        """End of the last window that a time belongs to."""
+        """Returns the end of the last window that contains `time`."""
 
     @abstractmethod
     def earliest_after(self, horizon: int) -> int:
-        """The earliest time of which some window ends after `horizon`."""
+        """Returns the earliest time with a window that ends after `horizon`."""
 
     def whole_after(self, horizon: int) -> int:
-        """The earliest time of which every window ends after `horizon`."""
+        """Returns the earliest time whose windows all end after `horizon`."""
         return self.earliest_after(horizon)
 
     @abstractmethod
     def reached(self, watermark: int) -> int:
-        """The latest end of a window that a watermark has reached."""
+        """Returns the latest end of a window at or before `watermark`."""
 
     @abstractmethod
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> State:
-        """The state of a report's windows, of the starts of its panes, how far it is published, and its watermarks."""
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> State[Firing]:
+        """Returns the state from the tables: starts of panes, what is published, and watermark steps."""

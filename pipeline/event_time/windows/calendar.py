@@ -1,4 +1,4 @@
-"""Windows by the calendar of a time zone: local days and hours, of 23 or 25 hours where the clocks change."""
+"""Windows by the calendar of a time zone: local days and parts. Days with a clock change have 23 or 25 hours."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -7,78 +7,95 @@ from functools import lru_cache
 from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
+from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.periodic import Periodic
 
 _DAY_MS: Final = 86_400_000
 _PANE_MS: Final = 900_000
-"""Every offset from UTC in use is a multiple of a quarter of an hour."""
+"""Offsets from UTC are multiples of a quarter of an hour."""
 _CALENDAR: Final = range(*(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1900, 9998)))
 
 
 @dataclass(frozen=True, slots=True)
 class Calendar(Periodic):
-    """Windows of `size_ms` by the clocks of a time zone: whole days, or a part of which a day has a whole number.
+    """Windows of `size_ms` by the clocks of a time zone: whole days, or a whole fraction of a day.
 
-    They begin where local clocks show midnight or a multiple of the size after it, weeks on a Monday. Outside 1900 to
-    9998 the clocks of UTC count. All times are milliseconds since the epoch.
+    They start when local clocks show midnight or a multiple of the size after it, weeks on a Monday. Outside 1900 to
+    9998 UTC is used. All times are milliseconds since 1970.
     """
 
     size_ms: int
     zone: str
 
     pane_ms: ClassVar[int] = _PANE_MS
-    panes_tell_windows: ClassVar[bool] = True
+    panes_store_bounds: ClassVar[bool] = True
 
     def ends(self, pane_start: int) -> range:
-        """The end of the one window that a pane is part of."""
+        """Returns the end of the window that contains the pane."""
         end = self.window(pane_start)[1]
         return range(end, end + 1)
 
     def begin(self, end: int) -> int:
-        """Start of the window with this end."""
+        """Returns the start of the window that ends at `end`."""
         return self.window(end - 1)[0]
 
     def earliest_after(self, horizon: int) -> int:
-        """The earliest time whose window ends after `horizon`."""
+        """Returns the earliest time whose window ends after `horizon`."""
         return self.window(horizon)[0]
 
     def latest_end(self, time: int) -> int:
-        """End of the window that a time belongs to."""
+        """Returns the end of the window that contains `time`."""
         return self.window(time)[1]
 
     def reached(self, watermark: int) -> int:
-        """The latest end of a window that a watermark has reached."""
+        """Returns the latest end of a window at or before `watermark`."""
         return self.window(watermark)[0]
 
-    def window(self, time: int) -> tuple[int, int]:
-        """Start and end of the window that a time belongs to."""
+    def window(self, time: int) -> Window:
+        """Returns the window that contains `time`.
+
+        >>> spring = Calendar(86_400_000, "Europe/Berlin").window(1_711_843_200_000)  # 2024-03-31T00:00Z
+        >>> spring, (spring.end - spring.start) / 3_600_000  # clocks skip from 02:00 to 03:00
+        (Window(start=1711839600000, end=1711922400000), 23.0)
+        """
         if time not in _CALENDAR:
             start = time - time % self.size_ms
-            return start, start + self.size_ms
+            return Window(start, start + self.size_ms)
         day = datetime.fromtimestamp(time / 1000, ZoneInfo(self.zone)).date()
         starts = _starts(day, self.size_ms, self.zone)
-        at = bisect_right(starts, time)
-        return starts[at - 1], starts[at]
+        index = bisect_right(starts, time)
+        return Window(starts[index - 1], starts[index])
 
 
 @lru_cache(maxsize=1024)
 def _starts(day: date, size_ms: int, zone: str) -> list[int]:
-    """When windows begin from a day or more before a local day to a day or more after it."""
+    """Returns the starts of windows from at least a day before a local day to at least a day after it."""
     days = size_ms // _DAY_MS
     if days:
         first = day - timedelta(days=(day.toordinal() - 1) % days)
-        return [min(_instants(first + timedelta(days=days * number), 0, zone)) for number in (-1, 0, 1, 2)]
-    near = [day + timedelta(days=number) for number in (-1, 0, 1, 2)]
-    return sorted({at for one in near for part in range(0, _DAY_MS, size_ms) for at in _instants(one, part, zone)})
+        return [min(_instants(first + timedelta(days=days * shift), 0, zone)) for shift in (-1, 0, 1, 2)]
+    near = [day + timedelta(days=shift) for shift in (-1, 0, 1, 2)]
+    return sorted(
+        {at for date_ in near for time_ms in range(0, _DAY_MS, size_ms) for at in _instants(date_, time_ms, zone)}
+    )
 
 
-def _instants(day: date, part_ms: int, zone: str) -> set[int]:
-    """When local clocks show a moment of a day: once or twice; where they leave it out, when they jump over it."""
-    local = datetime.combine(day, time(), ZoneInfo(zone)) + timedelta(milliseconds=part_ms)
+def _instants(day: date, time_ms: int, zone: str) -> set[int]:
+    """Returns the instants at which local clocks show a time of `day`, `time_ms` after midnight.
+
+    There are two if the time is repeated. If it is skipped, the instant of the jump is returned.
+
+    >>> hour = 3_600_000
+    >>> sorted(_instants(date(2024, 10, 27), 2 * hour, "Europe/Berlin"))  # 02:00 comes twice, at 00:00Z and 01:00Z
+    [1729987200000, 1729990800000]
+    >>> _instants(date(2024, 3, 31), 2 * hour, "Europe/Berlin")  # 02:00 is skipped, at 01:00Z
+    {1711846800000}
+    """
+    local = datetime.combine(day, time(), ZoneInfo(zone)) + timedelta(milliseconds=time_ms)
     first, second = (int(local.replace(fold=fold).timestamp() * 1000) for fold in (0, 1))
     if first <= second:
         return {first, second}
-    # Python reads a moment that is left out by the clock before the jump, or else by the clock after it.
+    # For a skipped time Python uses the offset before the jump with fold=0, and that after it with fold=1.
     return {next(at for at in range(first, second, -_PANE_MS) if _offset(at, zone) != _offset(at - _PANE_MS, zone))}
 
 
@@ -87,5 +104,5 @@ def _offset(at: int, zone: str) -> timedelta | None:
 
 
 def has_whole_parts(size_ms: int) -> bool:
-    """Whether windows of a size can follow the calendar."""
+    """Returns whether windows of `size_ms` can follow the calendar."""
     return size_ms % _DAY_MS == 0 or (_DAY_MS % size_ms == 0 and size_ms % _PANE_MS == 0)

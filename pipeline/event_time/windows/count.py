@@ -1,6 +1,6 @@
-"""Count windows: every so many events of a key, in the order of their batches, partitions and offsets.
+"""Count windows: a fixed number of events of a key, in the order of their batches, partitions and offsets.
 
-Source: Flink, "Count Windows" (`countWindow`): they know no time, so no event is late for them.
+Source: Flink, "Count Windows" (`countWindow`). They do not depend on time, so no event is late for them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,53 +8,53 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.windows.base import State, Terms, Windows
+from pipeline.event_time.firing import CountsDue, Moved, Published, Steps
+from pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
 @dataclass(frozen=True, slots=True)
 class Counts(Windows):
-    """Windows of `size` events each; one that is not full yet is not shown."""
+    """Windows of `size` events each. A window is published when it is full."""
 
     size: int
 
     pane_ms: ClassVar[int] = 0
     by_time: ClassVar[bool] = False
     is_timed: ClassVar[bool] = True
-    by_event: ClassVar[bool] = True
+    keeps_events: ClassVar[bool] = True
 
-    def of(self, time: int) -> Iterator[tuple[int, int]]:  # noqa: ARG002 - as other kinds are asked
-        """No time tells a window."""
+    def of(self, time: int) -> Iterator[Window]:  # noqa: ARG002 - the signature of `Windows`
+        """Yields nothing, because windows do not depend on time."""
         yield from ()
 
-    def latest_end(self, time: int) -> int:  # noqa: ARG002 - as other kinds are asked
-        """No watermark closes a window."""
+    def latest_end(self, time: int) -> int:  # noqa: ARG002 - the signature of `Windows`
+        """Returns `NEVER`, because no watermark closes a window."""
         return rules.NEVER
 
-    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - as other kinds are asked
-        """No event is too late."""
+    def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - the signature of `Windows`
+        """Returns `NO_WATERMARK`, because no event is too late."""
         return rules.NO_WATERMARK
 
-    def reached(self, watermark: int) -> int:  # noqa: ARG002 - as other kinds are asked
-        """No watermark ends a window."""
+    def reached(self, watermark: int) -> int:  # noqa: ARG002 - the signature of `Windows`
+        """Returns `NO_WATERMARK`, because no watermark ends a window."""
         return rules.NO_WATERMARK
 
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - as other kinds are asked
-        """Full windows are published up to a batch."""
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - the signature of `Windows`
+        """Returns the state: full windows are published up to a batch."""
         return CountState(published.batch)
 
 
 @dataclass(frozen=True, slots=True)
-class CountState(State):
-    """Count windows, of which the driver knows only how far publication has come."""
+class CountState(State[CountsDue]):
+    """State of count windows: the last published batch only. The windows are computed from `panes` at publication."""
 
     published: int = 0
     """The batch up to which full windows are published."""
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
-        """Due is what became full, if events were counted."""
-        return self.at_start(moved.after, moved.batch) if moved.panes else (Firing(), self)
+    def after_batch(self, moved: Moved) -> tuple[CountsDue, Self]:
+        """Makes windows that became full due, if events were counted."""
+        return self.at_start(moved.after, moved.batch) if moved.panes else (CountsDue(), self)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """The windows that a start publishes: those that became full since the last publication."""
-        return Firing(span=(self.published, batch)), replace(self, published=batch)
+    def at_start(self, watermark: int, batch: int) -> tuple[CountsDue, Self]:  # noqa: ARG002 - the signature of `State`
+        """Makes windows that became full since the last publication due."""
+        return CountsDue(after_batch=self.published), replace(self, published=batch)

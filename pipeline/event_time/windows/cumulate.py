@@ -1,4 +1,4 @@
-"""Cumulative windows: from the same begin they grow by a step up to a size, and then begin anew.
+"""Cumulative windows: they share a start and grow by a step up to a size; then the next period starts.
 
 Source: Flink SQL, "Windowing table-valued functions" (`CUMULATE`).
 """
@@ -10,9 +10,9 @@ from pipeline.event_time.windows.aligned import Aligned
 
 @dataclass(frozen=True, slots=True)
 class Cumulate(Aligned):
-    """Windows of `step_ms`, of twice as much and so on up to `size_ms`, from each multiple of `size_ms` on.
+    """Windows of one, two, three times `step_ms`, up to `size_ms`, from each multiple of `size_ms` plus `offset_ms`.
 
-    The size is a multiple of the step. All times are milliseconds since the epoch.
+    The size is a multiple of the step. All times are milliseconds since 1970.
     """
 
     size_ms: int
@@ -21,14 +21,14 @@ class Cumulate(Aligned):
 
     @property
     def apart_ms(self) -> int:
-        """By so much windows grow."""
+        """The step by which windows grow."""
         return self.step_ms
 
     @property
     def period_ms(self) -> int:
-        """Windows begin anew where the longest ends."""
+        """Length of the longest window."""
         return self.size_ms
 
     def begin(self, end: int) -> int:
-        """Start of the window with this end."""
+        """Returns the start of the window that ends at `end`."""
         return self.period_start(end - 1)

@@ -1,7 +1,7 @@
-"""The grid of windows and the panes they are made of: tumbling, sliding, shifted.
+"""A grid of windows: tumbling, sliding or shifted.
 
-Source: Li et al., "No Pane, No Gain" (2005): windows that overlap share the sums of their panes, so an event is counted
-once, however many windows it belongs to.
+Source: Li et al., "No Pane, No Gain" (2005): overlapping windows share the sums of their panes, so an event is
+counted once for all windows that contain it.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from pipeline.event_time.windows.aligned import Aligned
 
 @dataclass(frozen=True, slots=True)
 class Grid(Aligned):
-    """Windows of `size_ms`, one every `slide_ms` from `offset_ms` on; tumbling where the two are equal.
+    """Windows of `size_ms`, one every `slide_ms`, shifted by `offset_ms`; tumbling if size and slide are equal.
 
-    All times are milliseconds since the epoch.
+    All times are milliseconds since 1970.
     """
 
     size_ms: int
@@ -22,9 +22,9 @@ class Grid(Aligned):
 
     @property
     def apart_ms(self) -> int:
-        """Time from one window to the next."""
+        """Time from the start of one window to the start of the next."""
         return self.slide_ms
 
     def begin(self, end: int) -> int:
-        """Start of the window with this end."""
+        """Returns the start of the window that ends at `end`."""
         return end - self.size_ms

@@ -1,4 +1,4 @@
-"""The kinds of windows, by the name that stands in a table's definition."""
+"""The kinds of windows, by their names in the stored definitions of tables."""
 
 from collections.abc import Mapping
 from typing import Final

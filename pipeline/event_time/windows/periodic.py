@@ -1,4 +1,4 @@
-"""Windows whose ends the clock alone tells: which of them are open, and which batch makes which of them due."""
+"""Windows whose ends follow from the clock: which windows are open, and which windows a batch makes due."""
 
 from abc import abstractmethod
 from bisect import bisect_left
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.windows.base import State, Terms, Windows
+from pipeline.event_time.firing import Moved, Published, Steps, WatermarkStep, WindowsDue
+from pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
 class Periodic(Windows):
-    """Windows whose ends the clock alone tells. All times are milliseconds since the epoch."""
+    """Windows whose ends follow from the clock. All times are milliseconds since 1970."""
 
     __slots__ = ()
 
@@ -20,37 +20,42 @@ class Periodic(Windows):
 
     @abstractmethod
     def ends(self, pane_start: int) -> range:
-        """Ends of all windows that a pane is part of, the last one first."""
+        """Returns the ends of all windows that contain the pane, the latest first.
+
+        >>> from pipeline.event_time.windows.grid import Grid
+        >>> [*Grid(size_ms=60_000, slide_ms=20_000).ends(pane_start=40_000)]
+        [100000, 80000, 60000]
+        """
 
     @abstractmethod
     def begin(self, end: int) -> int:
-        """Start of the window with this end."""
+        """Returns the start of the window that ends at `end`."""
 
     def pane_start(self, time: int) -> int:
-        """Start of the pane that a time falls into."""
+        """Returns the start of the pane that contains `time`."""
         return time - (time + self.shift_ms) % self.pane_ms
 
-    def of(self, time: int) -> Iterator[tuple[int, int]]:
-        """Start and end of each window that a time belongs to."""
+    def of(self, time: int) -> Iterator[Window]:
+        """Yields each window that contains `time`."""
         for end in self.ends(self.pane_start(time)):
-            yield self.begin(end), end
+            yield Window(self.begin(end), end)
 
     def whole_after(self, horizon: int) -> int:
-        """The earliest time of which every window ends after `horizon`: the end of the last that does not."""
+        """Returns the last end of a window at or before `horizon`: all windows of later times end after it."""
         return self.reached(horizon)
 
     def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
-        """From the tables: the starts of all panes with rows, and how far they are published."""
-        known = frozenset(end for end in _ends(panes, self) if not lateness.is_closed(end, published.closed_until))
-        state = PeriodicState(terms, self, known)
+        """Returns the state: the windows of `panes` that were not published as closed are open."""
+        open_ends = frozenset(end for end in _ends(panes, self) if not lateness.is_closed(end, published.closed_until))
+        state = PeriodicState(terms, self, open_ends)
         for watermark, batch in steps:
-            state = replace(state, steps=state.noted(watermark, batch))
+            state = replace(state, steps=state.with_step(watermark, batch))
         return state
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodicState(State):
-    """Windows that are not closed, by their ends, and which batches moved the watermark over a window's end."""
+class PeriodicState(State[WindowsDue]):
+    """The ends of windows that are not closed, and the batches that moved the watermark past the start of a pane."""
 
     terms: Terms
     windows: Periodic
@@ -59,46 +64,47 @@ class PeriodicState(State):
 
     @property
     def open_windows(self) -> int:
-        """How many are not closed."""
+        """Count of windows that are not closed."""
         return len(self.open)
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
-        """Of windows that overlap some may be closed while others still take a late event.
+    def after_batch(self, moved: Moved) -> tuple[WindowsDue, Self]:
+        """Makes windows due that the watermark reached, and fired windows that changed.
 
-        An event changes also those windows near it in which a session may no longer begin.
+        If windows overlap, a late event may change some of its windows after others have closed. With measures of
+        sessions an event also changes later windows, in which a session may no longer start.
         """
         closed_until = lateness.closed_until(self.terms, moved.before)
-        live = {end for end in _ends(moved.panes, self.windows) if not lateness.is_closed(end, closed_until)}
-        live |= self.open.intersection(_ends(self._followed(moved.panes), self.windows))
-        state = replace(self, open=self.open | live, steps=self.noted(moved.after, moved.batch))
+        changed = {end for end in _ends(moved.panes, self.windows) if not lateness.is_closed(end, closed_until)}
+        changed |= self.open.intersection(_ends(self._followed(moved.panes), self.windows))
+        state = replace(self, open=self.open | changed, steps=self.with_step(moved.after, moved.batch))
         fired = _fired(state.open, moved.after) - _fired(state.open, moved.before)
-        return state.making_due(fired, _fired(live, moved.before), moved.after)
+        return state.making_due(fired, _fired(changed, moved.before), moved.after)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """The windows that a start publishes again: all that have fired, less those that are final."""
+    def at_start(self, watermark: int, batch: int) -> tuple[WindowsDue, Self]:  # noqa: ARG002 - the signature of `State`
+        """Makes all windows due that have fired and are not final."""
         return self.making_due(frozenset(), _fired(self.open, watermark), watermark)
 
-    def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[Firing, Self]:
-        """Some windows, and what the watermark closes."""
+    def making_due(self, fired: frozenset[int], refired: frozenset[int], watermark: int) -> tuple[WindowsDue, Self]:
+        """Makes windows due, by their ends, and the windows that the watermark closes."""
         closed_until = lateness.closed_until(self.terms, watermark)
         closed = frozenset(end for end in self.open if lateness.is_closed(end, closed_until))
-        fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))][1] for end in fired | refired}
+        fired_by = {end: self.steps[bisect_left(self.steps, (end, 0))].batch for end in fired | refired}
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
-        firing = Firing(fired, refired, closed, fired_by, closed_until=closed_until)
+        firing = WindowsDue(fired=fired, refired=refired, closed=closed, fired_by=fired_by, closed_until=closed_until)
         return firing, replace(self, open=self.open - closed, steps=steps)
 
-    def noted(self, watermark: int, batch: int) -> Steps:
-        """The steps with one more, if it moved the watermark over a pane's start."""
+    def with_step(self, watermark: int, batch: int) -> Steps:
+        """Returns the steps with another step, if the watermark moved past the start of a pane."""
         boundary = self.windows.pane_start(watermark)
-        is_news = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1][0])
-        return (*self.steps, (boundary, batch)) if is_news else self.steps
+        has_moved = watermark != rules.NO_WATERMARK and (not self.steps or boundary > self.steps[-1].watermark)
+        return (*self.steps, WatermarkStep(boundary, batch)) if has_moved else self.steps
 
     def _followed(self, panes: Iterable[int]) -> set[int]:
-        """Panes in which a session may no longer begin, now that there are events in `panes`."""
+        """Returns the panes in which a session may no longer start, because `panes` have events."""
         step, gap_ms = self.windows.pane_ms, self.terms.session_gap_ms
         if not gap_ms:
             return set()
-        return {after for pane in panes for after in (*range(pane, pane + gap_ms, step), pane + gap_ms)}
+        return {later for pane in panes for later in (*range(pane, pane + gap_ms, step), pane + gap_ms)}
 
 
 def _fired(ends: Iterable[int], watermark: int) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""Session windows: as long as a key's events follow one another within a gap, they are one session.
+"""Session windows: events of a key that follow one another within a gap are one session.
 
 Source: Flink, "Session Windows": each event is a window `[time, time + gap)`, and windows that meet are one.
 """
@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
-from pipeline.event_time.windows.base import State, Terms, Windows
+from pipeline.event_time.firing import Moved, Published, SessionsDue, Steps, WatermarkStep
+from pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions(Windows):
-    """Sessions that end when `gap_ms` passed without an event."""
+    """Sessions that end after `gap_ms` without an event."""
 
     gap_ms: int
 
@@ -23,56 +23,56 @@ class Sessions(Windows):
 
     @property
     def pane_ms(self) -> int:
-        """Events of a key in a stretch of this length are always one session."""
+        """The gap: all events of a key within one pane are one session."""
         return self.gap_ms
 
     @property
     def event_ms(self) -> int:
-        """An event is judged by its own part of a session."""
+        """The gap: an event is judged by its own window, `[time, time + gap)`."""
         return self.gap_ms
 
-    def of(self, time: int) -> Iterator[tuple[int, int]]:
-        """The event's own part of a session."""
-        yield time, self.latest_end(time)
+    def of(self, time: int) -> Iterator[Window]:
+        """Yields the event's own window."""
+        yield Window(time, self.latest_end(time))
 
     def latest_end(self, time: int) -> int:
-        """End of the session that an event alone would be."""
+        """Returns the end of the session of an event without neighbours."""
         return time + self.gap_ms
 
     def reached(self, watermark: int) -> int:
-        """The latest end that a watermark has reached: a session may end at any time."""
+        """Returns the watermark, because a session may end at any time."""
         return watermark
 
     def earliest_after(self, horizon: int) -> int:
-        """The earliest time whose own window ends after `horizon`."""
+        """Returns the earliest time whose own window ends after `horizon`."""
         return horizon - self.gap_ms + 1
 
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "SessionState":  # noqa: ARG002 - as other kinds are asked
-        """The state from the tables: sessions not published as closed may still change."""
+    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "SessionState":  # noqa: ARG002 - the signature of `Windows`
+        """Returns the state: sessions that were not published as closed may still change."""
         return SessionState(terms, published.closed_until, steps)
 
 
 @dataclass(frozen=True, slots=True)
-class SessionState(State):
-    """Sessions, of which the driver knows only how far the watermark has come."""
+class SessionState(State[SessionsDue]):
+    """State of sessions: the watermark only. The sessions are computed from `panes` at publication."""
 
     terms: Terms
     final_until: int = rules.NO_WATERMARK
-    """Sessions that end no later have been published as closed."""
+    """Sessions that end at or before this time were published as closed."""
     steps: Steps = ()
 
-    def after_batch(self, moved: Moved) -> tuple[Firing, Self]:
-        """Due is what ended since and what may have changed."""
+    def after_batch(self, moved: Moved) -> tuple[SessionsDue, Self]:
+        """Makes sessions due that ended since the last batch or may have changed."""
         if moved.after == moved.before and not moved.panes:
-            return Firing(), self
-        steps = self.steps if moved.after == moved.before else (*self.steps, (moved.after, moved.batch))
+            return SessionsDue(), self
+        steps = self.steps if moved.after == moved.before else (*self.steps, WatermarkStep(moved.after, moved.batch))
         return replace(self, steps=steps).at_start(moved.after, moved.batch)
 
-    def at_start(self, watermark: int, batch: int) -> tuple[Firing, Self]:  # noqa: ARG002 - as other states are asked
-        """The sessions that a start publishes again: all that have ended, less those that are final."""
+    def at_start(self, watermark: int, batch: int) -> tuple[SessionsDue, Self]:  # noqa: ARG002 - the signature of `State`
+        """Makes all sessions due that have ended and are not final."""
         if watermark == rules.NO_WATERMARK:
-            return Firing(), self
+            return SessionsDue(), self
         closed_until = max(self.final_until, lateness.closed_until(self.terms, watermark))
-        firing = Firing(fired_by=dict(self.steps), span=(self.final_until, watermark), closed_until=closed_until)
+        firing = SessionsDue(after=self.final_until, until=watermark, steps=self.steps, closed_until=closed_until)
         steps = self.steps[bisect_left(self.steps, (closed_until, 0)) :]
         return firing, replace(self, final_until=closed_until, steps=steps)

@@ -13,7 +13,7 @@ from pipeline.reading.pages.table_reader import CurrentTables
 from pipeline.reading.pages.top_lists import Top, chief, listed, top_of
 from pipeline.reading.pages.watermark_lanes import Lane, explained, lanes_of
 from pipeline.reading.pages.watermark_picture import Picture, picture_of
-from pipeline.reading.pages.window_sums import Window, windows_of
+from pipeline.reading.pages.window_sums import ReportWindow, windows_of
 from pipeline.reading.record_decoding import Schemas
 
 _LETTERS: Final = 5
@@ -26,7 +26,7 @@ class Overview:
     books: Books
     report: Report | None
     """Whose windows are shown."""
-    windows: list[Window]
+    windows: list[ReportWindow]
     tops: list[Top]
     lanes: list[Lane]
     words: list[str]

@@ -18,7 +18,7 @@ from pipeline.reading.pages.table_reader import CurrentTables
 from pipeline.reading.pages.top_lists import Top, chief, listed, top_in
 from pipeline.reading.pages.watermark_lanes import Lane, explained, lanes_of
 from pipeline.reading.pages.watermark_picture import Picture, picture_of
-from pipeline.reading.pages.window_sums import Window, windows_in
+from pipeline.reading.pages.window_sums import ReportWindow, windows_in
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import USER_TOTALS
@@ -36,7 +36,7 @@ class Daily:
     """Whose windows are shown."""
     ends: tuple[int, int] | None
     """The earliest and the latest end of a window that it has published at all."""
-    bars: list[Window]
+    bars: list[ReportWindow]
     sums: dict[str, int]
     """What the windows have together, by measure."""
     users: int | None
@@ -100,7 +100,7 @@ def standing(day: Day, now: int, books: Books, report: Report | None, passed_at:
     return f"{passed}: what is shown is final, but for what `tidemark correct` adds."
 
 
-def _apart(windows: list[Window], report: Report | None, day: Day) -> list[Window]:
+def _apart(windows: list[ReportWindow], report: Report | None, day: Day) -> list[ReportWindow]:
     """The windows less those that overlap with others."""
     if report is None or not isinstance(report.windows, Periodic) or not report.windows.has_overlap:
         return windows

@@ -5,12 +5,12 @@ from itertools import groupby
 from typing import Final
 
 from pipeline.reading.day_report.calendar_day import Day
-from pipeline.reading.pages.window_sums import Window
+from pipeline.reading.pages.window_sums import ReportWindow
 
 _NARROWEST_MS: Final = 900_000
 
 
-def bars_of(windows: Sequence[Window], day: Day, adding_up: Collection[str]) -> list[Window]:
+def bars_of(windows: Sequence[ReportWindow], day: Day, adding_up: Collection[str]) -> list[ReportWindow]:
     """The windows, oldest first; where they are shorter than a quarter of an hour, as many together as make one.
 
     Of several together only measures that add up are told.
@@ -24,7 +24,7 @@ def bars_of(windows: Sequence[Window], day: Day, adding_up: Collection[str]) -> 
     return [_bar(day.start + number * width, width, day, list(found), adding_up) for number, found in groups]
 
 
-def totals(windows: Iterable[Window], adding_up: Collection[str]) -> dict[str, int]:
+def totals(windows: Iterable[ReportWindow], adding_up: Collection[str]) -> dict[str, int]:
     """What the windows have together, by measure."""
     found: dict[str, int] = {}
     for window in windows:
@@ -34,8 +34,8 @@ def totals(windows: Iterable[Window], adding_up: Collection[str]) -> dict[str, i
     return found
 
 
-def _bar(start: int, width: int, day: Day, windows: Sequence[Window], adding_up: Collection[str]) -> Window:
-    return Window(
+def _bar(start: int, width: int, day: Day, windows: Sequence[ReportWindow], adding_up: Collection[str]) -> ReportWindow:
+    return ReportWindow(
         start=start,
         end=min(start + width, day.end),
         state=max(window.state for window in windows),  # as of the rows of a window: some may be open, others closed

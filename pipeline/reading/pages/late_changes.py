@@ -6,7 +6,7 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.reading.pages.table_reader import CurrentTables
-from pipeline.reading.pages.window_sums import Window
+from pipeline.reading.pages.window_sums import ReportWindow
 from pipeline.tables.file_statistics import highest
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER
@@ -19,7 +19,7 @@ _RUNS: Final = 5
 class Late:
     """A window that fired again, and when the batch that changed it last was committed, in milliseconds."""
 
-    window: Window
+    window: ReportWindow
     changed_at: int | None
 
 
@@ -33,7 +33,7 @@ class Correction:
     events: int
 
 
-def late_of(tables: CurrentTables, windows: Sequence[Window], listed: int = _LISTED) -> list[Late]:
+def late_of(tables: CurrentTables, windows: Sequence[ReportWindow], listed: int = _LISTED) -> list[Late]:
     """Those of the windows that took late events, newest first."""
     late = [window for window in reversed(windows) if window.late_events][:listed]
     ledger = tables.find(LEDGER.name)

@@ -17,7 +17,7 @@ from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.instants import span_of, time_of
-from pipeline.reading.pages.window_sums import Window
+from pipeline.reading.pages.window_sums import ReportWindow
 
 _LONGEST: Final = 120
 _WHOLE: Final = 99.5
@@ -98,7 +98,7 @@ def address(path: str, **wanted: Any) -> str:
     return f"{path}?{urlencode(told)}" if told else path
 
 
-def measures(windows: Sequence[Window]) -> list[str]:
+def measures(windows: Sequence[ReportWindow]) -> list[str]:
     """What any of the windows tells: of one that is open no engine here tells different users."""
     return list(dict.fromkeys(name for window in windows for name in window.sums))
 

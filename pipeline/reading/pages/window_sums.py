@@ -24,7 +24,7 @@ _LOOKS_S: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ReportWindow:
     """A window `[start, end)`, with what its rows add up to; times in milliseconds."""
 
     start: int
@@ -38,7 +38,7 @@ class Window:
     """By measure, those that add up."""
 
 
-def windows_of(tables: CurrentTables, report: Report, until: int | None = None) -> list[Window]:
+def windows_of(tables: CurrentTables, report: Report, until: int | None = None) -> list[ReportWindow]:
     """The newest windows of a report that end by a time, oldest first; of sessions and counts there are none."""
     if not isinstance(report.windows, Periodic):
         return []
@@ -48,7 +48,7 @@ def windows_of(tables: CurrentTables, report: Report, until: int | None = None) 
     return windows_in(tables, report, (since, until), _SHOWN)
 
 
-def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | None = None) -> list[Window]:
+def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | None = None) -> list[ReportWindow]:
     """The windows of a report in a span, oldest first; by default all of them, else the newest."""
     sums = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (c.LATE_EVENTS, *sums_of(report))]
     # Of the states of a window's rows the highest is that of the window: some may have been corrected, others closed.
@@ -61,7 +61,7 @@ def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | No
         {},
     )
     return [
-        Window(
+        ReportWindow(
             start=ms_of(row[c.WINDOW_START]),
             end=ms_of(row[c.WINDOW_END]),
             state=row[STATE],
@@ -76,7 +76,7 @@ def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | No
 
 def rows_of_report(tables: CurrentTables, report: Report, only: Only, until: int | None, skip: int) -> Slice:
     """The newest rows of windows that end by a time, without so many first ones; their numbers are those ends."""
-    states = {one.state for one in report.tells}
+    states = {one.state for one in report.chosen_measures}
     shown = [name for name in result_of(report).schema.names if name not in states]
     select, keys = ", ".join([*shown, STATE]), "".join(f", {key}" for key in report.keys)
     rest = (
@@ -100,7 +100,7 @@ def rows_of_report(tables: CurrentTables, report: Report, only: Only, until: int
 
 def sums_of(report: Report) -> list[str]:
     """Measures that may be shown of all rows of a window together: different users of several may be the same ones."""
-    summed = (one for one in report.tells if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys))
+    summed = (one for one in report.chosen_measures if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys))
     return [one.name for one in summed if not one.sql]
 
 

@@ -1,0 +1,55 @@
+"""The applications of the tables' transaction versions: who sets each, who reads it, and what it excludes.
+
+A transaction version is a number that Delta stores with a commit, under the name of an application. It lands with the
+rows of its commit or not at all, and of concurrent commits that set the same application only one can land.
+"""
+
+from typing import Final
+
+WRITER_APP: Final = "tidemark"
+"""On `panes`, `dead_letters` and `event_ids`: the batch that opened the epoch. Set by `take_over`, read at each commit
+of a service: it excludes services of older epochs.
+
+On a result table: the last published batch. Set by the last commit of each publication. Read by publication (to skip a
+batch), recovery, count windows, `tidemark erase` and the verifier: it excludes a second publication of the batch."""
+FENCED_APP: Final = "tidemark-fenced"
+"""On a result table: the batch that opened the epoch. Set by `take_over`, read at each commit of a service: it excludes
+services of older epochs."""
+CLOSED_APP: Final = "tidemark-closed"
+"""On a result table: windows that end at or before this time, in milliseconds, are closed and final. Set by
+publication, lowered by `take_over` after a reset of the watermark. Read by recovery, corrections, compaction, removal
+by age, `tidemark reset-watermark` and the verifier: it excludes these from windows that may still change."""
+FILLED_APP: Final = "tidemark-filled"
+"""On `user_totals`: the batch up to which panes are in its rows. Set and read by its publication. An empty publication
+does not set it, so it differs from `WRITER_APP`: it excludes that a user who changed is left out."""
+CORRECTED_APP: Final = "tidemark-corrections"
+"""On a result table: the last correction in its rows. Set by `Corrections.apply` and the publication of `user_totals`.
+Read by both, by every publication, by `tidemark erase` and the verifier: it excludes that a correction is added twice.
+
+On `corrections`: the last correction id that was ever given. Set and read by `Corrections.append_next`: it excludes
+that the id of an erased correction is given again."""
+AMENDED_APP: Final = "tidemark-amended"
+"""On every table that a verb amends: a count of the commits of corrections, erasures, removals by age and fences. Set
+and read by `Handle.amending`: of concurrent commits of these only one can land, also with retries."""
+REMOVED_APP: Final = "tidemark-removed"
+"""On a result table: rows of windows that end at or before this time, in milliseconds, were removed by age. On
+`dead_letters`: those of batches up to this one. Set by `remove_by_age`. Read by it, by corrections and the verifier: it
+excludes that a correction recreates the row of a removed window."""
+ERASED_APP: Final = "tidemark-erased"
+"""On every table but `panes` from which a person is erased: a count of erasures. Set by `tidemark erase`. Read by the
+metrics of disk traffic, which count its commits as removals. It excludes nothing."""
+ERASING_APP: Final = "tidemark-erasing"
+"""On `panes`: a hash of the person who is being erased; 0 if no erasure is unfinished. Set by `tidemark erase`, read by
+it and the verifier: it excludes the erasure of another person until this erasure is done."""
+ERASED_EVENTS_APP: Final = "tidemark-erased-events:"
+"""On `panes`, followed by the name of a report: how many of its counted events were erased, in total. Set by `tidemark
+erase` with the removal, read by it and the verifier: it excludes that a killed erasure counts events twice."""
+COMPACTION_APP: Final = "tidemark-compaction"
+"""On `panes`: the batch up to which they were last merged, or removed because their windows are final. Set by
+compaction, read by the verifier and the metrics of disk traffic. It excludes nothing."""
+MERGED_APP: Final = "tidemark-merged:"
+"""On `panes`, followed by the name of a report: windows that end at or before this time, in milliseconds, may lack some
+of their panes. Set by compaction, read by `tidemark reset-watermark`: it excludes a reset that opens them again."""
+VACUUM_APP: Final = "tidemark-vacuum"
+"""On any table: when its dead files were last deleted, in seconds since 1970. Set and read by `remove_dead_files`: it
+excludes a second deletion within the hour."""
