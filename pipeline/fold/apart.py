@@ -13,10 +13,13 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 
 OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME, "user")
 """What is kept of a rejected record."""
+NOT_REJECTED: Final = (int(Check.PASSED), int(Check.DUPLICATE))
+"""The checks of records that are no dead letters."""
 POSITION: Final = "rejected_position"
 """The column of the record position, by which pieces of what is kept are found; null where nothing is."""
 REJECTED: Final = "rejected"

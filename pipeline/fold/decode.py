@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
@@ -74,12 +76,21 @@ def has_known_schema(schemas: Mapping[int, str]) -> Column:
     return F.substring(c.VALUE, 1, FRAME_BYTES).isin([_prefix(number) for number in schemas])
 
 
-def unknown_schemas(folded: DataFrame, but: Collection[int]) -> list[int]:
-    """Some of the ids of a fold's records that no schema has, other than those given; none where there are no more."""
-    number = F.conv(F.hex(F.substring(c.VALUE, 2, FRAME_BYTES - 1)), 16, 10).cast("long").alias("number")
-    named = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(number)
-    unknown = named.where(~F.col("number").isin([*but])).distinct().limit(_UNKNOWN_AT_ONCE)
-    return [row.number for row in unknown.collect()]
+def unknown_schema_ids(rejected: pa.Table, known: Collection[int]) -> list[int]:
+    """Returns up to 20 ids of schemas that rejected records lack, except those in `known`; empty if no id is left."""
+    values = rejected.filter(pc.field(c.CHECK) == int(Check.SCHEMA_ID))[c.VALUE]
+    # Noise may name millions of ids: this many contain enough that are not known.
+    prefixes = pc.unique(pc.binary_slice(values, 1, FRAME_BYTES))[: len(known) + _UNKNOWN_AT_ONCE]
+    ids = (int.from_bytes(prefix, "big") for prefix in prefixes.to_pylist())
+    return [schema_id for schema_id in ids if schema_id not in known][:_UNKNOWN_AT_ONCE]
+
+
+def unknown_schema_ids_in_spark(folded: DataFrame, known: Collection[int]) -> list[int]:
+    """Like `unknown_schema_ids`, of rows that Spark has."""
+    schema_id = F.conv(F.hex(F.substring(c.VALUE, 2, FRAME_BYTES - 1)), 16, 10).cast("long").alias("schema_id")
+    ids = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(schema_id)
+    unknown = ids.where(~F.col("schema_id").isin([*known])).distinct().limit(_UNKNOWN_AT_ONCE)
+    return [row.schema_id for row in unknown.collect()]
 
 
 def _decoded(texts: Mapping[int, str], projections: Mapping[int, str], *, looks_first: bool) -> Column:

@@ -71,6 +71,7 @@ class Fold:
         """
         self.erased = erased
         self.partitions = partitions
+        self.consumers = policy.consumers
         self.groupings = groupings(policy.consumers)
         self._reports = policy.reports
         self._keys = sorted({key for keys in self.groupings.sets for key in keys})

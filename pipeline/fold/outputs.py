@@ -17,7 +17,6 @@ from pipeline.fold.grouping_sets import KEYS, Groupings
 from pipeline.measures import PARTS, Join
 from pipeline.sketches import sketch_of
 
-_NO_DEAD_LETTER: Final = [int(Check.PASSED), int(Check.DUPLICATE)]
 _KEPT_BY_SOME: Final = {
     **dict.fromkeys(KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
@@ -97,7 +96,7 @@ def event_ids(ids: Ids, batch: int) -> pa.Table:
 
 def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
     """Rows of `dead_letters`: every rejected record with its bytes, why, and the watermark that judged it."""
-    rejected = folded.filter(~pc.field(c.CHECK).isin(_NO_DEAD_LETTER) & (pc.field(c.GROUPING) == 0))
+    rejected = folded.filter(pc.field(c.OFFSET).is_valid())
     as_read = (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
     return pa.table(
         {

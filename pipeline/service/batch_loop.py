@@ -5,7 +5,7 @@ taken for done before it is committed.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from threading import Lock
 
 import structlog
@@ -14,24 +14,17 @@ from structlog.contextvars import bound_contextvars
 
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.checks import DETAILS, Check
+from pipeline.event_time.checks import DETAILS
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.malformed import sentence
 from pipeline.event_time.progress import Progress
-from pipeline.event_time.tallies import Statistic
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
-from pipeline.fold.hidden import hiding
-from pipeline.runtime.java_process import heap_bytes
-from pipeline.service.deduplication import Deduplication
-from pipeline.service.erasure_notice import Notice
-from pipeline.service.guesses import Guesses
+from pipeline.service.fold_step import FoldStep
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
 from pipeline.service.recovery import Opened
 from pipeline.service.resources import Resources
 from pipeline.service.same_topic import SameTopic
-from pipeline.service.write_ahead import Folded, WriteAhead
+from pipeline.service.write_ahead import WriteAhead
 
 _log = structlog.get_logger()
 
@@ -56,10 +49,7 @@ class Service:
         self._write_ahead = WriteAhead(
             resources.warehouse, deduplicates=opened.remembered is not None, large=resources.large
         )
-        self._deduplication = Deduplication(opened.remembered)
-        self._guesses = Guesses(resources.large, pieces.room(heap_bytes(resources.spark)))
-        self._erased = Notice(resources.warehouse, resources.spark)
-        self._plan: Fold | None = None
+        self._fold_step = FoldStep(resources, opened.remembered)
 
     def positions(self) -> Mapping[int, int]:
         """The next offset to read, per partition that the topic has now: a query must be told of every one."""
@@ -76,12 +66,12 @@ class Service:
         with self._turn() as is_open:
             if is_open:  # what is not taken is read again by the next start
                 before = self._known(ends)
-                with self._fold(records, before, ends) as folded:
+                with self._fold_step.fold(records, before, ends) as folded:
                     log_ends = self._topic.high_watermarks(before.positions)
-                    batch, after = before.after(folded.statistics, ends, log_ends, folded.now)
+                    batch, after = before.after(folded.result.statistics, ends, log_ends, folded.now)
                     _refuse_flood(batch, after)
                     with self._resources.timed("write_ahead"):
-                        self._write_ahead(folded, batch)
+                        self._write_ahead.write(folded.result, folded.ids, batch)
                 committed_at = self._commit(batch, after, folded.ids)
                 self._publish(batch)
                 self._observe(batch, committed_at)
@@ -124,60 +114,13 @@ class Service:
             return self._progress
         return self._progress.with_partitions(ends, self._resources.now())
 
-    @contextmanager
-    def _fold(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[Folded]:
-        """Step 1: the one pass over the records; another one where it met a schema that the registry tells then."""
-        learned = True
-        while learned:
-            with self._pass(records, before, ends) as folded:
-                learned = any(one.check == Check.SCHEMA_ID for one in folded.statistics) and (
-                    self._resources.schemas.learn(folded.unknown_schemas, folded.now)
-                )
-                if not learned:
-                    yield folded
-            self._plan = None if learned else self._plan
-
-    @contextmanager
-    def _pass(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[Folded]:
-        plan, known = self._plan_for(before), BatchContext(before.frontier.watermark, self._resources.now())
-        with ExitStack() as kept:
-            with self._resources.timed("fold"), ExitStack() as meanwhile:
-                number = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
-                are_kept = self._guesses.are_many_rejected(number, lambda: plan.sample(records, known))
-                keyed = plan.keyed(records, known, are_kept=are_kept)
-                if are_kept:
-                    kept.callback(keyed.persist().unpersist)
-                told, ids = meanwhile.enter_context(self._deduplication(keyed, plan, before))
-                folding, apart = plan.apart(told) if are_kept else (told, None)
-                rows = plan.packed(folding)
-                is_small = apart is None and self._guesses.is_small(number, len(plan.groupings.sets))
-                taken = pieces.at_once(rows) if is_small else None
-                if taken is None:
-                    kept.callback(rows.persist().unpersist)
-                    rows = plan.unpacked(rows)
-                    statistics = [Statistic(*row) for row in plan.statistics(rows, known.now).collect()]
-                else:
-                    statistics = plan.statistics_of(taken, known.now)
-            yield Folded(rows, plan, statistics, known.now, ids, apart, taken)
-
-    def _plan_for(self, before: Progress) -> Fold:
-        """The plan of the last batch, as long as what it depends on is the same."""
-        erased, plan = self._erased(), self._plan
-        if plan is None or plan.partitions != len(before.positions) or plan.erased is not erased:
-            hidden = self._resources.pseudonyms
-            hide = hiding(self._resources.spark, hidden) if hidden else None
-            plan = Fold(self._resources.schemas.known, before.policy, len(before.positions), hide, erased)
-            self._plan = plan
-        return plan
-
     def _commit(self, batch: Batch, after: Progress, ids: Ids | None = None) -> int:
         """Step 3: the batch counts from here on, and so does what it led to; the time that the ledger has of it."""
         committed_at = self._resources.now()
         with self._resources.timed("commit"):
             self._resources.ledger.commit(batch.ledger_rows(committed_at))
         self._progress = after
-        self._deduplication.committed(ids, after)
-        self._guesses.committed(batch.tallies)
+        self._fold_step.committed(ids, batch.tallies, after)
         self.committed += 1
         return committed_at
 
