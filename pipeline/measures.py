@@ -25,7 +25,7 @@ class Join(StrEnum):
     """Values of a text, of which different ones are counted: see `pipeline.sketches`."""
 
 
-class Shows(StrEnum):
+class Display(StrEnum):
     """How a result shows what the parts of a window join to."""
 
     NUMBER = "number"
@@ -33,7 +33,7 @@ class Shows(StrEnum):
     """Of a sketch, which stands in a column beside it."""
     MOMENT = "moment"
     """Of milliseconds, as a timestamp in UTC."""
-    TEXT_BEHIND_TIME = "text_behind_time"
+    TEXT_AFTER_TIME = "text_behind_time"
     """Of a text with `TIME_DIGITS`, a space and what is shown; nothing is shown where the digits are all there is.
 
     The highest of such texts is the latest, in every engine; it stands in a column beside what is shown.
@@ -62,7 +62,7 @@ class Measure:
 
     name: str
     parts: tuple[Part, ...]
-    shows: Shows = Shows.NUMBER
+    display: Display = Display.NUMBER
     by: str = ""
     """A field of events by which a batch is added up for it, beside the keys."""
     state: str = ""
@@ -108,13 +108,13 @@ MEASURES: Final[Mapping[str, Measure]] = {
     for one in (
         Measure(c.PAGE_VIEWS, COUNTS[:1], is_anywhere=True),
         Measure(c.CLICKS, COUNTS[1:], is_anywhere=True),
-        Measure(c.UNIQUE_USERS, (_USERS,), Shows.ESTIMATE, by=c.USER_ID, state=c.USERS_SKETCH),
+        Measure(c.UNIQUE_USERS, (_USERS,), Display.ESTIMATE, by=c.USER_ID, state=c.USERS_SKETCH),
         Measure(c.SESSIONS_BEGUN, TIMES, by=c.USER_ID, sql=_BEGUN, of_sessions=True),
         Measure(
-            c.LAST_PAGE_URL, (_LAST_PAGE,), Shows.TEXT_BEHIND_TIME, by=c.PAGE_URL, state=c.LAST_PAGE, is_anywhere=True
+            c.LAST_PAGE_URL, (_LAST_PAGE,), Display.TEXT_AFTER_TIME, by=c.PAGE_URL, state=c.LAST_PAGE, is_anywhere=True
         ),
-        Measure(c.FIRST_SEEN, TIMES[:1], Shows.MOMENT, is_anywhere=True),
-        Measure(c.LAST_SEEN, TIMES[1:], Shows.MOMENT, is_anywhere=True),
+        Measure(c.FIRST_SEEN, TIMES[:1], Display.MOMENT, is_anywhere=True),
+        Measure(c.LAST_SEEN, TIMES[1:], Display.MOMENT, is_anywhere=True),
     )
 }
 """By name, in the order of their columns."""

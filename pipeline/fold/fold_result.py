@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame
 
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold import pieces
-from pipeline.fold.apart import NOT_REJECTED, REJECTED
+from pipeline.fold import driver_chunks
 from pipeline.fold.decode import unknown_schema_ids, unknown_schema_ids_in_spark
-from pipeline.fold.fold import Fold
-from pipeline.fold.frames import rest_of
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.frames import driver_rows
 from pipeline.fold.grouping_sets import Groupings
+from pipeline.fold.rejected_records import NOT_REJECTED, REJECTED
 from pipeline.fold.statistics import ROW_BYTES
 
 
@@ -52,17 +52,17 @@ class OnDriver:
 
     frame: None = None
 
-    def __init__(self, plan: Fold, rows: pa.Table, now: int) -> None:
+    def __init__(self, plan: FoldPlan, rows: pa.Table, now: int) -> None:
         """`now` is the clock at the start of the batch, in milliseconds since 1970."""
         self._plan = plan
         self.groupings = plan.groupings
         self._rows = rows
-        self.statistics = plan.statistics_of(rows, now)
+        self.statistics = plan.driver_statistics(rows, now)
         self.row_count = len(rows)
 
     def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:  # noqa: ARG002 - all rows are in memory
         """Yields all rows, unpacked."""
-        return map(self._plan.unpacked_rows, pieces.parts(self._rows))
+        return map(self._plan.unpacked_rows, driver_chunks.slices(self._rows))
 
     def rejected(self) -> Iterator[pa.Table]:
         """Yields nothing: the chunks contain the rejected records."""
@@ -77,7 +77,7 @@ class OnDriver:
 class InSpark:
     """A fold whose rows stay in Spark's cache, from which the driver takes them in chunks."""
 
-    def __init__(self, plan: Fold, packed: DataFrame, now: int, rejected: DataFrame | None) -> None:
+    def __init__(self, plan: FoldPlan, packed: DataFrame, now: int, rejected: DataFrame | None) -> None:
         """Computes `packed`, which the caller has persisted and keeps until the rows are written.
 
         `rejected` are the rejected records where they are kept apart; `now` is the clock at the start of the batch, in
@@ -87,21 +87,21 @@ class InSpark:
         self.groupings = plan.groupings
         self._rejected = rejected
         self.frame = plan.unpacked(packed)
-        self.statistics = [Statistic(*row) for row in plan.statistics(self.frame, now).collect()]
+        self.statistics = [Statistic(*row) for row in plan.spark_statistics(self.frame, now).collect()]
         self._bytes = sum(row.bytes for row in self.statistics)
         self.row_count = self._bytes // ROW_BYTES
 
     def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:
         """Yields the rows, filtered by Spark if `consumers` are not all that the fold has."""
         is_whole = len(consumers) == len(self._plan.consumers)
-        rows = self.frame if is_whole else rest_of(self.frame, consumers, self.groupings)
-        return pieces.chunks(rows, self._bytes)
+        rows = self.frame if is_whole else driver_rows(self.frame, consumers, self.groupings)
+        return driver_chunks.spark_chunks(rows, self._bytes)
 
     def rejected(self) -> Iterator[pa.Table]:
         """Yields the rejected records; runs no Spark job if the statistics count none."""
         if self._rejected is None or all(row.check in NOT_REJECTED for row in self.statistics):
             return iter(())
-        return pieces.apart(self._rejected)
+        return driver_chunks.rejected_chunks(self._rejected)
 
     def unknown_schema_ids(self, known: Collection[int]) -> list[int]:
         """Returns ids that a Spark job reads from the cached rows."""

@@ -21,12 +21,12 @@ from pipeline.measures import Join
 _BOUNDS = "pane bigint, window_start bigint, window_end bigint"
 
 
-def in_frames(consumers: Sequence[Consumer]) -> list[Consumer]:
+def without_sketches(consumers: Sequence[Consumer]) -> list[Consumer]:
     """Those whose panes a frame can tell: only the driver makes the sketches that others keep."""
     return [one for one in consumers if all(part.join is not Join.SKETCH for part in one.parts)]
 
 
-def rest_of(folded: DataFrame, consumers: Sequence[Consumer], groups: Groupings) -> DataFrame:
+def driver_rows(folded: DataFrame, consumers: Sequence[Consumer], groups: Groupings) -> DataFrame:
     """The rows of a fold that the driver needs all the same: rejected records, and those of some consumers."""
     rejected = (F.col(c.GROUPING) == 0) & (F.col(c.CHECK) > int(Check.PASSED))
     return folded.where(rejected | F.col(c.GROUPING).isin([groups.of(one) for one in consumers]))

@@ -16,7 +16,7 @@ class Selection:
         self._columns = columns
         self._told: Any = None
 
-    def __call__(self, frame: DataFrame) -> DataFrame:
+    def apply(self, frame: DataFrame) -> DataFrame:
         """As `select` does it."""
         # PySpark has no public way to keep what it tells Java.
         if self._told is None:

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold.apart import REJECTED, bytes_kept
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.packed import GROUP, unpacked_rows
+from pipeline.fold.rejected_records import REJECTED, bytes_kept
 
 NOW: Final = "now"
 """The column of the clock when the batch began, in milliseconds."""

@@ -8,16 +8,16 @@ import pyarrow.compute as pc
 
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.reports import Report
-from pipeline.measures import TIME_DIGITS, Join, Measure, Part, Shows
+from pipeline.measures import TIME_DIGITS, Display, Join, Measure, Part
 from pipeline.results.result_table import moments
 from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.engines import Engine
 
-_SHOWN: Final[Mapping[Shows, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
-    Shows.NUMBER: lambda joined: joined,
-    Shows.ESTIMATE: lambda joined: _each(estimate, joined, pa.int64()),
-    Shows.MOMENT: moments,
-    Shows.TEXT_BEHIND_TIME: lambda joined: pc.if_else(
+_SHOWN: Final[Mapping[Display, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
+    Display.NUMBER: lambda joined: joined,
+    Display.ESTIMATE: lambda joined: _each(estimate, joined, pa.int64()),
+    Display.MOMENT: moments,
+    Display.TEXT_AFTER_TIME: lambda joined: pc.if_else(
         pc.greater(pc.utf8_length(joined), TIME_DIGITS), pc.utf8_slice_codeunits(joined, TIME_DIGITS + 1), None
     ),
 }
@@ -42,7 +42,7 @@ def shown(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray]:
         part = one.part
         values = _of_lists(rows, part, report) if part.join is Join.SKETCH else rows[part.name]
         state = values.cast(pa.type_for_alias(part.type))
-        found |= {one.state or one.name: state} | {one.name: _SHOWN[one.shows](state)}
+        found |= {one.state or one.name: state} | {one.name: _SHOWN[one.display](state)}
     return found
 
 
@@ -51,7 +51,7 @@ def shown_anew(rows: pa.Table, report: Report) -> pa.Table:
     for one in report.tells:
         if one.state:
             place = rows.schema.get_field_index(one.name)
-            rows = rows.set_column(place, rows.schema.field(place), _SHOWN[one.shows](rows[one.state]))
+            rows = rows.set_column(place, rows.schema.field(place), _SHOWN[one.display](rows[one.state]))
     return rows
 
 
@@ -85,9 +85,9 @@ def shown_in_sql(report: Report, engine: Engine) -> dict[str, str]:
 
 
 def _shown_in_sql(measure: Measure, joined: str, engine: Engine) -> str:
-    if measure.shows is Shows.MOMENT:
+    if measure.display is Display.MOMENT:
         return engine.time(joined)
-    if measure.shows is Shows.TEXT_BEHIND_TIME:
+    if measure.display is Display.TEXT_AFTER_TIME:
         return f"CASE WHEN length({joined}) > {TIME_DIGITS} THEN substr({joined}, {TIME_DIGITS + 2}) END"
     # As the result has it: DuckDB adds up to numbers of twice the size.
     return f"CAST({joined} AS BIGINT)"

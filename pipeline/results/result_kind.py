@@ -22,7 +22,7 @@ from pipeline.results.spill import Spill, in_parts
 from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
-from pipeline.tables.large import NOTHING, FilesView, Large, Written
+from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, Large
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
@@ -92,7 +92,7 @@ class WindowKind(ResultKind):
 
     def by_executors(
         self, files: Files, windows: Callable[[Engine], str], replaced: Bounds = MappingProxyType({})
-    ) -> Written | None:
+    ) -> ExecutorWrite | None:
         """Rows of the table, still to be made by executors; None where what is read for them is small.
 
         `windows` is a statement over the panes in some files, `replaced` the bounds of what the rows can replace in the
@@ -101,12 +101,12 @@ class WindowKind(ResultKind):
         executors = self._large.executors
         # Only the driver's library makes the sketch that panes have.
         if executors is None or any(one.part.join is Join.SKETCH for one in self.report.tells):
-            self._large.tell(Job.PUBLICATION, By.DRIVER)
+            self._large.report(Job.PUBLICATION, By.DRIVER)
             return None
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
         views = {PANES.name: FilesView(files, PANES.schema, {c.REPORT: self.name})}
-        return Written(
+        return ExecutorWrite(
             executors, self.told_in_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
 

@@ -11,13 +11,13 @@ from pipeline.event_time import rules
 from pipeline.event_time.firing import Published
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
-from pipeline.tables.large import Written
+from pipeline.tables.large import ExecutorWrite
 from pipeline.tables.schemas import CLOSED_APP, WRITER_APP, TableSpec
 
 MANY_ROWS: Final = 1_000_000
 """From this many rows on, a portion is committed before the next one is made."""
 _MANY_STATEMENTS: Final = 16
-Rows: TypeAlias = "Spill | Written | pa.Table"
+Rows: TypeAlias = "Spill | ExecutorWrite | pa.Table"
 """Rows of a table: in memory, on the disk, or still to be made and written by executors."""
 Portion = tuple[Rows, str | None]
 """Rows of a result, and which rows of the table they replace, as SQL; None: they are appended."""

@@ -9,7 +9,7 @@ from pipeline.event_time import lateness
 from pipeline.event_time.event_ids import Ids, Remembered
 from pipeline.event_time.progress import Progress
 from pipeline.fold.duplicates import events_with_id
-from pipeline.fold.fold import Fold
+from pipeline.fold.fold_plan import FoldPlan
 
 
 class Deduplication:
@@ -20,7 +20,7 @@ class Deduplication:
         self._remembered = remembered
 
     @contextmanager
-    def __call__(self, keyed: DataFrame, plan: Fold, before: Progress) -> Iterator[tuple[DataFrame, Ids | None]]:
+    def mark(self, keyed: DataFrame, plan: FoldPlan, before: Progress) -> Iterator[tuple[DataFrame, Ids | None]]:
         """The records with their verdicts, duplicates told, and the ids of those that will be counted."""
         if self._remembered is None:
             yield keyed, None
@@ -30,7 +30,7 @@ class Deduplication:
                 kept.callback(keyed.persist().unpersist)
             ids, positions = events_with_id(keyed)
             repeated = self._remembered.repeated(ids, positions, _since(before))
-            yield plan.without(keyed, positions[repeated]), ids[~repeated]
+            yield plan.mark_duplicates(keyed, positions[repeated]), ids[~repeated]
 
     def committed(self, ids: Ids | None, after: Progress) -> None:
         """The ledger has a batch that counted events with these ids."""

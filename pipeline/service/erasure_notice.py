@@ -6,14 +6,14 @@ import structlog
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipeline.fold.erased import Erased
+from pipeline.fold.erased_records import ErasedRecords
 from pipeline.tables.erased_users import LOOKS_EVERY_S, erased_users
 from pipeline.tables.schemas import ERASED_USERS, find_table
 
 _log = structlog.get_logger()
 
 
-class Notice:
+class ErasureNotice:
     """Looks into the table between batches, now and then."""
 
     def __init__(self, warehouse: str, spark: SparkSession) -> None:
@@ -22,9 +22,9 @@ class Notice:
         self._table: DeltaTable | None = None
         self._version: int | None = None
         self._looked_at: float | None = None
-        self._erased: Erased | None = None
+        self._erased: ErasedRecords | None = None
 
-    def __call__(self) -> Erased | None:
+    def refresh(self) -> ErasedRecords | None:
         """What a fold needs to tell them, the same as long as they are; None where there is nobody."""
         now = time.monotonic()
         if self._looked_at is None or now - self._looked_at >= LOOKS_EVERY_S:
@@ -41,5 +41,5 @@ class Notice:
             return
         users = erased_users(self._table)
         self._version = self._table.version()
-        self._erased = Erased(self._spark, users) if users else None
+        self._erased = ErasedRecords(self._spark, users) if users else None
         _log.info("erased users are those of the table", users=len(users.hashes) if users else 0)

@@ -10,13 +10,13 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Ids, Remembered
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Tallies
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import BatchContext, FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
-from pipeline.fold.hidden import hiding
+from pipeline.fold.pseudonym_columns import pseudonymizer
 from pipeline.runtime.java_process import heap_bytes
 from pipeline.service.deduplication import Deduplication
-from pipeline.service.erasure_notice import Notice
+from pipeline.service.erasure_notice import ErasureNotice
 from pipeline.service.guesses import Guesses
 from pipeline.service.resources import Resources
 
@@ -38,9 +38,9 @@ class FoldStep:
         """`remembered` are the event ids that the tables have; None if events are not deduplicated."""
         self._resources = resources
         self._deduplication = Deduplication(remembered)
-        self._guesses = Guesses(resources.large, pieces.room(heap_bytes(resources.spark)))
-        self._erased = Notice(resources.warehouse, resources.spark)
-        self._plan: Fold | None = None
+        self._guesses = Guesses(resources.large, driver_chunks.driver_room(heap_bytes(resources.spark)))
+        self._erased = ErasureNotice(resources.warehouse, resources.spark)
+        self._plan: FoldPlan | None = None
 
     @contextmanager
     def fold(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[FoldedBatch]:
@@ -70,15 +70,15 @@ class FoldStep:
             with self._resources.timed("fold"), ExitStack() as until_folded:
                 count = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
                 keeps_apart = self._guesses.are_many_rejected(count, lambda: plan.sample(records, context))
-                keyed = plan.keyed(records, context, are_kept=keeps_apart)
+                keyed = plan.keyed(records, context, keeps_apart=keeps_apart)
                 if keeps_apart:
                     until_written.callback(keyed.persist().unpersist)
-                judged, ids = until_folded.enter_context(self._deduplication(keyed, plan, before))
-                counted, rejected = plan.apart(judged) if keeps_apart else (judged, None)
+                judged, ids = until_folded.enter_context(self._deduplication.mark(keyed, plan, before))
+                counted, rejected = plan.split_rejected(judged) if keeps_apart else (judged, None)
                 packed = plan.packed(counted)
                 # The one choice between the two results.
                 is_small = not keeps_apart and self._guesses.is_small(count, len(plan.groupings.sets))
-                rows = pieces.at_once(packed) if is_small else None
+                rows = driver_chunks.collect(packed) if is_small else None
                 if rows is None:
                     until_written.callback(packed.persist().unpersist)
                     result: FoldResult = InSpark(plan, packed, context.now, rejected)
@@ -86,11 +86,11 @@ class FoldStep:
                     result = OnDriver(plan, rows, context.now)
             yield FoldedBatch(result, context.now, ids)
 
-    def _plan_for(self, before: Progress) -> Fold:
-        erased, plan = self._erased(), self._plan
+    def _plan_for(self, before: Progress) -> FoldPlan:
+        erased, plan = self._erased.refresh(), self._plan
         if plan is None or plan.partitions != len(before.positions) or plan.erased is not erased:
             hidden = self._resources.pseudonyms
-            hide = hiding(self._resources.spark, hidden) if hidden else None
-            plan = Fold(self._resources.schemas.known, before.policy, len(before.positions), hide, erased)
+            hide = pseudonymizer(self._resources.spark, hidden) if hidden else None
+            plan = FoldPlan(self._resources.schemas.known, before.policy, len(before.positions), hide, erased)
             self._plan = plan
         return plan

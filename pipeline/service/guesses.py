@@ -11,9 +11,9 @@ from pipeline.event_time.tallies import Tallies
 from pipeline.fold.statistics import ROW_BYTES, Sample
 from pipeline.tables.large import Large
 
-LARGE: Final = 200_000
+LARGE_BATCH: Final = 200_000
 """Records from which on a batch is worth a guess."""
-MANY: Final = 1 / 8
+_MANY_REJECTED: Final = 1 / 8
 """The share from which on it is cheaper to keep all records of a batch than to make a group for each rejected one."""
 
 
@@ -33,12 +33,12 @@ class Guesses:
 
         Of the first batch a sample tells the share, and how large rows are.
         """
-        if records < LARGE:
+        if records < LARGE_BATCH:
             return False
         if self._rejected is None:
             self._rejected, row_bytes = sample()
             self._of_row = row_bytes or ROW_BYTES
-        return self._rejected >= MANY
+        return self._rejected >= _MANY_REJECTED
 
     def is_small(self, records: int, sets: int) -> bool:
         """Whether the fold of so many records by so many sets of keys is likely to be small, and none for executors.
@@ -52,11 +52,11 @@ class Guesses:
     def committed(self, tallies: Tallies) -> None:
         """Takes note of a batch; one without records tells nothing."""
         if records := tallies.total():
-            self._rejected = letters(tallies) / records
+            self._rejected = dead_letter_count(tallies) / records
             self._of_record = tallies.bytes / records
 
 
-def letters(tallies: Tallies) -> int:
+def dead_letter_count(tallies: Tallies) -> int:
     """How many dead letters a batch has: of each rejected record, and of each that is late for some windows only."""
     partly_late = sum(tally.partly_late for tally in tallies.partitions.values())
     return tallies.total(REJECTED) + partly_late

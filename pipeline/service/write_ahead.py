@@ -11,7 +11,7 @@ from pipeline.event_time.batch import Batch
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
 from pipeline.fold.fold_result import FoldResult
-from pipeline.fold.frames import in_frames, panes_frame
+from pipeline.fold.frames import panes_frame, without_sketches
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.runtime.jobs import Job
 from pipeline.tables.appender import Appender
@@ -58,7 +58,7 @@ class WriteAhead:
             return consumers
         base, known = new_folder(), (batch.number, batch.before.watermark)
         schema = pa.schema([column for column in PANES.schema if column.name != c.REPORT])
-        folders, theirs = dict[str, dict[str, str]](), in_frames(consumers)
+        folders, theirs = dict[str, dict[str, str]](), without_sketches(consumers)
         for consumer in theirs:
             folder = f"{base}/{consumer.name}"
             frame = panes_frame(result.frame, consumer, result.groupings, known, batch.tallies.panes)

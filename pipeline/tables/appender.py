@@ -7,7 +7,7 @@ from deltalake.transaction import AddAction
 
 from pipeline.tables.files import added
 from pipeline.tables.handle import Handle
-from pipeline.tables.large import place
+from pipeline.tables.large import folder_path
 from pipeline.tables.schemas import TableSpec
 
 
@@ -37,4 +37,4 @@ class Appender:
 
     def folder(self, name: str) -> str:
         """Returns the path of a folder below the table, as Hadoop writes it."""
-        return place(self._handle.table, name)
+        return folder_path(self._handle.table, name)

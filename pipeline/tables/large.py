@@ -48,7 +48,7 @@ class Large:
 
     executors: Executors | None = None
     from_rows: int = 0
-    tell: Callable[[Job, By], None] = lambda *_: None
+    report: Callable[[Job, By], None] = lambda *_: None
     """Is told of each job who does it."""
 
     def is_large(self, rows: int) -> bool:
@@ -58,7 +58,7 @@ class Large:
     def takes(self, job: Job, name: str, rows: int) -> bool:
         """Whether a job on so many rows is large; that is told."""
         large = self.is_large(rows)
-        self.tell(job, By.EXECUTORS if large else By.DRIVER)
+        self.report(job, By.EXECUTORS if large else By.DRIVER)
         if large:
             _log.info("a large job goes to the executors", job=job.value, table=name, rows=rows)
         return large
@@ -69,7 +69,7 @@ NOTHING: Final = Large()
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ExecutorWrite:
     """Rows of a table that executors make and write."""
 
     executors: Executors
@@ -91,7 +91,7 @@ class Written:
             sql = f"SELECT {names} FROM ({sql}) UNION ALL SELECT {names} FROM before WHERE NOT ({where})"  # noqa: S608 - our own
             views = {**views, "before": FilesView(stays, self.schema)}
         folder = new_folder()
-        self.executors.write(sql, views, self.schema, place(table, folder))
+        self.executors.write(sql, views, self.schema, folder_path(table, folder))
         new = added(table, folder, {})
         actions: list[AddAction | RemoveAction] = [*new, *(stays.removed() if stays else [])]
         if not actions:
@@ -107,6 +107,6 @@ def new_folder() -> str:
     return f"{FOLDER}/{uuid.uuid4().hex}"
 
 
-def place(table: DeltaTable, folder: str) -> str:
+def folder_path(table: DeltaTable, folder: str) -> str:
     """Returns the path of a folder below a table, as Hadoop writes it."""
     return f"{folder_of(table)}/{folder}"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import open_service
-from pipeline.fold import pieces
+from pipeline.fold import driver_chunks
 from pipeline.service import guesses
 from producers.encode import encode_one, header
 from schemas import load_schemas
@@ -35,8 +35,8 @@ def cut() -> list[bytes]:
     return [whole[:end] for end in range(len(whole))]
 
 
-@pytest.mark.parametrize("large_batch", [guesses.LARGE, 1], ids=["in the fold", "kept apart"])
-@pytest.mark.parametrize("chunk_bytes", [pieces.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
+@pytest.mark.parametrize("large_batch", [guesses.LARGE_BATCH, 1], ids=["in the fold", "kept apart"])
+@pytest.mark.parametrize("chunk_bytes", [driver_chunks.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
 def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_however_the_driver_takes_them(
     chunk_bytes: int,
     large_batch: int,
@@ -45,8 +45,8 @@ def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_however_the_drive
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", chunk_bytes)
-    monkeypatch.setattr(guesses, "LARGE", large_batch)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(guesses, "LARGE_BATCH", large_batch)
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline.event_time.checks import Check
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
-from pipeline.fold.erased import Erased
-from pipeline.fold.fold import BatchContext, Fold
-from pipeline.fold.hidden import hiding
+from pipeline.fold.erased_records import ErasedRecords
+from pipeline.fold.fold_plan import BatchContext, FoldPlan
 from pipeline.fold.outputs import dead_letters
+from pipeline.fold.pseudonym_columns import pseudonymizer
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
@@ -65,11 +65,11 @@ def read(session: SparkSession, told: list[Raw]) -> DataFrame:
     return session.createDataFrame(pa.Table.from_pylist(rows, schema=_KAFKA))
 
 
-def fold_of(session: SparkSession, *users: str, hides: bool = False) -> Fold:
-    hide = hiding(session, PSEUDONYMS) if hides else None
+def fold_of(session: SparkSession, *users: str, hides: bool = False) -> FoldPlan:
+    hide = pseudonymizer(session, PSEUDONYMS) if hides else None
     ids = [PSEUDONYMS.of(user) if hides else user for user in users]
     known = ErasedUsers(SALT, frozenset(map(Pseudonyms(SALT).of, ids)))
-    return Fold(SCHEMAS, POLICY, 1, hide, Erased(session, known) if users else None)
+    return FoldPlan(SCHEMAS, POLICY, 1, hide, ErasedRecords(session, known) if users else None)
 
 
 @pytest.mark.parametrize("hides", [False, True])
@@ -94,14 +94,14 @@ def test_whatever_is_wrong_with_a_record_of_an_erased_user_it_is_that(session: S
 
 def test_without_erased_users_the_plan_has_no_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
     records = read(session, WHATEVER + OTHERS)
-    assert "Join" not in plan_of(fold_of(session)(records, KNOWN))
+    assert "Join" not in plan_of(fold_of(session).fold(records, KNOWN))
     fold = fold_of(session, BOB)
-    assert "BroadcastHashJoin" in plan_of(fold(records, KNOWN))
-    fold(records, KNOWN).collect()
+    assert "BroadcastHashJoin" in plan_of(fold.fold(records, KNOWN))
+    fold.fold(records, KNOWN).collect()
     before = compilations(session)
-    fold(records, BatchContext(7 * SIZE, 1)).collect()
+    fold.fold(records, BatchContext(7 * SIZE, 1)).collect()
     assert compilations(session) == before
-    fold_of(session, BOB, ANN)(records, KNOWN).collect()
+    fold_of(session, BOB, ANN).fold(records, KNOWN).collect()
     assert compilations(session) == before, "nor does one more user"
 
 

@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
-from pipeline.fold.fold import BatchContext, Fold
-from pipeline.fold.hidden import hiding
-from pipeline.fold.late import late_events
+from pipeline.fold.dead_letter_reader import late_events
+from pipeline.fold.fold_plan import BatchContext, FoldPlan
 from pipeline.fold.outputs import dead_letters
+from pipeline.fold.pseudonym_columns import pseudonymizer
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
@@ -36,7 +36,7 @@ def session() -> SparkSession:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_it_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
-    hide = hiding(session, Pseudonyms(key))
+    hide = pseudonymizer(session, Pseudonyms(key))
     users = session.createDataFrame(pa.table({"user": [*USERS, None]}))
     found = [row[0] for row in users.select(hide(F.col("user"))).collect()]
     assert found == [*(hmac.new(key, user.encode(), "sha256").hexdigest()[:32] for user in USERS), None]
@@ -46,7 +46,7 @@ def test_it_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: bytes) -> None:
     pseudonyms = Pseudonyms(key)
-    hide = hiding(session, pseudonyms)
+    hide = pseudonymizer(session, pseudonyms)
     counted = session.range(10).select(hide(F.col("id").cast("string")).alias("user")).groupBy("user").count()
     counted.collect()
     plan = counted._jdf.queryExecution()
@@ -78,8 +78,8 @@ def test_a_late_event_by_a_mapping_is_kept_without_its_user_and_read_again(sessi
         ]
     )
     records = session.createDataFrame(pa.Table.from_pylist([record], schema=kafka))
-    fold = Fold(schemas, policy, 1, hiding(session, pseudonyms))
-    folded = fold(records, BatchContext(NOW + 2 * size, NOW)).toArrow()
+    fold = FoldPlan(schemas, policy, 1, pseudonymizer(session, pseudonyms))
+    folded = fold.fold(records, BatchContext(NOW + 2 * size, NOW)).toArrow()
     letters = dead_letters(folded, "t", 1, NOW + 2 * size)
     (letter,) = letters.to_pylist()
     assert (letter["reason"], letter["user_id"], letter["key"]) == ("too_late", pseudonyms.of("4711"), None)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
-from pipeline.fold.hidden import require_one_name
+from pipeline.fold.pseudonym_columns import require_one_name
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from

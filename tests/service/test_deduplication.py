@@ -17,8 +17,8 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import BatchContext, FoldPlan
 from pipeline.runtime.spark import spark_session
 from pipeline.service.deduplication import Deduplication
 from pipeline.settings.model import Settings, SparkSettings
@@ -59,10 +59,13 @@ def progress(policy: Policy) -> Progress:
 def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark: SparkSession) -> None:
     read = spark.sparkContext.accumulator(0)
     records = events(spark, "a", "b", "a", "", "", "c", "b", read=read.add)
-    plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
-    with Deduplication(Remembered())(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (keyed, ids):
+    plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 1)
+    with Deduplication(Remembered()).mark(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (
+        keyed,
+        ids,
+    ):
         rows = plan.unpacked(plan.packed(keyed)).persist()
-        statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
+        statistics = list(starmap(Statistic, plan.spark_statistics(rows, 0).collect()))
     found = {Check(one.check): one.records for one in statistics if not one.grouping}
     assert found == {Check.PASSED: 5, Check.DUPLICATE: 2}
     assert {one.max_event_time for one in statistics} == {1_000}
@@ -75,7 +78,7 @@ def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark:
 def test_off_the_fold_has_no_column_more(spark: SparkSession) -> None:
     records = events(spark, "a", "a")
     off, on = (
-        Fold(EventSchemas(load_schemas()), policy, 1).keyed(records, KNOWN)
+        FoldPlan(EventSchemas(load_schemas()), policy, 1).keyed(records, KNOWN)
         for policy in (replace(POLICY, deduplicate=False), POLICY)
     )
     assert {*on.columns} - {*off.columns} == {c.RECORD_POSITION, c.ID_HIGH, c.ID_LOW}
@@ -87,13 +90,13 @@ def test_rejected_records_that_are_kept_apart_are_none_that_repeat_one_and_nothi
     read = spark.sparkContext.accumulator(0)
     noise = spark.createDataFrame([(b"ann", b"noise", "t", 0, offset, STAMP) for offset in (10, 11)], SCHEMA)
     records = events(spark, "a", "b", "a", "", read=read.add).union(noise)
-    plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
-    keyed = plan.keyed(records, KNOWN, are_kept=True).persist()
-    with Deduplication(Remembered())(keyed, plan, progress(POLICY)) as (told, _):
-        counted, apart = plan.apart(told)
+    plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 1)
+    keyed = plan.keyed(records, KNOWN, keeps_apart=True).persist()
+    with Deduplication(Remembered()).mark(keyed, plan, progress(POLICY)) as (told, _):
+        counted, apart = plan.split_rejected(told)
         rows = plan.unpacked(plan.packed(counted)).persist()
-        statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
-    letters = [row for piece in pieces.apart(apart) for row in piece.to_pylist()]
+        statistics = list(starmap(Statistic, plan.spark_statistics(rows, 0).collect()))
+    letters = [row for piece in driver_chunks.rejected_chunks(apart) for row in piece.to_pylist()]
     keyed.unpersist()
     rows.unpersist()
     found = {Check(one.check): one.records for one in statistics if not one.grouping}

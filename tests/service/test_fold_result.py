@@ -12,7 +12,7 @@ from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold.decode import unknown_schema_ids
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.fold_plan import BatchContext, FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
 from pipeline.fold.outputs import dead_letters, panes
 from pipeline.runtime.spark import spark_session
@@ -41,12 +41,12 @@ def records(spark: SparkSession) -> DataFrame:
 
 
 def results(spark: SparkSession) -> Iterator[FoldResult]:
-    plan = Fold(EventSchemas(load_schemas()), POLICY, 2)
+    plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 2)
     rows = records(spark)
     packed = plan.packed(plan.keyed(rows, CONTEXT))
     yield OnDriver(plan, packed.toArrow(), NOW)
     yield InSpark(plan, packed, NOW, None)
-    counted, rejected = plan.apart(plan.keyed(rows, CONTEXT, are_kept=True))
+    counted, rejected = plan.split_rejected(plan.keyed(rows, CONTEXT, keeps_apart=True))
     yield InSpark(plan, plan.packed(counted), NOW, rejected)
 
 

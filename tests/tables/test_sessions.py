@@ -26,7 +26,7 @@ from pipeline.results.publication import Publication
 from pipeline.results.session_kind import SessionKind
 from pipeline.tables.appender import Appender
 from pipeline.tables.engines import Engine
-from pipeline.tables.large import Written
+from pipeline.tables.large import ExecutorWrite
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES
 from tests.support.policies import policy_of
@@ -123,7 +123,7 @@ def test_the_statement_of_sessions_tells_what_numpy_tells(tmp_path: Path) -> Non
         panes = DeltaTable(PANES.uri(str(tmp_path)))
         plan = visits.plan(firing, model.batch, panes, panes, NO_CORRECTIONS)
         ((rows, _),) = (portion for portion in plan.portions if portion)
-        assert not isinstance(rows, Written), "nothing is large here"
+        assert not isinstance(rows, ExecutorWrite), "nothing is large here"
         told = rows if isinstance(rows, pa.Table) else rows.rows().read_all()
         sql = visits.told_in_sql(visits.statement(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
         both = [sorted(map(str, one.cast(visits.spec.schema).to_pylist())) for one in (query(sql, panes=panes), told)]

@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.event_ids import Longs
-from pipeline.fold.apart import POSITION
 from pipeline.fold.duplicates import PARTITION_STEP
 from pipeline.fold.grouping_sets import KEYS
+from pipeline.fold.rejected_records import POSITION
 from pipeline.fold.statistics import bytes_of
 
 CHUNK_BYTES: Final = 32 * 1024 * 1024
@@ -33,12 +33,12 @@ _TOGETHER: Final = 16
 """So many offsets are in a piece together: a record may have a megabyte."""
 
 
-def room(heap_bytes: int) -> int:
+def driver_room(heap_bytes: int) -> int:
     """Bytes of packed rows that may be taken at once, beside a driver's heap of at most so many."""
     return min(_AT_ONCE_BYTES, heap_bytes // _OF_HEAP)
 
 
-def at_once(folded: DataFrame) -> pa.Table | None:
+def collect(folded: DataFrame) -> pa.Table | None:
     """All rows of a fold; None where they are more than the driver may be sent."""
     try:
         return folded.toArrow()
@@ -48,7 +48,7 @@ def at_once(folded: DataFrame) -> pa.Table | None:
         raise
 
 
-def parts(taken: pa.Table) -> Iterator[pa.Table]:
+def slices(taken: pa.Table) -> Iterator[pa.Table]:
     """The rows of a fold that the driver has, in chunks."""
     number = taken.nbytes // CHUNK_BYTES + 1
     rows = len(taken) // number + 1
@@ -56,15 +56,15 @@ def parts(taken: pa.Table) -> Iterator[pa.Table]:
         yield taken.slice(start, rows)
 
 
-def chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
+def spark_chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
     """The rows of a fold, about `size` bytes of them, in chunks."""
     number = _pieces_of(size)
     piece = F.pmod(F.xxhash64(*[name for name in _SPREAD_BY if name in folded.columns]), F.lit(number))
     for turn in range(number):
-        yield from parts((folded if number == 1 else folded.where(piece == turn)).toArrow())
+        yield from slices((folded if number == 1 else folded.where(piece == turn)).toArrow())
 
 
-def apart(rejected: DataFrame) -> Iterator[pa.Table]:
+def rejected_chunks(rejected: DataFrame) -> Iterator[pa.Table]:
     """The rejected records that were kept apart.
 
     Of every few thousand rows that it keeps Spark knows the lowest and the highest position, so that of all that is
@@ -73,12 +73,12 @@ def apart(rejected: DataFrame) -> Iterator[pa.Table]:
     places = F.expr(f"{POSITION} div {_TOGETHER}").alias("place")
     found = rejected.groupBy(places).agg(F.sum(bytes_of([c.KEY, c.VALUE])).alias("size")).toArrow().sort_by("place")
     at = F.col(POSITION)
-    for ranges in cut(found["place"].to_numpy(), found["size"].to_numpy()):
+    for ranges in position_ranges(found["place"].to_numpy(), found["size"].to_numpy()):
         inside = [(at >= start * _TOGETHER) & (at < end * _TOGETHER) for start, end in ranges]
         yield rejected.where(reduce(operator.or_, inside)).toArrow()
 
 
-def cut(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
+def position_ranges(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
     """Pieces of what is taken at once, for letters are as large as their records, as ranges [start, end) of places.
 
     `places` are in order. Each piece has a part of every partition, so that all tasks work for it.

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import BatchContext, FoldPlan
 from pipeline.runtime.spark import spark_session
 from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings
@@ -50,9 +50,9 @@ def event(number: int) -> bytes:
     return value_of("ä" * (number % 5) + "ann", NOW - 30_000 * (number % 7), page=f"/{number % 3}")
 
 
-def plan(**reports: dict[str, Any]) -> Fold:
+def plan(**reports: dict[str, Any]) -> FoldPlan:
     settings = Settings.model_validate({"reports": reports}) if reports else Settings()
-    return Fold(EventSchemas(load_schemas()), settings.policy(), 2)
+    return FoldPlan(EventSchemas(load_schemas()), settings.policy(), 2)
 
 
 def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
@@ -67,10 +67,10 @@ def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
     packed = fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW)))
-    expected = Counter(starmap(Statistic, fold.statistics(fold.unpacked(packed), NOW).collect()))
-    taken = pieces.at_once(packed)
+    expected = Counter(starmap(Statistic, fold.spark_statistics(fold.unpacked(packed), NOW).collect()))
+    taken = driver_chunks.collect(packed)
     assert taken is not None
-    assert Counter(fold.statistics_of(taken, NOW)) == expected
+    assert Counter(fold.driver_statistics(taken, NOW)) == expected
     assert len({one.age_ms for one in expected}) > 8
     assert len({one.check for one in expected}) > 3
 
@@ -78,11 +78,11 @@ def test_statistics_are_those_that_spark_tells(spark: SparkSession) -> None:
 def test_of_several_chunks_they_add_up_to_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
-    taken = pieces.at_once(fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW))))
+    taken = driver_chunks.collect(fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW))))
     assert taken is not None
-    at_once = fold.statistics_of(taken, NOW)
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 4)
-    in_chunks = fold.statistics_of(taken, NOW)
+    at_once = fold.driver_statistics(taken, NOW)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", taken.nbytes // 4)
+    in_chunks = fold.driver_statistics(taken, NOW)
     assert len(in_chunks) > len(at_once)
     assert Tallies.of_rows(in_chunks) == Tallies.of_rows(at_once)
 
@@ -114,9 +114,9 @@ def test_packed_rows_are_the_same_whether_spark_unpacks_them_or_the_driver(
 
 def test_a_fold_of_nothing_has_no_statistics(spark: SparkSession) -> None:
     fold = plan()
-    taken = pieces.at_once(fold.packed(fold.keyed(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW))))
+    taken = driver_chunks.collect(fold.packed(fold.keyed(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW))))
     assert taken is not None
-    assert fold.statistics_of(taken, NOW) == []
+    assert fold.driver_statistics(taken, NOW) == []
     assert fold.unpacked_rows(taken).to_pylist() == []
 
 
@@ -124,18 +124,18 @@ def test_a_fold_of_nothing_has_no_statistics(spark: SparkSession) -> None:
 def test_what_is_more_than_the_driver_may_be_sent_is_not_taken(spark: SparkSession) -> None:
     fold = plan()
     rows = fold.keyed(records(spark, [b"\xff" * 300_000 for _ in range(8)]), BatchContext(None, NOW))
-    assert pieces.at_once(fold.packed(rows)) is None
+    assert driver_chunks.collect(fold.packed(rows)) is None
 
 
 def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = plan()
     rows = records(spark, [event(n) for n in range(50)])
-    taken = pieces.at_once(fold.packed(fold.keyed(rows, BatchContext(None, NOW))))
+    taken = driver_chunks.collect(fold.packed(fold.keyed(rows, BatchContext(None, NOW))))
     assert taken is not None
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 3)
-    found = [row for part in pieces.parts(taken) for row in part.to_pylist()]
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", taken.nbytes // 3)
+    found = [row for part in driver_chunks.slices(taken) for row in part.to_pylist()]
     assert found == taken.to_pylist()
-    assert len(list(pieces.parts(taken))) > 2
+    assert len(list(driver_chunks.slices(taken))) > 2
 
 
 def test_a_batch_of_larger_records_than_the_last_ones_is_guessed_wrong_once() -> None:

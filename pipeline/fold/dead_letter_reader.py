@@ -7,8 +7,8 @@ from pipeline import columns as c
 from pipeline.event_time.policy import Policy
 from pipeline.fold.decode import reader
 from pipeline.fold.grouping_sets import KEYS
-from pipeline.fold.hidden import read_again
 from pipeline.fold.judge import check_of, time_of
+from pipeline.fold.pseudonym_columns import fields_of_letters
 from schemas.fields import EventSchemas
 
 BELONGS = "belongs_to_"
@@ -29,7 +29,7 @@ def late_events(
     events = reader(schemas, told)
     read = dead_letters.select(*kept, events.decoded).select(*kept, *events.columns)
     if hidden:
-        read = dead_letters.select(*kept, *read_again(dead_letters, events.names, read))
+        read = dead_letters.select(*kept, *fields_of_letters(dead_letters, events.names, read))
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
     check = check_of(schemas.texts, policy, {}, F.lit(now)).alias(c.CHECK)
     belongs = (

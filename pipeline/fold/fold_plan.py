@@ -20,15 +20,15 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Statistic
-from pipeline.fold import pieces
-from pipeline.fold.apart import OF_REJECTED, POSITION, REJECTED, boxed, of_rejected, unboxed
+from pipeline.fold import driver_chunks
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import REPEATED, id_columns, record_position, require_event_id, told_repeated
-from pipeline.fold.erased import Erased
+from pipeline.fold.erased_records import ErasedRecords
 from pipeline.fold.grouping_sets import KEYS, groupings
-from pipeline.fold.hidden import Hide, require_one_name, told_of
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed, repacked, unpacked, unpacked_rows
+from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
+from pipeline.fold.rejected_records import OF_REJECTED, POSITION, REJECTED, boxed, of_rejected, unboxed
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW, Sample, sample_of, statistics, statistics_of
 from pipeline.measures import Join
@@ -50,7 +50,7 @@ class BatchContext:
     now: int
 
 
-class Fold:
+class FoldPlan:
     """The plan of a fold over a number of Kafka partitions.
 
     Its columns are built once, for that takes as long as folding some ten thousand records.
@@ -61,12 +61,12 @@ class Fold:
         schemas: EventSchemas,
         policy: Policy,
         partitions: int,
-        hide: Hide | None = None,
-        erased: Erased | None = None,
+        hide: ToPseudonym | None = None,
+        erased: ErasedRecords | None = None,
     ) -> None:
         """Of `schemas` it reads what every event needs, and the fields that `policy` names.
 
-        With `hide` users are their pseudonyms, and of a rejected record there is what `told_of` tells. Records of users
+        With `hide` users are their pseudonyms, and of a rejected record there is what `stored_bytes` tells. Records of users
         that `erased` tells are rejected, whatever they are, and nothing of them is kept but where they were.
         """
         self.erased = erased
@@ -89,7 +89,7 @@ class Fold:
         self._users = hide or (lambda user: user)
         if hide:
             require_one_name(schemas.texts.values(), events.names)
-        self._bytes = told_of(events.names, hide) if hide else {}
+        self._bytes = stored_bytes(events.names, hide) if hide else {}
         self._decoded = [*kafka, arrived, events.decoded]
         self._decoded_of_noise = [*kafka, arrived, events.decoded_of_noise]
         self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, _TOLD)])
@@ -109,28 +109,28 @@ class Fold:
         self._apart = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *parts, *of_rejected(REJECTED)]
         self._ages, self._of_age = statistics(self._keys)
 
-    def __call__(self, records: DataFrame, known: BatchContext) -> DataFrame:
+    def fold(self, records: DataFrame, known: BatchContext) -> DataFrame:
         """Both halves of a fold, where none is a duplicate."""
         return self.unpacked(self.packed(self.keyed(records, known)))
 
-    def keyed(self, records: DataFrame, known: BatchContext, *, are_kept: bool = False) -> DataFrame:
+    def keyed(self, records: DataFrame, known: BatchContext, *, keeps_apart: bool = False) -> DataFrame:
         """The first half: a row for each record, with its verdict and what the second half needs of it.
 
-        Those that `are_kept`, for most of them are likely to be rejected, have what `apart` needs, too.
+        Those that `keeps_apart`, for most of them are likely to be rejected, have what `apart` needs, too.
         """
         told = (rules.as_number(known.watermark), *lateness.cutoffs(self._reports, known.watermark), known.now)
         per_batch = [self._per_batch(value).alias(name) for name, value in zip(_TOLD, told, strict=True)]
-        decoded = self._decoded_of_noise if are_kept else self._decoded
-        events = self._flat(records.select(*decoded, *per_batch))
+        decoded = self._decoded_of_noise if keeps_apart else self._decoded
+        events = self._flat.apply(records.select(*decoded, *per_batch))
         if self.erased:
-            events = self.erased.told(events, self._users)
-        return (self._kept if are_kept else self._keyed)(self._judged(events))
+            events = self.erased.mark(events, self._users)
+        return (self._kept if keeps_apart else self._keyed).apply(self._judged.apply(events))
 
     def sample(self, records: DataFrame, known: BatchContext) -> Sample:
         """What its first records are like."""
         return sample_of(self.keyed(records, known), self._keys)
 
-    def without(self, keyed: DataFrame, repeated: Longs) -> DataFrame:
+    def mark_duplicates(self, keyed: DataFrame, repeated: Longs) -> DataFrame:
         """The same rows, of which those at some record positions are duplicates; they still move the watermark."""
         if not len(repeated):
             return keyed
@@ -146,7 +146,7 @@ class Fold:
         Flags, check, partition and pane are one number, and what is kept of a rejected record is a list of one.
         """
         grouped = keyed.groupingSets(self._sets, *self._by) if len(self._sets) > 1 else keyed.groupBy(*self._by)
-        return self._packed(grouped.agg(*self._sums))
+        return self._packed.apply(grouped.agg(*self._sums))
 
     def unpacked(self, packed: DataFrame) -> DataFrame:
         """One row per (grouping, flags, check, partition, pane, keys) of counted records, and one per rejected record.
@@ -154,28 +154,32 @@ class Fold:
         Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
         timestamp) and the parts of measures that somebody asks for.
         """
-        return self._unpacked(packed)
+        return self._unpacked.apply(packed)
 
     def unpacked_rows(self, packed: pa.Table) -> pa.Table:
         """The same of rows that the driver has."""
         return unpacked_rows(unboxed(packed), self.groupings, self.partitions)
 
-    def apart(self, keyed: DataFrame) -> tuple[DataFrame, DataFrame]:
+    def split_rejected(self, keyed: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Rows that are kept, without what there is of each rejected record; and that, as `unpacked` would have it."""
         nothing = F.lit(None).cast(keyed.schema[REJECTED].dataType)
         return keyed.withColumn(REJECTED, nothing), keyed.where(F.col(REJECTED).isNotNull()).select(*self._apart)
 
-    def statistics(self, folded: DataFrame, now: int) -> DataFrame:
+    def spark_statistics(self, folded: DataFrame, now: int) -> DataFrame:
         """Per grouping, partition, check, pane and age: `records`, `max_event_time` and `bytes` of the folded rows.
 
         `age_ms` is a rough age of the records at `now`: lowest Kafka timestamp of a user in a pane.
         """
         return folded.withColumn(NOW, self._per_batch(now)).groupBy(*self._ages).agg(*self._of_age)
 
-    def statistics_of(self, packed: pa.Table, now: int) -> list[Statistic]:
+    def driver_statistics(self, packed: pa.Table, now: int) -> list[Statistic]:
         """The same of packed rows that the driver has, chunk by chunk: what is alike may be told several times."""
         grid, partitions = self.groupings, self.partitions
-        return [one for part in pieces.parts(packed) for one in statistics_of(part, self._keys, now, grid, partitions)]
+        return [
+            one
+            for part in driver_chunks.slices(packed)
+            for one in statistics_of(part, self._keys, now, grid, partitions)
+        ]
 
     def _grouping(self) -> Column:
         """The number of the set that a row belongs to."""

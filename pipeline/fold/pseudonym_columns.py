@@ -23,13 +23,13 @@ from pipeline.event_time.checks import Check
 from pipeline.fold.decode import FRAME_BYTES
 from pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
 
-Hide = Callable[[Column], Column]
+ToPseudonym = Callable[[Column], Column]
 """The pseudonym of a user in a column; null for null."""
 _EVENTS: Final = [int(one) for one in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK)]
 """The checks that only what is an event can fail."""
 
 
-def hiding(spark: SparkSession, pseudonyms: Pseudonyms) -> Hide:
+def pseudonymizer(spark: SparkSession, pseudonyms: Pseudonyms) -> ToPseudonym:
     """The columns of the pseudonyms that Python gives, too."""
     pads = pa.table([pa.array([pad], pa.binary()) for pad in pseudonyms.pads], ["inner", "outer"])
     secret = spark.createDataFrame(pads)
@@ -54,7 +54,7 @@ def require_one_name(texts: Iterable[str], names: Collection[str]) -> None:
         )
 
 
-def told_of(names: Sequence[str], hide: Hide) -> dict[str, Column]:
+def stored_bytes(names: Sequence[str], hide: ToPseudonym) -> dict[str, Column]:
     """What stands for the key and the value of a record, whose fields have these names; an event as JSON."""
     fields = [hide(F.col(name)).alias(name) if name == c.USER_ID else F.col(name) for name in names]
     event = F.to_json(F.struct(*fields)).cast("binary")
@@ -64,7 +64,7 @@ def told_of(names: Sequence[str], hide: Hide) -> dict[str, Column]:
     return {c.KEY: F.lit(None).cast("binary"), c.VALUE: value}
 
 
-def read_again(letters: DataFrame, names: Sequence[str], alike: DataFrame) -> list[Column]:
+def fields_of_letters(letters: DataFrame, names: Sequence[str], alike: DataFrame) -> list[Column]:
     """The fields of such events, of the types that they have in another frame."""
     kinds = StructType([StructField(name, alike.schema[name].dataType) for name in names])
     event = F.from_json(letters[c.VALUE].cast("string"), kinds)

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import BatchContext, FoldPlan
 from pipeline.fold.outputs import dead_letters, panes
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
@@ -49,8 +49,8 @@ def read(spark: SparkSession, values: list[bytes]) -> DataFrame:
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, PARTITIONS), SCHEMA)
 
 
-def plan(policy: Policy = POLICY) -> Fold:
-    return Fold(EventSchemas(load_schemas()), policy, PARTITIONS)
+def plan(policy: Policy = POLICY) -> FoldPlan:
+    return FoldPlan(EventSchemas(load_schemas()), policy, PARTITIONS)
 
 
 def told(table: pa.Table) -> Counter[tuple[object, ...]]:
@@ -61,13 +61,13 @@ def told(table: pa.Table) -> Counter[tuple[object, ...]]:
 def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 250)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 250)
     values = [(event(time=NOW - n * 60_000), b"", b"noise %d" % n, header(1) + bytes(n))[n % 4] for n in range(200)]
     fold, records, watermark = plan(), read(spark, values), KNOWN.watermark
-    together = fold(records, KNOWN).toArrow()
-    kept = fold.keyed(records, KNOWN, are_kept=True).persist()
-    counted, apart = fold.apart(kept)
-    rows, found = fold.unpacked(fold.packed(counted)).toArrow(), list(pieces.apart(apart))
+    together = fold.fold(records, KNOWN).toArrow()
+    kept = fold.keyed(records, KNOWN, keeps_apart=True).persist()
+    counted, apart = fold.split_rejected(kept)
+    rows, found = fold.unpacked(fold.packed(counted)).toArrow(), list(driver_chunks.rejected_chunks(apart))
     kept.unpersist()
     assert len(found) > 5
     letters = pa.concat_tables([dead_letters(piece, "t", 1, watermark) for piece in found])
@@ -83,7 +83,9 @@ def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
 
 def test_a_batch_of_nothing_has_no_pieces_and_no_share(spark: SparkSession) -> None:
     fold, records = plan(), spark.createDataFrame([], SCHEMA)
-    assert list(pieces.apart(fold.apart(fold.keyed(records, KNOWN, are_kept=True))[1])) == []
+    assert (
+        list(driver_chunks.rejected_chunks(fold.split_rejected(fold.keyed(records, KNOWN, keeps_apart=True))[1])) == []
+    )
     assert fold.sample(records, KNOWN) == (0.0, 0.0)
 
 
@@ -93,11 +95,11 @@ def test_without_keys_a_row_has_no_texts(spark: SparkSession) -> None:
 
 
 def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 250)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 250)
     step = 2**48 // 16
     places = np.concatenate([np.arange(100), step + np.arange(0, 300, 3), 5 * step + np.arange(2)]).astype(np.int64)
     sizes = np.full(len(places), 100, np.int64)
-    found = list(pieces.cut(places, sizes))
+    found = list(driver_chunks.position_ranges(places, sizes))
     ranges = [one for some in found for one in some]
     assert sorted(place for place in places for start, end in ranges if start <= place < end) == places.tolist()
     most = max(sum(start <= place < end for place in places for start, end in one) for one in found)
@@ -117,7 +119,7 @@ def test_what_a_text_claims_to_be_is_believed_just_as_far_as_avro_does(spark: Sp
     values += [whole[:16] + symbol + rest for symbol in symbols for rest in (b"", whole[17:], bytes(9))]
     values += [header(1) + b"\x7e" + b"x" * 63 + symbol + whole[17:] for symbol in symbols]
     fold, oracle = plan(), Oracle(load_schemas(), POLICY, ("page_url",))
-    _, rejected = fold.apart(fold.keyed(read(spark, values), BatchContext(None, NOW), are_kept=True))
+    _, rejected = fold.split_rejected(fold.keyed(read(spark, values), BatchContext(None, NOW), keeps_apart=True))
     found = {row.offset * PARTITIONS + row.partition: Check(row.check) for row in rejected.collect()}
     expected = {number: oracle(value, NOW, None).check for number, value in enumerate(values)}
     assert {**dict.fromkeys(expected, Check.PASSED), **found} == expected
