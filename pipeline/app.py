@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.instants import now_ms
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.registry import Registry

@@ -1,9 +1,9 @@
-"""What the driver takes of a fold: at once, or in as many pieces as it has room for."""
+"""The rows of a fold that the driver takes from Spark: all at once, or in as many chunks as it has memory for."""
 
 import operator
 from collections.abc import Iterator
 from functools import reduce
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,81 +19,95 @@ from pipeline.fold.statistics import bytes_of
 
 CHUNK_BYTES: Final = 32 * 1024 * 1024
 """Roughly the most that the driver writes at once; rows of tables are several times larger."""
-_CHUNKS_TAKEN: Final = 4
-"""So many the driver takes with one job of rows that Spark keeps, for each job looks at all of them."""
-_AT_ONCE_BYTES: Final = 384 * 1024 * 1024
-"""Roughly the most packed rows that the driver takes of a fold of which Spark keeps nothing."""
-_OF_HEAP: Final = 10
-"""And the part of Java's heap that they may be, for a moment they are there three times."""
+_CHUNKS_PER_JOB: Final = 4
+"""Chunks that the driver takes with one job from Spark's cache, because each job scans the whole cache."""
+_COLLECT_BYTES: Final = 384 * 1024 * 1024
+"""Roughly the most packed rows that the driver collects without a copy in Spark's cache."""
+_HEAP_SHARE: Final = 10
+"""Collected rows may be this part of Java's heap, which briefly holds three copies."""
 _SPREAD_BY: Final = (c.PANE_START, c.OFFSET, *KEYS, c.RECORD_POSITION)
-"""What rows differ by, as far as they have it; the less there is to hash, the faster."""
-_TOO_MUCH: Final = "spark.driver.maxResultSize"
-"""What Spark names where tasks have more for the driver than that."""
-_TOGETHER: Final = 16
-"""So many offsets are in a piece together: a record may have a megabyte."""
+"""Columns in which rows differ, if they have them; fewer columns are hashed faster."""
+_TOO_LARGE: Final = "spark.driver.maxResultSize"
+"""The setting that Spark names if the results of tasks exceed it."""
+_POSITIONS_PER_BLOCK: Final = 16
+"""Record positions that are read together: a record may have a megabyte."""
+
+
+class BlockRange(NamedTuple):
+    """Blocks of record positions, from `start` to before `end`."""
+
+    start: int
+    end: int
 
 
 def driver_room(heap_bytes: int) -> int:
-    """Bytes of packed rows that may be taken at once, beside a driver's heap of at most so many."""
-    return min(_AT_ONCE_BYTES, heap_bytes // _OF_HEAP)
+    """Returns the bytes of packed rows that a driver may collect whose Java heap has at most `heap_bytes`."""
+    return min(_COLLECT_BYTES, heap_bytes // _HEAP_SHARE)
 
 
 def collect(folded: DataFrame) -> pa.Table | None:
-    """All rows of a fold; None where they are more than the driver may be sent."""
+    """Returns all rows of a fold; None if they are more than Spark sends to a driver."""
     try:
         return folded.toArrow()
     except Exception as error:
-        if _TOO_MUCH in str(error):
+        if _TOO_LARGE in str(error):
             return None
         raise
 
 
-def slices(taken: pa.Table) -> Iterator[pa.Table]:
-    """The rows of a fold that the driver has, in chunks."""
-    number = taken.nbytes // CHUNK_BYTES + 1
-    rows = len(taken) // number + 1
-    for start in range(0, len(taken), rows):
-        yield taken.slice(start, rows)
+def slices(rows: pa.Table) -> Iterator[pa.Table]:
+    """Yields rows that the driver has in slices of at most about `CHUNK_BYTES`."""
+    count = rows.nbytes // CHUNK_BYTES + 1
+    length = len(rows) // count + 1
+    for start in range(0, len(rows), length):
+        yield rows.slice(start, length)
 
 
-def spark_chunks(folded: DataFrame, size: int) -> Iterator[pa.Table]:
-    """The rows of a fold, about `size` bytes of them, in chunks."""
-    number = _pieces_of(size)
-    piece = F.pmod(F.xxhash64(*[name for name in _SPREAD_BY if name in folded.columns]), F.lit(number))
-    for turn in range(number):
-        yield from slices((folded if number == 1 else folded.where(piece == turn)).toArrow())
+def spark_chunks(folded: DataFrame, size_bytes: int) -> Iterator[pa.Table]:
+    """Yields the rows of a fold, about `size_bytes` of them, in chunks."""
+    jobs = _job_count(size_bytes)
+    job_of_row = F.pmod(F.xxhash64(*[name for name in _SPREAD_BY if name in folded.columns]), F.lit(jobs))
+    for job in range(jobs):
+        yield from slices((folded if jobs == 1 else folded.where(job_of_row == job)).toArrow())
 
 
 def rejected_chunks(rejected: DataFrame) -> Iterator[pa.Table]:
-    """The rejected records that were kept apart.
+    """Yields the rejected records that a fold kept apart.
 
-    Of every few thousand rows that it keeps Spark knows the lowest and the highest position, so that of all that is
-    not in a piece it reads nothing.
+    Spark's cache has the lowest and the highest position of every few thousand rows, so a job reads only the rows near
+    its positions.
     """
-    places = F.expr(f"{POSITION} div {_TOGETHER}").alias("place")
-    found = rejected.groupBy(places).agg(F.sum(bytes_of([c.KEY, c.VALUE])).alias("size")).toArrow().sort_by("place")
-    at = F.col(POSITION)
-    for ranges in position_ranges(found["place"].to_numpy(), found["size"].to_numpy()):
-        inside = [(at >= start * _TOGETHER) & (at < end * _TOGETHER) for start, end in ranges]
-        yield rejected.where(reduce(operator.or_, inside)).toArrow()
+    block = F.expr(f"{POSITION} div {_POSITIONS_PER_BLOCK}").alias("block")
+    sizes = rejected.groupBy(block).agg(F.sum(bytes_of([c.KEY, c.VALUE])).alias("size")).toArrow().sort_by("block")
+    position = F.col(POSITION)
+    for ranges in block_ranges(sizes["block"].to_numpy(), sizes["size"].to_numpy()):
+        is_inside = [
+            (position >= start * _POSITIONS_PER_BLOCK) & (position < end * _POSITIONS_PER_BLOCK)
+            for start, end in ranges
+        ]
+        yield rejected.where(reduce(operator.or_, is_inside)).toArrow()
 
 
-def position_ranges(places: Longs, sizes: Longs) -> Iterator[list[tuple[int, int]]]:
-    """Pieces of what is taken at once, for letters are as large as their records, as ranges [start, end) of places.
+def block_ranges(blocks: Longs, sizes: Longs) -> Iterator[list[BlockRange]]:
+    """Yields for each job the ranges of blocks to read, given all blocks in order and their sizes in bytes.
 
-    `places` are in order. Each piece has a part of every partition, so that all tasks work for it.
+    A job reads a range of every partition, so that all tasks work for it. Its rows are written at once, because dead
+    letters are no larger than their records.
     """
-    number = _pieces_of(int(sizes.sum()))
-    pieces = np.concatenate([(np.cumsum(part) - part) * number // part.sum() for part in _by_partition(places, sizes)])
-    for turn in np.unique(pieces):
-        mine = places[pieces == turn]
-        yield [(int(part[0]), int(part[-1]) + 1) for part in _by_partition(mine, mine)]
+    jobs = _job_count(int(sizes.sum()))
+    job_of_block = np.concatenate(
+        [(np.cumsum(part) - part) * jobs // part.sum() for part in _by_partition(blocks, sizes)]
+    )
+    for job in np.unique(job_of_block):
+        own = blocks[job_of_block == job]
+        yield [BlockRange(int(part[0]), int(part[-1]) + 1) for part in _by_partition(own, own)]
 
 
-def _by_partition(places: Longs, values: Longs) -> list[Longs]:
-    _, starts = np.unique(places // (PARTITION_STEP // _TOGETHER), return_index=True)
+def _by_partition(blocks: Longs, values: Longs) -> list[Longs]:
+    """Splits `values`, one per block, by the Kafka partition of the block."""
+    _, starts = np.unique(blocks // (PARTITION_STEP // _POSITIONS_PER_BLOCK), return_index=True)
     return np.split(values, starts[1:])
 
 
-def _pieces_of(size: int) -> int:
-    return size // (_CHUNKS_TAKEN * CHUNK_BYTES) + 1
+def _job_count(size_bytes: int) -> int:
+    return size_bytes // (_CHUNKS_PER_JOB * CHUNK_BYTES) + 1

@@ -1,6 +1,5 @@
-"""Records of users that were erased, told by a join with a table of their hashes, which no plan and no code shows."""
+"""Records of erased users, found by a join with their hashes, so that no plan and no generated code has a user."""
 
-from collections.abc import Callable
 from typing import Final
 
 import pyarrow as pa
@@ -10,7 +9,7 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.fold.judge import readable
-from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
 
 _HASH: Final = "user_hash"
@@ -18,21 +17,22 @@ _IS_ERASED: Final = "is_erased"
 
 
 class ErasedRecords:
-    """How a fold tells them; made once, for the users do not change from batch to batch."""
+    """Marks the records of some users in batch after batch; created once per set of users."""
 
     def __init__(self, spark: SparkSession, users: ErasedUsers) -> None:
         self._hash = pseudonymizer(spark, Pseudonyms(users.salt))
         rows = spark.createDataFrame(pa.table({_HASH: sorted(users.hashes)}))
         self._rows = F.broadcast(rows.withColumn(_IS_ERASED, F.lit(True)))  # noqa: FBT003
 
-    def mark(self, events: DataFrame, known_as: Callable[[Column], Column]) -> DataFrame:
-        """With a column that is null but for records of such users; `known_as` gives the id that tables have of one.
+    def mark(self, events: DataFrame, to_stored_id: ToPseudonym) -> DataFrame:
+        """Returns the events with a column that is null except for records of the users.
 
-        Of a record without a user that could be read its key is asked, which may be the user's id.
+        `to_stored_id` returns the id under which tables have a user. If no user could be read the key of the record is
+        used, which may be the user's id.
         """
-        person = known_as(F.coalesce(readable(c.USER_ID).cast("binary"), c.KEY))
-        return events.withColumn(_HASH, self._hash(person)).join(self._rows, _HASH, "left")
+        user = to_stored_id(F.coalesce(readable(c.USER_ID).cast("binary"), c.KEY))
+        return events.withColumn(_HASH, self._hash(user)).join(self._rows, _HASH, "left")
 
     def check(self, otherwise: Column) -> Column:
-        """The code of the first failed check, before all others."""
+        """Returns the code of the first failed check of marked events: ERASED, or that of `otherwise`."""
         return F.when(F.col(_IS_ERASED), F.lit(int(Check.ERASED))).otherwise(otherwise)

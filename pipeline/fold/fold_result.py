@@ -35,7 +35,7 @@ class FoldResult(Protocol):
 
     @property
     def frame(self) -> DataFrame | None:
-        """Returns the rows for Spark's executors to write; None where the driver has them, because they are few."""
+        """Returns the rows for Spark's executors to write; None if the driver has them."""
 
     def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:
         """Yields at least the rows that `consumers` need, and all rejected records but those of `rejected`."""
@@ -43,8 +43,8 @@ class FoldResult(Protocol):
     def rejected(self) -> Iterator[pa.Table]:
         """Yields the rejected records that the fold kept apart; they are in no chunk."""
 
-    def unknown_schema_ids(self, known: Collection[int]) -> list[int]:
-        """Returns some of the schema ids that records name and no schema has, except those in `known`."""
+    def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
+        """Returns some of the unknown schema ids that records name, except those in `excluded`."""
 
 
 class OnDriver:
@@ -68,10 +68,10 @@ class OnDriver:
         """Yields nothing: the chunks contain the rejected records."""
         return iter(())
 
-    def unknown_schema_ids(self, known: Collection[int]) -> list[int]:
+    def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
         """Returns ids from the rejected records, without Spark."""
         rejected = self._rows.filter(pc.field(REJECTED).is_valid())
-        return unknown_schema_ids(self._plan.unpacked_rows(rejected), known)
+        return unknown_schema_ids(self._plan.unpacked_rows(rejected), excluded)
 
 
 class InSpark:
@@ -80,7 +80,7 @@ class InSpark:
     def __init__(self, plan: FoldPlan, packed: DataFrame, now: int, rejected: DataFrame | None) -> None:
         """Computes `packed`, which the caller has persisted and keeps until the rows are written.
 
-        `rejected` are the rejected records where they are kept apart; `now` is the clock at the start of the batch, in
+        `rejected` are the rejected records, if they are kept apart; `now` is the clock at the start of the batch, in
         milliseconds since 1970.
         """
         self._plan = plan
@@ -98,11 +98,11 @@ class InSpark:
         return driver_chunks.spark_chunks(rows, self._bytes)
 
     def rejected(self) -> Iterator[pa.Table]:
-        """Yields the rejected records; runs no Spark job if the statistics count none."""
+        """Yields the rejected records; runs no Spark job if the statistics have no rejected record."""
         if self._rejected is None or all(row.check in NOT_REJECTED for row in self.statistics):
             return iter(())
         return driver_chunks.rejected_chunks(self._rejected)
 
-    def unknown_schema_ids(self, known: Collection[int]) -> list[int]:
+    def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
         """Returns ids that a Spark job reads from the cached rows."""
-        return unknown_schema_ids_in_spark(self.frame if self._rejected is None else self._rejected, known)
+        return unknown_schema_ids_in_spark(self.frame if self._rejected is None else self._rejected, excluded)

@@ -1,11 +1,11 @@
-"""Pseudonyms as columns, and what is kept of a rejected record where users are known by them.
+"""Pseudonyms as columns, and what is stored of a rejected record if users are known by pseudonyms.
 
-A pseudonym is HMAC-SHA-256 in Spark's own functions. Its key is no literal, which plans, pages of Spark and its logs
-would print, but the one row of a table.
+A pseudonym is HMAC-SHA-256 in Spark's own functions. Its key is the only row of a table instead of a literal, which
+plans, Spark's pages and its logs would print.
 
-Of a rejected record no byte is kept, for any may be of the user. Of an event that was late, or from the future, its
-fields are kept as far as they were read, with the user's pseudonym: `tidemark correct` needs no more. Of a malformed
-record nothing is, but the number of a schema that is not known.
+No byte of a rejected record is stored, because any may belong to the user. If the record is an event that was late or
+from the future, its readable fields are stored with the pseudonym, which is all that `tidemark correct` needs. Nothing
+is stored of a malformed record, except the frame if its schema id is unknown.
 """
 
 import json
@@ -24,29 +24,29 @@ from pipeline.fold.decode import FRAME_BYTES
 from pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
 
 ToPseudonym = Callable[[Column], Column]
-"""The pseudonym of a user in a column; null for null."""
-_EVENTS: Final = [int(one) for one in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK)]
-"""The checks that only what is an event can fail."""
+"""Returns the pseudonym of the user in a column; null for null."""
+_EVENT_CHECKS: Final = [int(check) for check in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK)]
+"""The checks that only an event can fail."""
 
 
 def pseudonymizer(spark: SparkSession, pseudonyms: Pseudonyms) -> ToPseudonym:
-    """The columns of the pseudonyms that Python gives, too."""
+    """Returns the function whose columns equal `pseudonyms.of`."""
     pads = pa.table([pa.array([pad], pa.binary()) for pad in pseudonyms.pads], ["inner", "outer"])
     secret = spark.createDataFrame(pads)
     inner, outer = secret.select("inner").scalar(), secret.select("outer").scalar()
 
-    def hide(user: Column) -> Column:
-        within = F.unhex(F.sha2(F.concat(inner, user.cast("binary")), 256))
-        return F.substring(F.sha2(F.concat(outer, within), 256), 1, HEX_DIGITS)
+    def to_pseudonym(user: Column) -> Column:
+        inner_hash = F.unhex(F.sha2(F.concat(inner, user.cast("binary")), 256))
+        return F.substring(F.sha2(F.concat(outer, inner_hash), 256), 1, HEX_DIGITS)
 
-    return hide
+    return to_pseudonym
 
 
 def require_one_name(texts: Iterable[str], names: Collection[str]) -> None:
-    """Raises SetUpError where fields that are kept are the user by another name, of Avro's aliases."""
+    """Raises SetUpError if a field among `names` is an alias of the user in one of the schemas `texts`."""
     fields = (field for text in texts for field in json.loads(text)["fields"])
-    called = ({field["name"], *field.get("aliases", ())} for field in fields)
-    others = sorted({name for its in called if c.USER_ID in its for name in its & {*names}} - {c.USER_ID})
+    aliases = ({field["name"], *field.get("aliases", ())} for field in fields)
+    others = sorted({name for group in aliases if c.USER_ID in group for name in group & {*names}} - {c.USER_ID})
     if others:
         raise SetUpError(
             f"a filter or marker names {others[0]}, which is another name of {c.USER_ID}, of which there are only "
@@ -54,18 +54,18 @@ def require_one_name(texts: Iterable[str], names: Collection[str]) -> None:
         )
 
 
-def stored_bytes(names: Sequence[str], hide: ToPseudonym) -> dict[str, Column]:
-    """What stands for the key and the value of a record, whose fields have these names; an event as JSON."""
-    fields = [hide(F.col(name)).alias(name) if name == c.USER_ID else F.col(name) for name in names]
+def stored_bytes(names: Sequence[str], to_pseudonym: ToPseudonym) -> dict[str, Column]:
+    """Returns the columns stored in place of a record's key and value: an event as JSON of its fields `names`."""
+    fields = [to_pseudonym(F.col(name)).alias(name) if name == c.USER_ID else F.col(name) for name in names]
     event = F.to_json(F.struct(*fields)).cast("binary")
     frame = F.substring(c.VALUE, 1, FRAME_BYTES)
     check = F.col(c.CHECK)
-    value = F.when(check.isin(_EVENTS), event).when(check == int(Check.SCHEMA_ID), frame)
+    value = F.when(check.isin(_EVENT_CHECKS), event).when(check == int(Check.SCHEMA_ID), frame)
     return {c.KEY: F.lit(None).cast("binary"), c.VALUE: value}
 
 
 def fields_of_letters(letters: DataFrame, names: Sequence[str], alike: DataFrame) -> list[Column]:
-    """The fields of such events, of the types that they have in another frame."""
+    """Returns the fields `names` of events that `stored_bytes` stored as JSON, with the types that `alike` has."""
     kinds = StructType([StructField(name, alike.schema[name].dataType) for name in names])
     event = F.from_json(letters[c.VALUE].cast("string"), kinds)
     return [event[name].alias(name) for name in names]

@@ -1,7 +1,7 @@
-"""Rejected records kept apart, where a batch has many: rows as they were judged, and no group of the fold for each.
+"""Fields of rejected records: one struct in Spark's rows, which a fold can keep apart if a batch has many.
 
-A group with the bytes of a record is made, sent and looked up twice; that is the dearest of all ways through the fold,
-and the cheapest where there are few.
+A group with the bytes of a record is created, sent and looked up twice. If few records are rejected that is the
+cheapest way through a fold, if many are it is the most expensive.
 """
 
 from typing import Final
@@ -16,45 +16,46 @@ from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Longs
 
-OF_REJECTED: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME, "user")
-"""What is kept of a rejected record."""
+USER: Final = "user"
+STORED_FIELDS: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
+_FIELDS: Final = (*STORED_FIELDS, USER)
 NOT_REJECTED: Final = (int(Check.PASSED), int(Check.DUPLICATE))
 """The checks of records that are no dead letters."""
 POSITION: Final = "rejected_position"
-"""The column of the record position, by which pieces of what is kept are found; null where nothing is."""
+"""The column of the record position, by which rejected records are read range by range; null for counted records."""
 REJECTED: Final = "rejected"
-"""The column of what is kept of a record, null where nothing is."""
+"""The column of the struct of fields, null for counted records."""
 
 
-def of_rejected(place: str) -> list[Column]:
-    """What is kept of a record, as columns; `place` is where it is."""
-    return [F.expr(f"{place}.{name}").alias(name) for name in OF_REJECTED]
+def field_columns(struct: str) -> list[Column]:
+    """Returns the fields of the struct that the SQL expression `struct` gives, as columns."""
+    return [F.expr(f"{struct}.{name}").alias(name) for name in _FIELDS]
 
 
 def boxed() -> Column:
-    """What is kept of a record as a list of one; of a list that is null nothing is sent, of a struct its nulls are."""
+    """Returns the struct in a list of one: Spark sends nothing for a null list, but all fields of a null struct."""
     return F.when(F.col(REJECTED).isNotNull(), F.array(REJECTED)).alias(REJECTED)
 
 
 def unboxed(rows: pa.Table) -> pa.Table:
-    """Rows that the driver has, with what is kept of a record in columns of its own."""
-    kept, places = _kept(rows)
-    taken = kept.take(pa.array(places, mask=places < 0))
+    """Returns the driver's rows with the fields of rejected records as columns of their own."""
+    structs, indices = _structs(rows)
+    fields = structs.take(pa.array(indices, mask=indices < 0))
     others = {name: rows[name] for name in rows.column_names if name != REJECTED}
-    return pa.table(others | {name: taken.field(name) for name in OF_REJECTED})
+    return pa.table(others | {name: fields.field(name) for name in _FIELDS})
 
 
-def bytes_kept(rows: pa.Table) -> pa.Array:
-    """Bytes of key and value that are kept with each of the rows that the driver has."""
-    kept, places = _kept(rows)
-    lengths = (pc.fill_null(pc.binary_length(kept.field(name)), 0).to_numpy() for name in (c.KEY, c.VALUE))
-    # What has nothing is in the last place.
-    return pa.array(np.append(sum(lengths), 0).astype(np.int64)[places])
+def stored_byte_counts(rows: pa.Table) -> pa.Array:
+    """Returns for each of the driver's rows the bytes of key and value that it has."""
+    structs, indices = _structs(rows)
+    lengths = (pc.fill_null(pc.binary_length(structs.field(name)), 0).to_numpy() for name in (c.KEY, c.VALUE))
+    # Index -1 reads the 0 at the end.
+    return pa.array(np.append(sum(lengths), 0).astype(np.int64)[indices])
 
 
-def _kept(rows: pa.Table) -> tuple[pa.StructArray, Longs]:
-    """What is kept, and for each row its place there; -1 where there is nothing."""
+def _structs(rows: pa.Table) -> tuple[pa.StructArray, Longs]:
+    """Returns the structs of rejected records, and for each row the index of its struct; -1 without a struct."""
     boxes = rows[REJECTED].combine_chunks()
-    places = np.full(len(rows), -1)
-    places[boxes.is_valid().to_numpy(zero_copy_only=False)] = np.arange(len(boxes) - boxes.null_count)
-    return boxes.flatten(), places
+    indices = np.full(len(rows), -1)
+    indices[boxes.is_valid().to_numpy(zero_copy_only=False)] = np.arange(len(boxes) - boxes.null_count)
+    return boxes.flatten(), indices

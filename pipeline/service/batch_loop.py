@@ -1,7 +1,7 @@
 """A batch in five steps: fold, write ahead, commit, publish, observe.
 
-Publication runs beside the batches that follow, in order; nothing is committed before what it stands on, and nothing is
-taken for done before it is committed.
+Publications run in order while later batches are processed. Rows are written before the commit that needs them, and no
+step counts as done before its commit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,10 +30,9 @@ _log = structlog.get_logger()
 
 
 class Service:
-    """Takes batches one after another and sees each through to the tables.
+    """Processes batches one after another, from Kafka rows to tables.
 
-    It holds what the ledger has. After any exception it is spent: it takes nothing more, for only the ledger tells then
-    what was committed.
+    Its progress is that of the ledger. After any exception it accepts no batch, because it may have missed a commit.
     """
 
     def __init__(self, resources: Resources, opened: Opened, publisher: Publisher) -> None:
@@ -52,20 +51,20 @@ class Service:
         self._fold_step = FoldStep(resources, opened.remembered)
 
     def positions(self) -> Mapping[int, int]:
-        """The next offset to read, per partition that the topic has now: a query must be told of every one."""
+        """Returns the next offset per partition. All partitions of the topic are listed, or Spark refuses the query."""
         return self._topic.with_new_partitions(self._progress.positions)
 
     def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
-        """One batch of Kafka rows, read up to `ends`; returns when it is committed.
+        """Processes a batch of Kafka rows up to the offsets `ends`; returns when it is committed.
 
-        Raises Replaced if a newer service has taken over, and whatever made a batch or publishing fail for good.
+        Raises Replaced if a newer service has taken over, and the error of an earlier batch or publication that failed.
         """
-        if ends == self._progress.positions:  # a query begins with a batch even where there is nothing to read
+        if ends == self._progress.positions:  # a query starts with a batch even if there is nothing to read
             self.tick()
             return
         with self._turn() as is_open:
-            if is_open:  # what is not taken is read again by the next start
-                before = self._known(ends)
+            if is_open:  # the next start reads other batches again
+                before = self._with_new_partitions(ends)
                 with self._fold_step.fold(records, before, ends) as folded:
                     log_ends = self._topic.high_watermarks(before.positions)
                     batch, after = before.after(folded.result.statistics, ends, log_ends, folded.now)
@@ -77,7 +76,7 @@ class Service:
                 self._observe(batch, committed_at)
 
     def tick(self) -> None:
-        """A batch without records, in which time alone moves idleness and watermark. Raises what `take` raises."""
+        """Processes a batch without records, in which time alone moves the watermark. Raises like `take`."""
         with self._turn() as is_open:
             if is_open:
                 log_ends = self._topic.high_watermarks(self._progress.positions)
@@ -91,13 +90,13 @@ class Service:
                 self._observe(batch, committed_at)
 
     def close(self) -> None:
-        """Takes no further batch, after the one in hand."""
+        """Waits for the current batch and accepts no other."""
         with self._lock:
             self._closed = True
 
     @contextmanager
     def _turn(self) -> Iterator[bool]:
-        """One batch or tick at a time, and none after one that failed; whether the service is open."""
+        """Yields whether the service is open, to one batch or tick at a time; raises the error of one that failed."""
         with self._lock, bound_contextvars(batch=self._progress.number + 1):
             if self._failure is not None:
                 raise self._failure
@@ -108,14 +107,14 @@ class Service:
                 self._failure = failure
                 raise
 
-    def _known(self, ends: Mapping[int, int]) -> Progress:
-        """Where a batch begins, of which partitions may be new: Spark reads these from 0, or fails the query."""
+    def _with_new_partitions(self, ends: Mapping[int, int]) -> Progress:
+        """Returns the progress with the new partitions of `ends`: Spark reads them from 0, or fails the query."""
         if ends.keys() <= self._progress.positions.keys():
             return self._progress
         return self._progress.with_partitions(ends, self._resources.now())
 
     def _commit(self, batch: Batch, after: Progress, ids: Ids | None = None) -> int:
-        """Step 3: the batch counts from here on, and so does what it led to; the time that the ledger has of it."""
+        """Step 3: commits the batch and adopts the progress `after` it; returns the commit's time in milliseconds."""
         committed_at = self._resources.now()
         with self._resources.timed("commit"):
             self._resources.ledger.commit(batch.ledger_rows(committed_at))
@@ -125,14 +124,14 @@ class Service:
         return committed_at
 
     def _publish(self, batch: Batch) -> None:
-        """Step 4, beside the batches that follow."""
+        """Step 4: hands due windows and upkeep to the publisher's thread."""
         if any(batch.firings.values()):
             self._publisher.offer(batch.firings, batch.number)
         if self._upkeep.wanted_after(batch):
             self._publisher.afterwards(self._upkeep.steps(batch), batch.number)
 
     def _observe(self, batch: Batch, committed_at: int) -> None:
-        """Step 5: metrics and the mirrored offsets, from what was committed."""
+        """Step 5: reports a committed batch to metrics, log and Kafka's consumer group."""
         self._resources.observer.committed(batch, committed_at)
         _log.info("batch committed", **batch.summary(committed_at))
         self._resources.mirror.commit(batch.after.positions)
@@ -140,7 +139,7 @@ class Service:
 
 
 def _refuse_flood(batch: Batch, after: Progress) -> None:
-    """A wrong topic is told before it has become dead letters. Raises SetUpError."""
+    """Raises SetUpError if most records are malformed, before a wrong topic becomes dead letters."""
     if after.malformed.exceeded():
-        details = {DETAILS[check]: number for check, number in batch.tallies.malformed.items()}
+        details = {DETAILS[check]: count for check, count in batch.tallies.malformed.items()}
         raise SetUpError(sentence(after.malformed, details))

@@ -1,4 +1,4 @@
-"""Step 1 of a batch: the one pass over its records, and what it needs to know of the batches before."""
+"""Step 1 of a batch: the only pass over its records, with guesses and event ids from earlier batches."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -11,9 +11,10 @@ from pipeline.event_time.event_ids import Ids, Remembered
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
 from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.java_process import heap_bytes
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.erasure_notice import ErasureNotice
@@ -59,7 +60,7 @@ class FoldStep:
             self._plan = None if has_learned else self._plan
 
     def committed(self, ids: Ids | None, tallies: Tallies, after: Progress) -> None:
-        """Takes note of a committed batch: the ids of its counted events, its tallies and where it led."""
+        """Takes note of a committed batch: the ids of its counted events, its tallies and the progress after it."""
         self._deduplication.committed(ids, after)
         self._guesses.committed(tallies)
 
@@ -73,10 +74,9 @@ class FoldStep:
                 keyed = plan.keyed(records, context, keeps_apart=keeps_apart)
                 if keeps_apart:
                     until_written.callback(keyed.persist().unpersist)
-                judged, ids = until_folded.enter_context(self._deduplication.mark(keyed, plan, before))
-                counted, rejected = plan.split_rejected(judged) if keeps_apart else (judged, None)
+                marked, ids = until_folded.enter_context(self._deduplication.mark(keyed, plan, before))
+                counted, rejected = plan.split_rejected(marked) if keeps_apart else (marked, None)
                 packed = plan.packed(counted)
-                # The one choice between the two results.
                 is_small = not keeps_apart and self._guesses.is_small(count, len(plan.groupings.sets))
                 rows = driver_chunks.collect(packed) if is_small else None
                 if rows is None:
@@ -89,8 +89,8 @@ class FoldStep:
     def _plan_for(self, before: Progress) -> FoldPlan:
         erased, plan = self._erased.refresh(), self._plan
         if plan is None or plan.partitions != len(before.positions) or plan.erased is not erased:
-            hidden = self._resources.pseudonyms
-            hide = pseudonymizer(self._resources.spark, hidden) if hidden else None
-            plan = FoldPlan(self._resources.schemas.known, before.policy, len(before.positions), hide, erased)
+            pseudonyms = self._resources.pseudonyms
+            to_pseudonym = pseudonymizer(self._resources.spark, pseudonyms) if pseudonyms else None
+            plan = FoldPlan(self._resources.schemas.known, before.policy, len(before.positions), to_pseudonym, erased)
             self._plan = plan
         return plan

@@ -8,7 +8,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from pipeline.errors import SetUpError
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.classes import ARCHIVE, QUIET
 from pipeline.runtime.spark import JVM_OPTIONS, spark_session
 from pipeline.settings.model import Settings, SparkSettings

@@ -1,4 +1,4 @@
-"""Step 2 of a batch: its dead letters, partial counts and event ids are written, void until the commit."""
+"""Step 2 of a batch: writes its dead letters, partial counts and event ids, which are uncommitted until step 3."""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +11,7 @@ from pipeline.event_time.batch import Batch
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.policy import Consumer
 from pipeline.fold.fold_result import FoldResult
-from pipeline.fold.frames import panes_frame, without_sketches
+from pipeline.fold.frames import BatchStamp, panes_frame, without_sketches
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.runtime.jobs import Job
 from pipeline.tables.appender import Appender
@@ -20,7 +20,7 @@ from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 
 
 class WriteAhead:
-    """One writer's view of `panes`, `dead_letters` and, where events are deduplicated, `event_ids`."""
+    """Writes to `panes`, `dead_letters` and, if events are deduplicated, `event_ids`."""
 
     def __init__(self, warehouse: str, *, deduplicates: bool, large: Large = NOTHING) -> None:
         self._large = large
@@ -46,8 +46,8 @@ class WriteAhead:
 
         _write_each(result.chunks(consumers), write)
 
-    def _write_letters(self, piece: pa.Table, batch: Batch) -> None:
-        rows = dead_letters(piece, batch.topic, batch.number, batch.before.watermark)
+    def _write_letters(self, chunk: pa.Table, batch: Batch) -> None:
+        rows = dead_letters(chunk, batch.topic, batch.number, batch.before.watermark)
         self._dead_letters.append(rows, batch.number)
 
     def _left_by_executors(self, result: FoldResult, batch: Batch) -> Sequence[Consumer]:
@@ -56,25 +56,25 @@ class WriteAhead:
         is_large = self._large.takes(Job.WRITE_AHEAD, PANES.name, result.row_count)
         if executors is None or result.frame is None or not is_large:
             return consumers
-        base, known = new_folder(), (batch.number, batch.before.watermark)
+        base, stamp = new_folder(), BatchStamp(batch.number, batch.before.watermark)
         schema = pa.schema([column for column in PANES.schema if column.name != c.REPORT])
-        folders, theirs = dict[str, dict[str, str]](), without_sketches(consumers)
-        for consumer in theirs:
+        folders, written = dict[str, dict[str, str]](), without_sketches(consumers)
+        for consumer in written:
             folder = f"{base}/{consumer.name}"
-            frame = panes_frame(result.frame, consumer, result.groupings, known, batch.tallies.panes)
+            frame = panes_frame(result.frame, consumer, result.groupings, stamp, batch.tallies.panes)
             executors.write_rows(frame, schema, self._panes.folder(folder))
             folders[folder] = {c.REPORT: consumer.name}
         self._panes.take_in(folders, batch.number)
-        return [consumer for consumer in consumers if consumer not in theirs]
+        return [consumer for consumer in consumers if consumer not in written]
 
 
-def _write_each(found: Iterable[pa.Table], write: Callable[[pa.Table], None]) -> None:
-    """Spark makes the next piece while the last one is written."""
+def _write_each(chunks: Iterable[pa.Table], write: Callable[[pa.Table], None]) -> None:
+    """Writes chunk after chunk in order, each while Spark computes the next."""
     with ThreadPoolExecutor(1) as writer:
         last: Future[None] | None = None
-        for piece in found:
+        for chunk in chunks:
             if last is not None:
                 last.result()
-            last = writer.submit(write, piece)
+            last = writer.submit(write, chunk)
         if last is not None:
             last.result()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.fold.projection import OURS, passed_over
+from pipeline.fold.projection import OURS, skipped_texts
 from schemas import load_schemas
 
 MAYBE = ["null", "string"]
@@ -21,9 +21,9 @@ NEWER = {"fields": [{"name": "tenant", "type": MAYBE}, *json.loads(load_schemas(
     ],
 )
 def test_texts_in_front_of_a_needed_field_are_read_too(needed: list[str], also_read: list[str]) -> None:
-    assert [field["name"] for field in passed_over([load_schemas()[1]], [*OURS, *needed])] == also_read
+    assert [field["name"] for field in skipped_texts([load_schemas()[1]], [*OURS, *needed])] == also_read
 
 
 def test_of_several_schemas_every_record_is_read_alike() -> None:
-    found = passed_over([load_schemas()[1], json.dumps(NEWER)], OURS)
+    found = skipped_texts([load_schemas()[1], json.dumps(NEWER)], OURS)
     assert found == [{"name": name, "type": MAYBE, "default": None} for name in ("event_id", "tenant")]

@@ -10,9 +10,10 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.outputs import dead_letters
 from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.fold.record_columns import BatchContext
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings

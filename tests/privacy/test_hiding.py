@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.fold.dead_letter_reader import late_events
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.outputs import dead_letters
 from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.fold.record_columns import BatchContext
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings

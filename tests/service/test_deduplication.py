@@ -18,7 +18,8 @@ from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.service.deduplication import Deduplication
 from pipeline.settings.model import Settings, SparkSettings

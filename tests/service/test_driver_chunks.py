@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings

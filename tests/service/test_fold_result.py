@@ -12,9 +12,10 @@ from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold.decode import unknown_schema_ids
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
 from pipeline.fold.outputs import dead_letters, panes
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header

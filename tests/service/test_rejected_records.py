@@ -13,8 +13,9 @@ from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
 from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import BatchContext, FoldPlan
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.outputs import dead_letters, panes
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import encode_one, header
@@ -99,7 +100,7 @@ def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pyt
     step = 2**48 // 16
     places = np.concatenate([np.arange(100), step + np.arange(0, 300, 3), 5 * step + np.arange(2)]).astype(np.int64)
     sizes = np.full(len(places), 100, np.int64)
-    found = list(driver_chunks.position_ranges(places, sizes))
+    found = list(driver_chunks.block_ranges(places, sizes))
     ranges = [one for some in found for one in some]
     assert sorted(place for place in places for start, end in ranges if start <= place < end) == places.tolist()
     most = max(sum(start <= place < end for place in places for start, end in one) for one in found)
