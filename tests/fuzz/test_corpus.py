@@ -1,4 +1,4 @@
-"""Records that broke something once, or might: each becomes what its bytes tell, through the real service."""
+"""Records that broke something once, or might: the real service counts or rejects each by its bytes alone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,21 +23,21 @@ KEYS = (b"ann", None, b"", b"\xff\xfe", b"nul\0", b"k" * 10_000)
 
 
 def large() -> list[bytes]:
-    """Records near what a broker takes: noise, a frame with noise, one good text and one that nobody reads."""
+    """Returns records of nearly the size limit of a broker: noise, framed noise, and events with a long text."""
     event = {"event_id": "e", "event_type": "visit", "user_id": "u", "event_time": NOW, "page_url": "/"}
     grown = [encode_one({**event, name: "é" * (LARGE // 2)}) for name in ("event_id", "user_id", "user_agent")]
     return [b"\x80" * LARGE, header(1) + b"\x80" * LARGE, header(1) + bytes(LARGE), *grown]
 
 
 def cut() -> list[bytes]:
-    """An event with every field, cut behind each byte."""
+    """Returns an event with every field, cut after each byte."""
     whole = max(seeds()[:6], key=len)
     return [whole[:end] for end in range(len(whole))]
 
 
 @pytest.mark.parametrize("large_batch", [guesses.LARGE_BATCH, 1], ids=["in the fold", "kept apart"])
 @pytest.mark.parametrize("chunk_bytes", [driver_chunks.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
-def test_each_record_of_the_corpus_becomes_what_its_bytes_tell_however_the_driver_takes_them(
+def test_each_record_of_the_corpus_is_judged_by_its_bytes_however_the_driver_takes_the_fold(
     chunk_bytes: int,
     large_batch: int,
     broker: Cluster,

@@ -1,4 +1,4 @@
-"""The fold rejects records of erased users before all else, and keeps nothing of them."""
+"""The fold rejects records of erased users before all other checks, and stores nothing of them."""
 
 from dataclasses import replace
 
@@ -27,10 +27,10 @@ pytestmark = pytest.mark.jvm
 SCHEMAS = EventSchemas(load_schemas())
 SIZE = 10_000
 POLICY = replace(policy_of(Report("views", Grid(SIZE, SIZE), 0, ("user_id",))), deduplicate=True)
-KNOWN = BatchContext(5 * SIZE, 0)
+CONTEXT = BatchContext(5 * SIZE, 0)
 PSEUDONYMS = Pseudonyms(b"k" * 32)
 ANN, BOB, SALT = "ann-of-clear-text", "bob-who-left", b"s" * 32
-WHATEVER = [
+RECORDS_OF_BOB = [
     event(BOB, 51_000),
     event(BOB, 51_000),
     event(BOB, 1_000),
@@ -40,7 +40,7 @@ WHATEVER = [
     Raw(b"\0\0\0\0\x63" + BOB.encode(), BOB.encode(), timestamp_ms=51_000),
     Raw(b"", BOB.encode(), timestamp_ms=51_000),
 ]
-"""Of one user: in time, again, too late, from the future, without a time; cut off, of an unknown schema, empty."""
+"""In time, repeated, too late, from the future, without a time, cut off, with an unknown schema, empty."""
 OTHERS = [event(ANN, 52_000), event(ANN, 1_000), Raw(b"{}", ANN.encode(), timestamp_ms=51_000), Raw(b"{}", None, 0, 1)]
 _KAFKA = pa.schema(
     [
@@ -56,33 +56,35 @@ def session() -> SparkSession:
     return spark_session(SparkSettings(conf=BRIEF_DRIVER), "console")
 
 
-def read(session: SparkSession, told: list[Raw]) -> DataFrame:
-    """The records as Kafka's reader gives them, at offsets from 0 on."""
+def read(session: SparkSession, records: list[Raw]) -> DataFrame:
+    """Returns the records as rows of Kafka, at offsets from 0."""
     rows = [
-        {"key": one.key, "value": one.value, "topic": "t", "partition": 0, "offset": offset}
-        | {"timestamp": one.timestamp_ms * 1000}
-        for offset, one in enumerate(told)
+        {"key": record.key, "value": record.value, "topic": "t", "partition": 0, "offset": offset}
+        | {"timestamp": record.timestamp_ms * 1000}
+        for offset, record in enumerate(records)
     ]
     return session.createDataFrame(pa.Table.from_pylist(rows, schema=_KAFKA))
 
 
 def fold_of(session: SparkSession, *users: str, hides: bool = False) -> FoldPlan:
-    hide = pseudonymizer(session, PSEUDONYMS) if hides else None
+    to_pseudonym = pseudonymizer(session, PSEUDONYMS) if hides else None
     ids = [PSEUDONYMS.of(user) if hides else user for user in users]
-    known = ErasedUsers(SALT, frozenset(map(Pseudonyms(SALT).of, ids)))
-    return FoldPlan(SCHEMAS, POLICY, 1, hide, ErasedRecords(session, known) if users else None)
+    erased = ErasedUsers(SALT, frozenset(map(Pseudonyms(SALT).of, ids)))
+    return FoldPlan(SCHEMAS, POLICY, 1, to_pseudonym, ErasedRecords(session, erased) if users else None)
 
 
 @pytest.mark.parametrize("hides", [False, True])
-def test_whatever_is_wrong_with_a_record_of_an_erased_user_it_is_that(session: SparkSession, hides: bool) -> None:
+def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong(
+    session: SparkSession, hides: bool
+) -> None:
     fold = fold_of(session, BOB, "somebody-else", hides=hides)
-    keyed = fold.keyed(read(session, WHATEVER + OTHERS), KNOWN)
+    keyed = fold.keyed(read(session, RECORDS_OF_BOB + OTHERS), CONTEXT)
     assert keyed.where("id_high IS NOT NULL").count() == 1, "no id of an erased user is remembered"
     folded = fold.unpacked(fold.packed(keyed)).toArrow()
     erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
-    assert {row["offset"] for row in erased} == {*range(len(WHATEVER))}
+    assert {row["offset"] for row in erased} == {*range(len(RECORDS_OF_BOB))}
     assert {row["max_event_time"] for row in erased} == {None}, "they do not move the watermark"
-    letters = dead_letters(folded, "t", 1, KNOWN.watermark).to_pylist()
+    letters = dead_letters(folded, "t", 1, CONTEXT.watermark).to_pylist()
     person = {
         (row["user_id"], row["key"], row["value"], row["event_time"]) for row in letters[:] if row["reason"] == "erased"
     }
@@ -93,27 +95,27 @@ def test_whatever_is_wrong_with_a_record_of_an_erased_user_it_is_that(session: S
     assert counted == [PSEUDONYMS.of(ANN) if hides else ANN]
 
 
-def test_without_erased_users_the_plan_has_no_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
-    records = read(session, WHATEVER + OTHERS)
-    assert "Join" not in plan_of(fold_of(session).fold(records, KNOWN))
+def test_without_erased_users_no_plan_has_a_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
+    records = read(session, RECORDS_OF_BOB + OTHERS)
+    assert "Join" not in plan_of(fold_of(session).fold(records, CONTEXT))
     fold = fold_of(session, BOB)
-    assert "BroadcastHashJoin" in plan_of(fold.fold(records, KNOWN))
-    fold.fold(records, KNOWN).collect()
+    assert "BroadcastHashJoin" in plan_of(fold.fold(records, CONTEXT))
+    fold.fold(records, CONTEXT).collect()
     before = compilations(session)
     fold.fold(records, BatchContext(7 * SIZE, 1)).collect()
     assert compilations(session) == before
-    fold_of(session, BOB, ANN).fold(records, KNOWN).collect()
+    fold_of(session, BOB, ANN).fold(records, CONTEXT).collect()
     assert compilations(session) == before, "nor does one more user"
 
 
 def plan_of(rows: DataFrame) -> str:
-    told: str = rows._jdf.queryExecution().executedPlan().toString()
-    return told
+    plan: str = rows._jdf.queryExecution().executedPlan().toString()
+    return plan
 
 
 def compilations(session: SparkSession) -> int:
-    """How many classes Spark has generated and compiled."""
+    """Returns the number of classes that Spark has generated and compiled."""
     assert session._jvm is not None
     metrics = session._jvm.org.apache.spark.metrics.source.CodegenMetrics
-    number: int = metrics.METRIC_COMPILATION_TIME().getCount()
-    return number
+    count: int = metrics.METRIC_COMPILATION_TIME().getCount()
+    return count

@@ -36,31 +36,31 @@ def session() -> SparkSession:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_it_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
-    hide = pseudonymizer(session, Pseudonyms(key))
+def test_a_pseudonym_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
+    to_pseudonym = pseudonymizer(session, Pseudonyms(key))
     users = session.createDataFrame(pa.table({"user": [*USERS, None]}))
-    found = [row[0] for row in users.select(hide(F.col("user"))).collect()]
-    assert found == [*(hmac.new(key, user.encode(), "sha256").hexdigest()[:32] for user in USERS), None]
-    assert found[:-1] == list(map(Pseudonyms(key).of, USERS))
+    pseudonyms = [row[0] for row in users.select(to_pseudonym(F.col("user"))).collect()]
+    assert pseudonyms == [*(hmac.new(key, user.encode(), "sha256").hexdigest()[:32] for user in USERS), None]
+    assert pseudonyms[:-1] == list(map(Pseudonyms(key).of, USERS))
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: bytes) -> None:
     pseudonyms = Pseudonyms(key)
-    hide = pseudonymizer(session, pseudonyms)
-    counted = session.range(10).select(hide(F.col("id").cast("string")).alias("user")).groupBy("user").count()
+    to_pseudonym = pseudonymizer(session, pseudonyms)
+    counted = session.range(10).select(to_pseudonym(F.col("id").cast("string")).alias("user")).groupBy("user").count()
     counted.collect()
     plan = counted._jdf.queryExecution()
     assert session._jvm is not None
     debug = session._jvm.org.apache.spark.sql.execution.debug.__getattr__("package")
-    told = f"{plan.toString()} {debug.codegenString(plan.executedPlan())}".lower()
-    assert "subquery" in told
+    text = f"{plan.toString()} {debug.codegenString(plan.executedPlan())}".lower()
+    assert "subquery" in text
     for secret in (key, *pseudonyms.pads):
-        assert secret.hex() not in told
-        assert str(secret)[2:-1].lower() not in told
+        assert secret.hex() not in text
+        assert str(secret)[2:-1].lower() not in text
 
 
-def test_a_late_event_by_a_mapping_is_kept_without_its_user_and_read_again(session: SparkSession) -> None:
+def test_a_late_event_of_a_mapped_schema_is_stored_without_its_user_and_read_again(session: SparkSession) -> None:
     pseudonyms = Pseudonyms(KEYS[0])
     fields = SchemasSettings.model_validate({"mapping": MAPPING}).mapping.fields()
     schemas = EventSchemas({ID: json.dumps(SHOP)}, fields)

@@ -1,4 +1,4 @@
-"""The key of pseudonyms: where it comes from, what is refused, and that it is known again by a fingerprint."""
+"""The key of pseudonyms: its file, the keys that are refused, and the fingerprint that recognises it."""
 
 import json
 from pathlib import Path
@@ -18,18 +18,18 @@ from tests.verify.site import POLICY
 KEY, OTHER = (Pseudonyms(text * 32) for text in (b"k", b"o"))
 
 
-def test_a_key_is_read_from_its_file_without_the_end_of_the_line(tmp_path: Path) -> None:
+def test_a_key_is_read_from_its_file_without_the_line_break(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{'k' * 32}\n")
-    found = pseudonyms_from(tmp_path / "key")
-    assert found is not None
-    assert found.of("ann") == KEY.of("ann") != OTHER.of("ann")
+    pseudonyms = pseudonyms_from(tmp_path / "key")
+    assert pseudonyms is not None
+    assert pseudonyms.of("ann") == KEY.of("ann") != OTHER.of("ann")
     assert pseudonyms_from(None) is None
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"), [("short", "has 5 characters of 32 at least"), ("", "is empty"), (None, "cannot be read")]
 )
-def test_what_is_no_key_is_refused_and_not_repeated(tmp_path: Path, text: str | None, sentence: str) -> None:
+def test_an_invalid_key_is_refused_and_not_printed(tmp_path: Path, text: str | None, sentence: str) -> None:
     if text is not None:
         (tmp_path / "key").write_text(text)
     with pytest.raises(SetUpError, match=f"privacy.pseudonym_key_file .*{sentence}") as refused:
@@ -45,7 +45,7 @@ def test_what_is_no_key_is_refused_and_not_repeated(tmp_path: Path, text: str | 
         (None, KEY, "users in clear: unset privacy.pseudonym_key_file"),
     ],
 )
-def test_another_key_than_the_warehouse_has_is_refused(
+def test_a_key_that_is_not_the_warehouses_is_refused(
     before: Pseudonyms | None, now: Pseudonyms | None, sentence: str
 ) -> None:
     how = Opening.from_text(Opening(POLICY, {}, pseudonyms=before.fingerprint if before else None).to_text())
@@ -54,24 +54,24 @@ def test_another_key_than_the_warehouse_has_is_refused(
         require_key(how, now, "/w")
 
 
-def test_a_fingerprint_is_no_pseudonym_and_tells_keys_apart() -> None:
+def test_a_fingerprint_is_no_pseudonym_and_differs_between_keys() -> None:
     assert KEY.fingerprint != OTHER.fingerprint
     assert KEY.fingerprint not in {KEY.of(user) for user in ("", "tidemark", "\ufffdtidemark")}
     assert "k" * 32 not in f"{KEY!r} {KEY.fingerprint}"
 
 
 @pytest.mark.parametrize("sql", ["user_id <> 'bot'", "lower(USER_ID) LIKE 'bot%'"])
-def test_a_filter_by_user_is_refused_where_there_are_pseudonyms(tmp_path: Path, sql: str) -> None:
-    told: dict[str, Any] = {"reports": {"few": {"where": sql}}}
-    assert Settings(**told).reports["few"].where == sql
+def test_a_filter_by_user_is_refused_if_users_have_pseudonyms(tmp_path: Path, sql: str) -> None:
+    values: dict[str, Any] = {"reports": {"few": {"where": sql}}}
+    assert Settings(**values).reports["few"].where == sql
     with pytest.raises(ValidationError, match="names user_id, of which there are only pseudonyms"):
-        Settings(**told | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
+        Settings(**values | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
 
 
 @pytest.mark.parametrize(
     "field", [{"name": "user_id", "aliases": ["uid"]}, {"name": "uid", "aliases": ["user_id"]}], ids=["new", "old"]
 )
-def test_the_user_by_another_name_is_refused(field: dict[str, Any]) -> None:
+def test_an_alias_of_the_user_is_refused(field: dict[str, Any]) -> None:
     schema = json.dumps({"type": "record", "name": "e", "fields": [{"name": "page", "type": "string"}, field]})
     require_one_name([schema], ["user_id", "page"])
     with pytest.raises(SetUpError, match="names uid, which is another name of user_id"):
