@@ -33,7 +33,7 @@ class Display(StrEnum):
     """The count of a sketch, which has a column of its own."""
     MOMENT = "moment"
     """Milliseconds, as a timestamp in UTC."""
-    TEXT_AFTER_TIME = "text_behind_time"
+    TEXT_AFTER_TIME = "text_after_time"
     """The rest of a text that starts with `TIME_DIGITS` digits and a space; null without a rest.
 
     The greatest of such texts is the latest, in every engine. It has a column of its own.

@@ -14,7 +14,7 @@ from pipeline import columns as c
 from pipeline.event_time.event_ids import Longs
 from pipeline.fold.duplicates import PARTITION_STEP
 from pipeline.fold.grouping_sets import KEYS
-from pipeline.fold.rejected_records import POSITION
+from pipeline.fold.rejected_fields import POSITION
 from pipeline.fold.statistics import bytes_of
 
 CHUNK_BYTES: Final = 32 * 1024 * 1024

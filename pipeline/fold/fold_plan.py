@@ -25,7 +25,7 @@ from pipeline.fold.grouping_sets import groupings
 from pipeline.fold.packed import GROUP, repacked, unpacked, unpacked_rows
 from pipeline.fold.pseudonym_columns import ToPseudonym
 from pipeline.fold.record_columns import ARRIVAL, MOVING_TIME, BatchContext, RecordColumns, batch_value
-from pipeline.fold.rejected_records import POSITION, REJECTED, boxed, field_columns, unboxed
+from pipeline.fold.rejected_fields import POSITION, REJECTED, boxed, field_columns, unboxed
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW, Sample, sample_of, statistic_columns, statistics_of
 from pipeline.measures import Join

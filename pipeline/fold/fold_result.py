@@ -14,7 +14,7 @@ from pipeline.fold.decode import unknown_schema_ids, unknown_schema_ids_in_spark
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.frames import driver_rows
 from pipeline.fold.grouping_sets import Groupings
-from pipeline.fold.rejected_records import NOT_REJECTED, REJECTED
+from pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
 from pipeline.fold.statistics import ROW_BYTES
 
 

@@ -14,7 +14,7 @@ from pipeline.event_time.policy import Consumer
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.base import Windows
 from pipeline.fold.grouping_sets import KEYS, Groupings
-from pipeline.fold.rejected_records import USER
+from pipeline.fold.rejected_fields import USER
 from pipeline.measures import PARTS, Join
 from pipeline.sketches import sketch_of
 

@@ -18,7 +18,7 @@ from pipeline.fold.grouping_sets import KEYS, Groupings
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
 from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
-from pipeline.fold.rejected_records import POSITION, REJECTED, STORED_FIELDS, USER
+from pipeline.fold.rejected_fields import POSITION, REJECTED, STORED_FIELDS, USER
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW
 from schemas.fields import EventSchemas

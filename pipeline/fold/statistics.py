@@ -17,7 +17,7 @@ from pipeline import columns as c
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.packed import GROUP, unpacked_rows
-from pipeline.fold.rejected_records import REJECTED, stored_byte_counts
+from pipeline.fold.rejected_fields import REJECTED, stored_byte_counts
 
 NOW: Final = "now"
 """The column of the clock at the start of the batch, in milliseconds since 1970."""
