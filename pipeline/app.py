@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.instants import now_ms
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.registry import Registry
@@ -141,7 +142,7 @@ def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> Non
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
     )
     try:
-        Fold(schemas, policy, 1)(nothing, BatchContext(None, 0))
+        FoldPlan(schemas, policy, 1).fold(nothing, BatchContext(None, 0))
     except (AnalysisException, ParseException) as error:
         names = " or ".join(given)
         raise SetUpError(f"{names} is no condition on an event: {str(error).splitlines()[0]}") from error

@@ -1,6 +1,7 @@
 """Column names, each written once.
 
-Times are integer milliseconds since the epoch except in `page_views`, whose window bounds are timestamps in UTC.
+Times are integer milliseconds since 1970, except `window_start`, `window_end`, `first_seen` and `last_seen`, which are
+timestamps in UTC.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""Users known by a pseudonym: a keyed hash of their id, which only the owner of the key can repeat.
+"""Pseudonyms: keyed hashes of user ids, which only the owner of the key can compute.
 
-Erased users are known again in the same way, by a key that whoever has the warehouse has.
-It is HMAC-SHA-256, its first 128 bits in hexadecimal. Source: RFC 2104; NIST SP 800-107, 5.1 (truncation).
+Erased users are recognised by the same hash with a key that the warehouse stores.
+The hash is the first 128 bits of HMAC-SHA-256, in hexadecimal. Source: RFC 2104; NIST SP 800-107, 5.1 (truncation).
 """
 
 import hashlib
@@ -13,31 +13,31 @@ HEX_DIGITS: Final = 32
 _BLOCK_BYTES: Final = 64
 _INNER: Final = 0x36
 _OUTER: Final = 0x5C
-_MARK: Final = b"\xfftidemark"
-"""No UTF-8, so that no user has it for an id."""
+_FINGERPRINT_OF: Final = b"\xfftidemark"
+"""Not UTF-8, so that no user has this id."""
 
 
 class Pseudonyms:
-    """Pseudonyms by one key; another key gives others, and nothing links them."""
+    """Pseudonyms by one key; pseudonyms by different keys cannot be linked."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def of(self, user: str) -> str:
-        """The pseudonym of a user."""
+        """Returns the pseudonym of a user id."""
         return self._digest(user.encode())
 
     @property
     def fingerprint(self) -> str:
-        """By which a key is known again, and which tells nothing of it."""
-        return self._digest(_MARK)
+        """Returns the same text for the same key; the text reveals nothing of the key."""
+        return self._digest(_FINGERPRINT_OF)
 
     @property
     def pads(self) -> tuple[bytes, bytes]:
-        """What is hashed before a text, and before the hash of both: all that an engine needs of the key."""
+        """Returns HMAC's inner and outer pad, with which another engine computes pseudonyms without the key."""
         block = self._key if len(self._key) <= _BLOCK_BYTES else hashlib.sha256(self._key).digest()
-        whole = block.ljust(_BLOCK_BYTES, b"\x00")
-        return bytes(one ^ _INNER for one in whole), bytes(one ^ _OUTER for one in whole)
+        padded = block.ljust(_BLOCK_BYTES, b"\x00")
+        return bytes(byte ^ _INNER for byte in padded), bytes(byte ^ _OUTER for byte in padded)
 
     def _digest(self, text: bytes) -> str:
         return hmac.digest(self._key, text, "sha256").hex()[:HEX_DIGITS]
@@ -45,11 +45,11 @@ class Pseudonyms:
 
 @dataclass(frozen=True, slots=True)
 class ErasedUsers:
-    """Users that were erased and whose later events are dropped, each by a hash of the id that tables had of it."""
+    """Erased users whose later events are dropped: the hash of the id that tables had of each."""
 
     salt: bytes
     hashes: frozenset[str]
 
     def hash_of(self, user: str) -> str:
-        """That of a user."""
+        """Returns the hash of a user's id."""
         return Pseudonyms(self.salt).of(user)

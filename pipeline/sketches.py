@@ -1,6 +1,6 @@
-"""Different users, counted by HyperLogLog: a sketch is a few kilobytes at most, and sketches merge as sets do.
+"""Counts different users by HyperLogLog: a sketch has a few kilobytes at most, and sketches merge like sets.
 
-The library and its format are those of Spark's `hll_sketch_agg(user_id, 12)`, so Spark can merge and read them. The
+Library and format are those of Spark's `hll_sketch_agg(user_id, 12)`, so Spark can merge and read sketches. The
 relative standard error of a merged sketch is 1.04 / sqrt(2 ** 12), 1.6 %; a few hundred users are counted exactly.
 Source: Flajolet et al., "HyperLogLog" (2007); Apache DataSketches, "HLL Sketch".
 """
@@ -11,11 +11,11 @@ from typing import Final
 from datasketches import hll_sketch, hll_union, tgt_hll_type
 
 _LG_K: Final = 12
-"""As Spark has it by default: with another Spark could not merge them with its own."""
+"""Spark's default: sketches of different sizes cannot be merged."""
 
 
 def sketch_of(users: Iterable[str]) -> bytes:
-    """A sketch of some users."""
+    """Returns the sketch of a set of user ids."""
     sketch = hll_sketch(_LG_K, tgt_hll_type.HLL_8)
     update = sketch.update
     for user in users:
@@ -24,7 +24,7 @@ def sketch_of(users: Iterable[str]) -> bytes:
 
 
 def merged(sketches: Iterable[bytes]) -> bytes:
-    """The sketch of all users that are in one of the sketches."""
+    """Returns the sketch of the union of the users in `sketches`."""
     union = hll_union(_LG_K)
     for sketch in sketches:
         union.update(hll_sketch.deserialize(sketch))
@@ -32,6 +32,6 @@ def merged(sketches: Iterable[bytes]) -> bytes:
 
 
 def estimate(sketch: bytes) -> int:
-    """How many different users a sketch has seen."""
-    seen: float = hll_sketch.deserialize(sketch).get_estimate()
-    return round(seen)
+    """Returns the number of different users in a sketch."""
+    users: float = hll_sketch.deserialize(sketch).get_estimate()
+    return round(users)

@@ -17,7 +17,7 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.fold.late import BELONGS, late_events
+from pipeline.fold.dead_letter_reader import BELONGS, late_events
 from pipeline.instants import now_ms
 from pipeline.results.corrections import Corrections
 from pipeline.results.kind_registry import kind_of

@@ -1,1 +1,1 @@
-"""DataFrame to DataFrame: decode, judge, fold, publish. No reads, no writes, no settings."""
+"""Folds a batch in Spark: decodes Kafka records, checks each, and aggregates them; reads and writes no table."""

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
@@ -15,120 +17,132 @@ from pyspark.sql.avro.functions import from_avro
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.fold.mapping import MappedReader
-from pipeline.fold.projection import OURS, mentioned, passed_over, projection
+from pipeline.fold.projection import OURS, mentioned, projection, skipped_texts
 from pipeline.fold.writer_schema import normal_schema
 from schemas.fields import EventSchemas
 
 FRAME_BYTES: Final = 5
 MAGIC_BYTE: Final = b"\0"
 _GROUP: Final = 128
-"""Values of seven bits; a byte from there on says that another one follows."""
-_LOOKED_AT: Final = 1 + _GROUP // 2 + 2
-"""Bytes of a short text, with its length and what may be a choice behind it."""
-_UNKNOWN_AT_ONCE: Final = 20
-"""So many unknown schemas are told of."""
+"""Values of seven bits; a byte of this value or more is followed by another byte of the number."""
+_PATTERN_BYTES: Final = 1 + _GROUP // 2 + 2
+"""Bytes that the pattern may read: the length of a short text, the text and an enum's index."""
+_MOST_UNKNOWN: Final = 20
+"""The most unknown schema ids that are returned."""
 EVENT: Final = "event"
-"""The column of what is decoded, by which `Reader.columns` name it."""
+"""The column of the decoded event, which `Reader.columns` read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How the events of some schemas are read, in two steps so that each record is decoded once."""
+    """Columns that read events in two steps, so that each record is decoded once."""
 
     decoded: Column
-    """Of a Kafka row, as column `event`: null where the frame names no known schema, and a struct of nulls where the
-    bytes are not Avro of that schema."""
+    """Column `event` of a Kafka row: null if the frame names no known schema, a struct of nulls if the bytes are not
+    Avro of that schema."""
     decoded_of_noise: Column
-    """The same, which takes half as long where most records are noise, and longer where they are good."""
+    """Like `decoded`, but takes half as long if most records are noise, and longer if they are events."""
     columns: Sequence[Column]
-    """Of that: event_type, user_id, event_time in milliseconds, and the fields that were asked for."""
+    """Fields of `event`: event_type, user_id, event_time in milliseconds, and further ones."""
     names: Sequence[str]
-    """The names of these."""
+    """The names of `columns`."""
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:
-    """The reader of the fields that every event needs, and of those that `sql` names.
+    """Returns the reader of the fields that every event needs, and of those that `sql` names.
 
-    Raises SetUpError where a schema lacks what is needed.
+    Raises SetUpError if a schema lacks a needed field.
     """
     texts = {schema_id: normal_schema(schema_id, text) for schema_id, text in schemas.texts.items()}
     schemas = replace(schemas, texts=texts)
     if schemas.fields.are_ours:
         further = mentioned(sql, texts.values())
         names = [*OURS, *(field["name"] for field in further)]
-        beside = [*further, *passed_over(texts.values(), names)]
-        projections = {number: projection(text, beside) for number, text in texts.items()}
+        others = [*further, *skipped_texts(texts.values(), names)]
+        projections = {schema_id: projection(text, others) for schema_id, text in texts.items()}
         columns = [F.col(f"{EVENT}.{name}") for name in names]
     else:
         mapped = MappedReader(schemas, sql)
         projections, columns, names = mapped.projections, mapped.columns(EVENT), mapped.names
-    decoded, of_noise = (_decoded(texts, projections, looks_first=looks_first) for looks_first in (False, True))
+    decoded, of_noise = (_decoded(texts, projections, screens=screens) for screens in (False, True))
     return Reader(decoded, of_noise, columns, names)
 
 
 def has_frame() -> Column:
-    """Whether a value begins with the magic byte and has room for a schema id."""
+    """Condition: the value starts with the magic byte and is long enough for a schema id."""
     return (F.length(c.VALUE) >= FRAME_BYTES) & (F.substring(c.VALUE, 1, 1) == F.lit(MAGIC_BYTE))
 
 
 def has_known_schema(schemas: Mapping[int, str]) -> Column:
-    """Whether a value's frame names one of the schemas."""
-    return F.substring(c.VALUE, 1, FRAME_BYTES).isin([_prefix(number) for number in schemas])
+    """Condition: the frame of the value names one of the schemas."""
+    return F.substring(c.VALUE, 1, FRAME_BYTES).isin([_prefix(schema_id) for schema_id in schemas])
 
 
-def unknown_schemas(folded: DataFrame, but: Collection[int]) -> list[int]:
-    """Some of the ids of a fold's records that no schema has, other than those given; none where there are no more."""
-    number = F.conv(F.hex(F.substring(c.VALUE, 2, FRAME_BYTES - 1)), 16, 10).cast("long").alias("number")
-    named = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(number)
-    unknown = named.where(~F.col("number").isin([*but])).distinct().limit(_UNKNOWN_AT_ONCE)
-    return [row.number for row in unknown.collect()]
+def unknown_schema_ids(rejected: pa.Table, excluded: Collection[int]) -> list[int]:
+    """Returns up to 20 unknown schema ids that records name, except those in `excluded`; empty if no other is left."""
+    values = rejected.filter(pc.field(c.CHECK) == int(Check.SCHEMA_ID))[c.VALUE]
+    # Noise may name millions of ids: this many contain enough that are not excluded.
+    prefixes = pc.unique(pc.binary_slice(values, 1, FRAME_BYTES))[: len(excluded) + _MOST_UNKNOWN]
+    ids = (int.from_bytes(prefix, "big") for prefix in prefixes.to_pylist())
+    return [schema_id for schema_id in ids if schema_id not in excluded][:_MOST_UNKNOWN]
 
 
-def _decoded(texts: Mapping[int, str], projections: Mapping[int, str], *, looks_first: bool) -> Column:
+def unknown_schema_ids_in_spark(folded: DataFrame, excluded: Collection[int]) -> list[int]:
+    """Returns `unknown_schema_ids` of rows that Spark has, by a Spark job."""
+    schema_id = F.conv(F.hex(F.substring(c.VALUE, 2, FRAME_BYTES - 1)), 16, 10).cast("long").alias("schema_id")
+    ids = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(schema_id)
+    unknown = ids.where(~F.col("schema_id").isin([*excluded])).distinct().limit(_MOST_UNKNOWN)
+    return [row.schema_id for row in unknown.collect()]
+
+
+def _decoded(texts: Mapping[int, str], projections: Mapping[int, str], *, screens: bool) -> Column:
+    """Returns the decoded event; `screens` keeps most of what is not Avro away from Spark's decoder."""
     body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
     cases: Any = F
-    for number, text in texts.items():
-        read = from_avro(body, text, {"mode": "PERMISSIVE", "avroSchema": projections[number]})
-        framed = F.startswith(F.col(c.VALUE), F.lit(_prefix(number)))
-        if looks_first:
-            framed &= _may_be_event(_prefix(number), [field["type"] for field in json.loads(text)["fields"]])
-        cases = cases.when(framed, read)
+    for schema_id, text in texts.items():
+        decoded = from_avro(body, text, {"mode": "PERMISSIVE", "avroSchema": projections[schema_id]})
+        is_framed = F.startswith(F.col(c.VALUE), F.lit(_prefix(schema_id)))
+        if screens:
+            is_framed &= _may_be_event(_prefix(schema_id), [field["type"] for field in json.loads(text)["fields"]])
+        cases = cases.when(is_framed, decoded)
     event: Column = cases.alias(EVENT)
     return event
 
 
 def _may_be_event(prefix: bytes, types: Sequence[Any]) -> Column:
-    """Whether the bytes behind a frame may be a record of fields of these types; looks at a text with which it begins.
+    """Condition: the bytes after the frame `prefix` may be a record of fields of `types`; checks its first text only.
 
-    Avro makes room for a text before it finds out that the record ends, which for noise is half a megabyte for every
-    sixteenth record, and each failure of it is an exception. A number is zigzag in groups of seven bits; what is
-    written with more groups than it needs is left to Avro. A good record pays for this, too, for Spark reckons the
-    bytes up front.
+    Avro allocates a text before it finds that the record is too short: for noise, half a megabyte for every 16th
+    record; each failure is an exception. Avro writes a number as zigzag in groups of seven bits; a number with more
+    groups than it needs is left to Avro. Valid records are slower too, because Spark computes the bytes first.
     """
     if types[0] != "string":
         return F.lit(True)  # noqa: FBT003
-    first, second, third = (F.ascii(_latin(FRAME_BYTES + place, 1)) for place in (1, 2, 3))  # 0 behind the end
+    first, second, third = (F.ascii(_latin(FRAME_BYTES + index, 1)) for index in (1, 2, 3))  # 0 after the end
     low = first % _GROUP + second % _GROUP * _GROUP
     length = F.when(second < _GROUP, low).when(third < _GROUP, low + third * _GROUP * _GROUP)
     is_long = F.col(c.VALUE) >= F.lit(prefix + b"\x80")
     is_too_long = is_long & F.coalesce(length / 2 > F.length(c.VALUE), F.lit(False))  # noqa: FBT003
-    return _latin(FRAME_BYTES + 1, _LOOKED_AT).rlike(_beginning(*types[1:2])) & ~is_too_long
+    return _latin(FRAME_BYTES + 1, _PATTERN_BYTES).rlike(_start_pattern(*types[1:2])) & ~is_too_long
 
 
-def _beginning(second: Any = None) -> str:
-    """A regular expression of a text's length, even as none is below zero, and of a choice behind a short one."""
+def _start_pattern(second: Any = None) -> str:
+    """Returns a pattern for a text's length, which is even because it is not negative, and an enum after a short text.
+
+    `second` is the type of the field after the text.
+    """
     short = "|".join(rf"\x{2 * length:02x}.{{{length}}}" for length in range(_GROUP // 2))
-    choice = ""
+    enum = ""
     if isinstance(second, dict) and second["type"] == "enum" and len(second["symbols"]) <= _GROUP // 2:
-        symbols = "".join(rf"\x{2 * number:02x}" for number, _ in enumerate(second["symbols"]))
-        choice = rf"(?:[{symbols}]|[\x80-\xff][\x00\x80-\xff])"
+        symbols = "".join(rf"\x{2 * index:02x}" for index, _ in enumerate(second["symbols"]))
+        enum = rf"(?:[{symbols}]|[\x80-\xff][\x00\x80-\xff])"
     long = "".join(rf"\x{length:02x}" for length in range(_GROUP, 2 * _GROUP, 2))
-    return rf"(?s)\A(?:(?:{short}){choice}|[{long}])"
+    return rf"(?s)\A(?:(?:{short}){enum}|[{long}])"
 
 
-def _latin(place: int, number: int) -> Column:
-    """So many bytes from a place of a value on, counted from one, as characters of the same numbers."""
-    return F.decode(F.substring(c.VALUE, place, number), "ISO-8859-1")
+def _latin(position: int, count: int) -> Column:
+    """Returns `count` bytes of the value from the 1-based `position`, as characters with these codes."""
+    return F.decode(F.substring(c.VALUE, position, count), "ISO-8859-1")
 
 
 def _prefix(schema_id: int) -> bytes:

@@ -1,6 +1,6 @@
-"""Events with an id, told apart in the middle of a fold: which repeat another is decided on the driver.
+"""Events with an id: the driver decides between the two halves of a fold which of them are duplicates.
 
-The rows of a batch are kept between the two halves of a fold, so that records are read and decoded once all the same.
+The rows of the first half are cached until then, so records are still read and decoded once.
 """
 
 import json
@@ -20,13 +20,13 @@ from schemas.fields import EventSchemas
 REPEATED: Final = "repeated"
 _OTHER_SEED: Final = 1
 PARTITION_STEP: Final = 2**48
-"""From a record position to that of the same offset in the next partition."""
+"""Distance of the record positions of one offset in two neighbouring partitions."""
 
 
 def require_event_id(schemas: EventSchemas) -> None:
-    """Raises SetUpError where no event could have an id."""
-    known = (types_by_name(json.loads(text)) for text in schemas.texts.values())
-    if schemas.fields.event_id == c.EVENT_ID and not any(c.EVENT_ID in fields for fields in known):
+    """Raises SetUpError if no event can have an id."""
+    fields_by_schema = (types_by_name(json.loads(text)) for text in schemas.texts.values())
+    if schemas.fields.event_id == c.EVENT_ID and not any(c.EVENT_ID in fields for fields in fields_by_schema):
         raise SetUpError(
             f"deduplicate is {c.EVENT_ID}, but no schema of the events has a field {c.EVENT_ID}: "
             "set it to off, or name the field in schemas.mapping.event_id"
@@ -34,28 +34,28 @@ def require_event_id(schemas: EventSchemas) -> None:
 
 
 def record_position() -> Column:
-    """Partition and offset in one number, by which single events are told apart and put in order."""
+    """Returns partition and offset as one number, which identifies a record and orders records."""
     return (F.col(c.PARTITION).cast("long") * PARTITION_STEP + F.col(c.OFFSET)).alias(c.RECORD_POSITION)
 
 
 def id_columns() -> list[Column]:
-    """The record position, and two halves of a hash that are null where an event has no id, or will not be counted."""
+    """Returns the record position and two halves of a hash, null if an event has no id or will not be counted."""
     event_id = F.col(c.EVENT_ID).cast("string")
-    asked = (F.col(c.CHECK) <= int(Check.PARTLY_LATE)) & (event_id != "")
+    is_counted = (F.col(c.CHECK) <= int(Check.PARTLY_LATE)) & (event_id != "")
     high, low = F.xxhash64(event_id), F.xxhash64(F.lit(_OTHER_SEED), event_id)
-    return [record_position(), F.when(asked, high).alias(c.ID_HIGH), F.when(asked, low).alias(c.ID_LOW)]
+    return [record_position(), F.when(is_counted, high).alias(c.ID_HIGH), F.when(is_counted, low).alias(c.ID_LOW)]
 
 
 def events_with_id(keyed: DataFrame) -> tuple[Ids, Longs]:
-    """Those of a batch that would be counted, and their record positions."""
+    """Collects ids and record positions of the events in a fold's first half that have an id and may count."""
     names = (c.ID_HIGH, c.ID_LOW, c.TIME, c.RECORD_POSITION)
-    found = keyed.where(F.col(c.ID_HIGH).isNotNull()).select(*names).toArrow()
-    *ids, positions = (found[name].to_numpy() for name in names)
+    rows = keyed.where(F.col(c.ID_HIGH).isNotNull()).select(*names).toArrow()
+    *ids, positions = (rows[name].to_numpy() for name in names)
     return Ids(*ids), positions
 
 
-def told_repeated(keyed: DataFrame, positions: Longs) -> DataFrame:
-    """With a column that is null but for the records at these positions."""
-    found = keyed.sparkSession.createDataFrame(pa.table({c.RECORD_POSITION: positions}))
-    repeated = F.broadcast(found.withColumn(REPEATED, F.lit(True)))  # noqa: FBT003
+def with_repeated(keyed: DataFrame, positions: Longs) -> DataFrame:
+    """Returns the rows with a column `repeated`, true for the records at `positions` and null for others."""
+    rows = keyed.sparkSession.createDataFrame(pa.table({c.RECORD_POSITION: positions}))
+    repeated = F.broadcast(rows.withColumn(REPEATED, F.lit(True)))  # noqa: FBT003
     return keyed.join(repeated, c.RECORD_POSITION, "left")

@@ -1,9 +1,9 @@
-"""By what the fold groups, so that one pass serves all that panes are kept for."""
+"""The keys and flags by which a fold groups records, so that a single pass makes the panes of all consumers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
+from typing import Any, Final
 
 from pipeline import columns as c
 from pipeline.event_time import lateness
@@ -11,74 +11,84 @@ from pipeline.event_time.checks import Check
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.policy import Consumer
 
-KEYS = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
+KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 """The fields that a report may have as keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Groupings:
-    """The sets of keys to group by, and the panes that all others' panes are made of."""
+    """The sets of keys to group by, and the grid of panes that divides the panes of all consumers."""
 
     sets: tuple[tuple[str, ...], ...]
     pane_ms: int
     shift_ms: int
+    """Milliseconds added to a time so that panes start at multiples of `pane_ms`."""
     flags: tuple[str, ...]
-    """SQL conditions of which a group tells whether its events meet them."""
+    """SQL conditions; bit `i` of a group's flags is set if its events meet condition `i`."""
+
+    @property
+    def keys(self) -> list[str]:
+        """Returns the keys of all sets, in alphabetical order."""
+        return sorted({key for keys in self.sets for key in keys})
 
     def of(self, consumer: Consumer) -> int:
-        """The set from which a consumer's panes are made: the first that has all its keys; by event its own."""
+        """Returns the index of the set that a consumer's panes are made from: the first set that has all its keys.
+
+        Example: with `sets` (("page_url",), ("event_type", "user_id")) a report by user_id gets 1. A report that keeps
+        events gets its own set, which ends in record_position.
+        """
         if consumer.keeps_events:
-            return self.sets.index(_single(consumer))
-        return next(number for number, keys in enumerate(self.sets) if {*consumer.fold_keys} <= {*keys})
+            return self.sets.index(_event_keys(consumer))
+        return next(index for index, keys in enumerate(self.sets) if {*consumer.fold_keys} <= {*keys})
 
     def belongs(self, consumer: Consumer, watermark: int | None, column: Callable[[str], Any]) -> Any:
-        """Which groups are a consumer's own: of its keys, of its events, and not late for it.
+        """Condition: a group has the consumer's keys and events, and is not late for it at `watermark` (milliseconds).
 
-        `column` gives a column by its name, Spark's or Arrow's, and the answer is an expression of the same engine.
+        `column` returns a column by its name, Spark's or Arrow's; the condition is an expression of the same engine.
         """
-        mine = (column(c.GROUPING) == self.of(consumer)) & (column(c.CHECK) <= int(Check.PARTLY_LATE))
+        is_own = (column(c.GROUPING) == self.of(consumer)) & (column(c.CHECK) <= int(Check.PARTLY_LATE))
         if self.flags:
-            mine &= column(c.FLAGS).isin(sorted(self._fitting(consumer)))
+            is_own &= column(c.FLAGS).isin(sorted(self._fitting(consumer)))
         if consumer.event_ms is not None:
-            return mine  # a flag tells which events are late
-        return mine & ~lateness.is_too_late(column(c.PANE_START), lateness.in_time_from(consumer, watermark))
+            return is_own  # flags separate late events
+        return is_own & ~lateness.is_too_late(column(c.PANE_START), lateness.in_time_from(consumer, watermark))
 
     def adds_up(self, consumer: Consumer) -> bool:
-        """Whether several groups are one row of a consumer's panes."""
+        """Whether several groups may be one row of a consumer's panes."""
         return not consumer.keeps_events and {*self.sets[self.of(consumer)]} != {*consumer.pane_keys}
 
     def late(self, consumer: Consumer) -> set[int]:
-        """Those of events whose own window had fired before their batch began."""
-        return {value for value in self._fitting(consumer) if value & self._bits(_fired(consumer))}
+        """Returns the flags of the consumer's events whose own window had fired before their batch started."""
+        return {flags for flags in self._fitting(consumer) if flags & self._bits(_fired_sql(consumer))}
 
     def _fitting(self, consumer: Consumer) -> set[int]:
-        """The values of the packed flags of the events that belong to a consumer."""
-        wanted, barred = map(self._bits, _conditions(consumer))
-        return {value for value in range(2 ** len(self.flags)) if value & wanted == wanted and not value & barred}
+        """Returns the values that the flags of the consumer's events can have."""
+        wanted, barred = map(self._bits, _conditions_sql(consumer))
+        return {flags for flags in range(2 ** len(self.flags)) if flags & wanted == wanted and not flags & barred}
 
-    def _bits(self, conditions: set[str]) -> int:
-        return sum(1 << self.flags.index(one) for one in conditions)
+    def _bits(self, conditions: Collection[str]) -> int:
+        return sum(1 << self.flags.index(condition) for condition in conditions)
 
 
 def groupings(consumers: Sequence[Consumer]) -> Groupings:
-    """Only the largest sets: a consumer whose keys are a part of another's is served from that one's groups."""
-    single = {_single(one) for one in consumers if one.keeps_events}
-    wanted = {one.fold_keys for one in consumers if not one.keeps_events}
-    sets = sorted(keys for keys in wanted if not any({*keys} < {*other} for other in wanted)) + sorted(single)
-    pane_ms = gcd(*(one.pane_ms for one in consumers)) or 1
-    offsets = {one.shift_ms for one in consumers}
-    pane_ms = gcd(pane_ms, *(one - other for one in offsets for other in offsets))
-    flags = {flag for one in consumers for side in (*_conditions(one), _fired(one)) for flag in side}
-    return Groupings(tuple(sets), pane_ms, min(offsets) % pane_ms, tuple(sorted(flags)))
+    """Returns the largest sets only: a consumer whose keys are part of another's uses the other's groups."""
+    event_sets = {_event_keys(consumer) for consumer in consumers if consumer.keeps_events}
+    key_sets = {consumer.fold_keys for consumer in consumers if not consumer.keeps_events}
+    largest = sorted(keys for keys in key_sets if not any({*keys} < {*other} for other in key_sets))
+    pane_ms = gcd(*(consumer.pane_ms for consumer in consumers)) or 1
+    shifts = {consumer.shift_ms for consumer in consumers}
+    pane_ms = gcd(pane_ms, *(shift - other for shift in shifts for other in shifts))
+    flags = {flag for consumer in consumers for flag in set.union(*_conditions_sql(consumer), _fired_sql(consumer))}
+    return Groupings((*largest, *sorted(event_sets)), pane_ms, min(shifts) % pane_ms, tuple(sorted(flags)))
 
 
-def _single(consumer: Consumer) -> tuple[str, ...]:
-    """Every event by itself."""
+def _event_keys(consumer: Consumer) -> tuple[str, ...]:
+    """Returns the keys of a set with one group per event."""
     return (*consumer.fold_keys, c.RECORD_POSITION)
 
 
-def _conditions(consumer: Consumer) -> tuple[set[str], set[str]]:
-    """The conditions that hold, and those that do not hold, of an event that belongs to a consumer, beside its pane."""
+def _conditions_sql(consumer: Consumer) -> tuple[set[str], set[str]]:
+    """Returns conditions on a consumer's events in addition to their pane: those they meet, those they do not meet."""
     wanted = {consumer.where} if consumer.where else set[str]()
     if consumer.event_ms is None:
         return wanted, set()
@@ -86,8 +96,8 @@ def _conditions(consumer: Consumer) -> tuple[set[str], set[str]]:
     return wanted, {str(lateness.is_closed(Sql(c.TIME) + consumer.event_ms, closed_until))}
 
 
-def _fired(consumer: Consumer) -> set[str]:
-    """The condition for the window that an event alone is to have fired, where events are judged by it."""
+def _fired_sql(consumer: Consumer) -> set[str]:
+    """Returns the condition that an event's own window has fired; empty if the consumer judges panes."""
     if consumer.event_ms is None:
         return set()
     return {str(lateness.has_fired(Sql(c.TIME) + consumer.event_ms, Sql(c.WATERMARK)))}

@@ -1,4 +1,4 @@
-"""The verdict on each record, as columns: the first check that it fails, or none."""
+"""The verdict on each record as columns: the code of the first check that it fails."""
 
 import operator
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from pipeline.fold.projection import UNKNOWN_TYPE
 
 
 def time_of(policy: Policy, now: Column) -> Column:
-    """The time of an event that counts, in milliseconds; `now` is the clock when its batch began."""
+    """Returns the event's time by the policy, in milliseconds; `now` is the clock at the start of the batch."""
     return {
         TimeOf.EVENT: F.col(c.EVENT_TIME),
         TimeOf.INGESTION: F.col(c.KAFKA_TIMESTAMP),
@@ -26,36 +26,36 @@ def time_of(policy: Policy, now: Column) -> Column:
 
 
 def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Column], now: Column) -> Column:
-    """The code of the first check that a decoded record fails; `late` are the checks that need a time to be trusted.
+    """Returns the code of the first check that a decoded record fails.
 
-    `now` is the clock when the batch began.
+    `schemas` are texts by id; `late` are the checks of lateness, which come last, because they need a trusted time;
+    `now` is the clock at the start of the batch in milliseconds.
     """
-    # What is wrong with a frame is asked only where there is no event: for nearly every record never.
-    of_frame = {
+    # The frame is checked only if there is no event: for nearly every record never.
+    frame_checks = {
         Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0),
         Check.MAGIC_BYTE: ~has_frame(),
         Check.SCHEMA_ID: ~has_known_schema(schemas),
     }
-    no_event = _first_failed(of_frame, Check.AVRO)
+    without_event = _first_failed(frame_checks, Check.AVRO)
     event = _first_failed({**_event_checks(policy, now), **late}, Check.PASSED)
-    return F.when(F.col(c.EVENT_TIME).isNull(), no_event).otherwise(event)
+    return F.when(F.col(c.EVENT_TIME).isNull(), without_event).otherwise(event)
 
 
 def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
     cases: Any = F
-    for check, failed in checks.items():
-        cases = cases.when(failed, F.lit(int(check)))
-    found: Column = cases.otherwise(F.lit(int(otherwise)))
-    return found
+    for check, has_failed in checks.items():
+        cases = cases.when(has_failed, F.lit(int(check)))
+    code: Column = cases.otherwise(F.lit(int(otherwise)))
+    return code
 
 
 def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
-    """The checks of an event."""
     own_time = F.col(c.EVENT_TIME)
-    # Fields whose texts are written to tables as they are.
-    texts = sorted({c.USER_ID, *(key for one in policy.consumers for key in one.fold_keys)} - {c.EVENT_TYPE})
+    # These fields are written to tables as text, without further checks.
+    texts = sorted({c.USER_ID, *(key for consumer in policy.consumers for key in consumer.fold_keys)} - {c.EVENT_TYPE})
     checks = {
-        # Avro's reader takes any bytes for a string, and no reader of Parquet would take them as one again.
+        # Avro's reader accepts any bytes as a string; readers of Parquet do not.
         Check.TEXT: reduce(operator.or_, (~F.is_valid_utf8(name) for name in texts)),
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
         Check.USER_ID: F.col(c.USER_ID) == "",
@@ -63,7 +63,7 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
         Check.FUTURE: rules.is_future(own_time, F.col(c.KAFKA_TIMESTAMP), policy.max_future_skew_ms),
     }
     if policy.time_of is not TimeOf.EVENT:
-        del checks[Check.FUTURE]  # a wrong clock of a producer does no harm where it is not asked
+        del checks[Check.FUTURE]  # a wrong clock of a producer does no harm if its time is not used
     if policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING:
         # The Kafka timestamp may come from the same wrong clock.
         checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), now, policy.max_ahead_ms)
@@ -71,5 +71,5 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
 
 
 def readable(name: str) -> Column:
-    """A text, null where it is none."""
+    """Returns the text in the column `name`, null if it is not UTF-8."""
     return F.when(F.is_valid_utf8(name), F.col(name))

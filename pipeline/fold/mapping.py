@@ -1,4 +1,4 @@
-"""Events of a schema that is not ours: what is read of them, and how it becomes user, time, kind and page."""
+"""Events of a foreign schema: the fields that are read, and how they become user, time, kind and page."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.errors import SetUpError
-from pipeline.fold.projection import UNKNOWN_TYPE, Field, mentioned, passed_over, resolved, types_by_name
+from pipeline.fold.projection import UNKNOWN_TYPE, Field, mentioned, resolved, skipped_texts, types_by_name
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 
 _WHOLE: Final = {"int", "long"}
@@ -32,50 +32,53 @@ _HAS_DATE: Final = r"^\s*\d{4}-\d{2}-\d{2}"
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A field by the names on the way to it, its reader's type, and what the writers' schemas have it for."""
+    """A field of an event."""
 
     path: tuple[str, ...]
+    """The names of the records around the field, and its own."""
     type: Any
+    """The type in the reader's schema."""
     written: Sequence[Any]
+    """The type in each writer's schema."""
 
     def of(self, event: str) -> Column:
-        """It in the struct of a decoded event."""
+        """Returns the field of the decoded struct in the column `event`."""
         return F.col(".".join([event, *(f"`{name}`" for name in self.path)]))
 
 
 class MappedReader:
-    """How events are read whose fields have other names, types and places than ours."""
+    """Reads events whose fields have other names, types and paths than Tidemark's own."""
 
     def __init__(self, schemas: EventSchemas, sql: str) -> None:
-        """`sql` names what is needed beside user, time and kind. Raises SetUpError where the fields do not fit."""
+        """Reads user, time, kind and the fields that `sql` names. Raises SetUpError if a field does not fit."""
         self._fields = schemas.fields
-        expanded: dict[int, Any] = {number: expand_schema(json.loads(text)) for number, text in schemas.texts.items()}
-        texts = [json.dumps(one) for one in expanded.values()]
+        expanded: dict[int, Any] = {key: expand_schema(json.loads(text)) for key, text in schemas.texts.items()}
+        texts = [json.dumps(schema) for schema in expanded.values()]
         self._leaves = {role: _leaf(role, path, expanded) for role, path in _paths(self._fields, sql)}
         tops = {leaf.path[0] for leaf in self._leaves.values()}
         ours = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & self._leaves.keys())}
         self._further = mentioned(sql, texts, tops | ours)
         needed = [*tops, *(field["name"] for field in self._further)]
-        self._beside = [*self._further, *passed_over(texts, needed)]
-        self.projections = {number: self._projection(one) for number, one in expanded.items()}
+        self._unmapped = [*self._further, *skipped_texts(texts, needed)]
+        self.projections = {schema_id: self._projection(schema) for schema_id, schema in expanded.items()}
 
     @property
     def names(self) -> list[str]:
-        """Those of `columns`."""
+        """Returns the names of `columns`."""
         page = [c.PAGE_URL] if "page" in self._leaves else []
         return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *(field["name"] for field in self._further)]
 
     def columns(self, event: str) -> list[Column]:
-        """Event type, user, time and what else is needed, of the decoded struct; all null where nothing was read."""
+        """Returns event type, user, time and further fields of the decoded struct; all null if nothing was decoded."""
         raw = {role: leaf.of(event) for role, leaf in self._leaves.items()}
-        is_read = reduce(or_, (one.isNotNull() for one in raw.values()))
-        told = {
+        is_read = reduce(or_, (column.isNotNull() for column in raw.values()))
+        own = {
             c.EVENT_TYPE: self._kind(raw.get("kind")),
             c.USER_ID: F.coalesce(raw["user"].cast("string"), F.lit("")),
-            # No time at all is one that is out of range.
+            # A missing time counts as out of range.
             c.EVENT_TIME: F.coalesce(self._time(raw["time"]), F.lit(0)),
         }
-        columns = [F.when(is_read, value).alias(name) for name, value in told.items()]
+        columns = [F.when(is_read, value).alias(name) for name, value in own.items()]
         if "page" in raw:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
@@ -86,66 +89,69 @@ class MappedReader:
         if raw is None:
             return F.lit(VISIT)
         cases: Any = F
-        for stands_for in sorted({*self._fields.kinds.values()}):
-            values = [value for value, one in self._fields.kinds.items() if one == stands_for]
-            cases = cases.when(raw.isin(values), F.lit(stands_for))
-        found: Column = cases.otherwise(F.lit(UNKNOWN_TYPE))
-        return found
+        for kind in sorted({*self._fields.kinds.values()}):
+            values = [value for value, meaning in self._fields.kinds.items() if meaning == kind]
+            cases = cases.when(raw.isin(values), F.lit(kind))
+        event_type: Column = cases.otherwise(F.lit(UNKNOWN_TYPE))
+        return event_type
 
     def _time(self, raw: Column) -> Column:
-        """Milliseconds; null for what none can be made of, and never an error: the bytes are somebody else's."""
+        """Returns milliseconds, null if the value is no time; never an error, because the values are foreign."""
         unit = _unit(self._leaves["time"], self._fields.time_unit)
         if unit == "iso":
             return F.when(raw.rlike(_HAS_DATE), F.unix_millis(F.try_to_timestamp(raw)))
         if unit == "s":
             return F.try_multiply(raw, F.lit(1000)).try_cast("long")
-        number = raw.try_cast("long")
-        return F.call_function("div", number, F.lit(_PER_UNIT[unit])) if unit in _PER_UNIT else number
+        count = raw.try_cast("long")
+        return F.call_function("div", count, F.lit(_PER_UNIT[unit])) if unit in _PER_UNIT else count
 
     def _projection(self, writer: Mapping[str, Any]) -> str:
         paths: dict[str, Any] = {}
         for leaf in self._leaves.values():
-            below = paths
+            inner = paths
             for name in leaf.path[:-1]:
-                below = below.setdefault(name, {})
-            below[leaf.path[-1]] = leaf
-        fields = [*_fields_of(writer, paths), *(resolved(field, writer) for field in self._beside)]
+                inner = inner.setdefault(name, {})
+            inner[leaf.path[-1]] = leaf
+        fields = [*_fields_of(writer, paths), *(resolved(field, writer) for field in self._unmapped)]
         return json.dumps({**writer, "fields": fields})
 
 
 def _paths(fields: EventFields, sql: str) -> Iterator[tuple[str, str]]:
+    """Yields the role and the dotted path of each mapped field that is needed."""
     yield "user", fields.user
     yield "time", fields.time
     if fields.kind:
         yield "kind", fields.kind
     if c.PAGE_URL in re.findall(r"\w+", sql):
         yield "page", fields.page
-    # Under its own name it is one of the further fields, which not every schema need have.
+    # A field `event_id` is not mapped: not every schema needs it.
     if fields.event_id != c.EVENT_ID and c.EVENT_ID in re.findall(r"\w+", sql):
         yield c.EVENT_ID, fields.event_id
 
 
 def _leaf(role: str, name: str, schemas: Mapping[int, Any]) -> _Leaf:
-    """A field as all schemas have it. Raises SetUpError where one does not, or has it as something else."""
+    """Returns the field with the dotted path `name`. Raises SetUpError if a schema lacks it or has an unfit type."""
     path = tuple(name.split("."))
-    written = [_written(role, path, number, schema) for number, schema in schemas.items()]
+    written = [_written(role, path, schema_id, schema) for schema_id, schema in schemas.items()]
     return _Leaf(path, _read_as(role, name, written), written)
 
 
-def _written(role: str, path: Sequence[str], number: int, schema: Mapping[str, Any]) -> Any:
+def _written(role: str, path: Sequence[str], schema_id: int, schema: Mapping[str, Any]) -> Any:
+    """Returns the type, without null, of the field at `path` in a writer's schema."""
     kind: Any = schema
-    for place, name in enumerate(path, 1):
+    for depth, name in enumerate(path, 1):
         fields = types_by_name(kind) if isinstance(kind, dict) and kind.get("type") == "record" else {}
         if name not in fields:
             raise SetUpError(
-                f"schemas.mapping.{role} is {'.'.join(path)}, but schema {number} has no field {'.'.join(path[:place])}"
+                f"schemas.mapping.{role} is {'.'.join(path)}, but schema {schema_id} has no field "
+                f"{'.'.join(path[:depth])}"
             )
         kind = _without_null(fields[name])
     return kind
 
 
 def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:
-    """The type by which every version can be read."""
+    """Returns the type that can read all types in `written`. Raises SetUpError if `role` has no such type."""
     names = {_name(kind) for kind in written}
     if role == "kind" and names == {"enum"}:
         symbols = sorted({symbol for kind in written for symbol in kind["symbols"]} - {UNKNOWN_TYPE})
@@ -162,14 +168,14 @@ def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:
 
 
 def _fields_of(writer: Mapping[str, Any], paths: Mapping[str, Any]) -> list[Field]:
-    """The fields of a writer's record that lie on the paths, each of which may be null."""
+    """Returns the reader's fields, all nullable, for the nested `paths` (name to leaf or inner paths) of a record."""
     fields = []
-    for name, below in paths.items():
+    for name, inner in paths.items():
         written = types_by_name(writer)[name]
-        kind = below.type if isinstance(below, _Leaf) else None
+        kind = inner.type if isinstance(inner, _Leaf) else None
         if kind is None:
             record = _without_null(written)
-            kind = {**record, "fields": _fields_of(record, below)}
+            kind = {**record, "fields": _fields_of(record, inner)}
         elif isinstance(kind, dict):
             kind = {**_without_null(written), **kind}
         fields.append(resolved({"name": name, "type": ["null", kind], "default": None}, writer))
@@ -177,8 +183,8 @@ def _fields_of(writer: Mapping[str, Any], paths: Mapping[str, Any]) -> list[Fiel
 
 
 def _without_null(kind: Any) -> Any:
-    """The one type of a union with null."""
-    others = [one for one in kind if one != "null"] if isinstance(kind, list) else []
+    """Returns the other type of a union with null; any other type unchanged."""
+    others = [member for member in kind if member != "null"] if isinstance(kind, list) else []
     return others[0] if len(others) == 1 else kind
 
 

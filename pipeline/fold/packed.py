@@ -1,4 +1,4 @@
-"""Pane, partition, check and flags in one number: the narrower a row, the cheaper it is to look up, keep and send."""
+"""Pane, partition, check and flags in one number: narrow rows are cheaper to look up, to cache and to send."""
 
 import operator
 from collections.abc import Sequence
@@ -17,24 +17,28 @@ from pipeline.fold.grouping_sets import Groupings
 GROUP: Final = "packed"
 """The column of the number."""
 _CHECKS: Final = max(Check) + 1
-"""How many codes checks have."""
+"""The number of checks: 15."""
 
 
 def packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
-    """The number: pane, partition, check and flags, of which each is true or not."""
-    found = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
-    bits = [F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << place) for place, flag in enumerate(flags)]
-    return reduce(operator.add, bits, found * (1 << len(flags))) if flags else found
+    """Returns the number for a pane's index, the record's partition and check, and the SQL conditions `flags`.
+
+    Example: with 3 partitions, 15 checks and 1 flag, pane 7, partition 2, check 0 and a flag that is true give
+    `((7 * 3 + 2) * 15 + 0) * 2 + 1`, 691.
+    """
+    number = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
+    bits = [F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << index) for index, flag in enumerate(flags)]
+    return reduce(operator.add, bits, number * (1 << len(flags))) if flags else number
 
 
 def unpacked(grid: Groupings, partitions: int) -> list[Column]:
-    """The parts of the number; a pane is null for what no pane has."""
-    flags, found = 1 << len(grid.flags), F.col(GROUP)
+    """Returns flags, check, partition and the pane's start in milliseconds (null for rejected records) as columns."""
+    flags, number = 1 << len(grid.flags), F.col(GROUP)
     check = (F.expr(f"{GROUP} div {flags}") % _CHECKS).cast("int")
     partition = (F.expr(f"{GROUP} div {flags * _CHECKS}") % partitions).cast("int")
     pane = F.expr(f"{GROUP} div {flags * _CHECKS * partitions}") * grid.pane_ms - grid.shift_ms
     return [
-        (found % flags).cast("int").alias(c.FLAGS),
+        (number % flags).cast("int").alias(c.FLAGS),
         check.alias(c.CHECK),
         partition.alias(c.PARTITION),
         F.when(check <= int(Check.PARTLY_LATE), pane).alias(c.PANE_START),
@@ -42,21 +46,20 @@ def unpacked(grid: Groupings, partitions: int) -> list[Column]:
 
 
 def unpacked_rows(rows: pa.Table, grid: Groupings, partitions: int) -> pa.Table:
-    """The same of rows that the driver has: with the parts in the place of the number."""
-    # No part is below zero, so it does not matter how a division rounds.
+    """Returns rows that the driver has with the columns of `unpacked` in place of the number."""
+    # No part is negative, so the direction in which a division rounds does not matter.
     rest, flags = np.divmod(rows[GROUP].to_numpy(), 1 << len(grid.flags))
     rest, checks = np.divmod(rest, _CHECKS)
-    panes, of_partition = np.divmod(rest, partitions)
+    panes, partition = np.divmod(rest, partitions)
     starts = pa.array(panes * grid.pane_ms - grid.shift_ms, mask=checks > int(Check.PARTLY_LATE))
-    ints = {c.FLAGS: flags, c.CHECK: checks, c.PARTITION: of_partition}
+    ints = {c.FLAGS: flags, c.CHECK: checks, c.PARTITION: partition}
     parts = {name: pa.array(values.astype(np.int32)) for name, values in ints.items()}
-    return pa.table(
-        {**parts, c.PANE_START: starts, **{name: rows[name] for name in rows.column_names if name != GROUP}}
-    )
+    others = {name: rows[name] for name in rows.column_names if name != GROUP}
+    return pa.table({**parts, c.PANE_START: starts, **others})
 
 
 def repacked(grid: Groupings, partitions: int) -> Column:
-    """The number of a duplicate: of its partition, and without a pane and flags."""
+    """Returns the number for the record as a duplicate: its partition, pane 0 and no flags."""
     flags = 1 << len(grid.flags)
     partition = F.expr(f"{GROUP} div {flags * _CHECKS}") % partitions
     return (partition * _CHECKS + int(Check.DUPLICATE)) * flags

@@ -1,7 +1,7 @@
-"""The reader schema: what the pipeline needs of a writer's schema, and nothing else.
+"""The Avro reader schema: only the fields of a writer's schema that the pipeline needs.
 
-Reading only three of nine fields is what makes decoding affordable. Versions resolve by Avro's rules: a field that a
-version lacks is null, a narrower number is widened, and one that was renamed is found by its alias.
+Reading three of nine fields makes decoding affordable. Versions resolve by Avro's rules: a field that a version lacks
+is null, a narrower number is widened, and a renamed field is found by its alias.
 """
 
 import json
@@ -14,23 +14,23 @@ from pipeline.errors import SetUpError
 
 Field = dict[str, Any]
 UNKNOWN_TYPE: Final = "unknown"
-"""The reading of an event type that this version has never heard of."""
+"""The symbol for event types of later versions."""
 EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
 OURS: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME)
 
 
 def projection(writer_schema: str, further: Sequence[Field] = ()) -> str:
-    """The Avro reader schema for a writer schema, as JSON text; `further` fields are read beside the needed ones.
+    """Returns the Avro reader schema for a writer schema, both as JSON, with `further` fields after the needed ones.
 
-    It keeps the writer's names, because Avro resolves records and enums by name. Raises SetUpError if a needed field
-    is missing or of another type: values would then be read as something they are not.
+    It has the writer's names, because Avro resolves records and enums by name. Raises SetUpError if a needed field is
+    missing or of another type: its values would be misread.
     """
     writer = json.loads(writer_schema)
     fields = types_by_name(writer)
     needed = {c.EVENT_TIME: {"type": "long", "logicalType": "timestamp-millis"}, c.USER_ID: "string"}
     for name, expected in needed.items():
-        if (found := fields.get(name)) != expected:
-            raise SetUpError(f"the Avro schema's field {name} is {found!r}, but must be {expected!r}")
+        if (kind := fields.get(name)) != expected:
+            raise SetUpError(f"the Avro schema's field {name} is {kind!r}, but must be {expected!r}")
     event_type = fields.get(c.EVENT_TYPE)
     if not isinstance(event_type, dict) or event_type.get("type") != "enum":
         raise SetUpError(f"the Avro schema's field {c.EVENT_TYPE} is {event_type!r}, but must be an enum")
@@ -44,22 +44,22 @@ def projection(writer_schema: str, further: Sequence[Field] = ()) -> str:
 
 
 def resolved(field: Field, writer: Mapping[str, Any]) -> Field:
-    """A field that a reader asks for, with the writer's name for it where that is another."""
-    names = {one["name"] for one in writer["fields"]}
-    renamed = [one["name"] for one in writer["fields"] if field["name"] in one.get("aliases", ())]
+    """Returns a reader's field, with the `writer` schema's name as alias if the writer renamed it."""
+    names = {written["name"] for written in writer["fields"]}
+    renamed = [written["name"] for written in writer["fields"] if field["name"] in written.get("aliases", ())]
     return field if field["name"] in names or not renamed else {**field, "aliases": renamed[:1]}
 
 
 def types_by_name(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The type of each field of a record, by its name and by those that it had before."""
+    """Returns the type of each field of a record schema, by its name and by its aliases."""
     named = {alias: field["type"] for field in record["fields"] for alias in field.get("aliases", ())}
     return named | {field["name"]: field["type"] for field in record["fields"]}
 
 
 def mentioned(sql: str, schemas: Iterable[str], others: Collection[str] = OURS) -> list[Field]:
-    """The fields of any of the schemas that a piece of SQL names, but `others`, as a reader sees them.
+    """Returns reader's fields for the names in `sql` that any of the `schemas` (oldest first) has, except `others`.
 
-    Each may be null, for a writer of another schema may not have it. Of several types the newest counts.
+    Each may be null, because another schema may lack it. The newest schema decides the type.
     """
     words = set(re.findall(r"\w+", sql)).difference(others)
     fields = {name: kind for schema in schemas for name, kind in types_by_name(json.loads(schema)).items()}
@@ -70,21 +70,22 @@ def mentioned(sql: str, schemas: Iterable[str], others: Collection[str] = OURS) 
     ]
 
 
-def passed_over(schemas: Iterable[str], needed: Collection[str]) -> list[Field]:
-    """The texts in front of a needed field that nobody needs.
+def skipped_texts(schemas: Iterable[str], needed: Collection[str]) -> list[Field]:
+    """Returns reader's fields for the texts that precede a needed field and that are not needed themselves.
 
-    They are read all the same: where Avro's reader passes over one, it takes a negative length for none at all, and
-    would read what follows from within it.
+    They must be read: Avro's reader skips a text of negative length as an empty text, and would read the next field
+    from inside it.
     """
-    found = [field["name"] for schema in schemas for field in _in_front(json.loads(schema)["fields"], {*needed})]
-    return [{"name": name, "type": ["null", "string"], "default": None} for name in sorted({*found})]
+    names = {field["name"] for schema in schemas for field in _preceding(json.loads(schema)["fields"], {*needed})}
+    return [{"name": name, "type": ["null", "string"], "default": None} for name in sorted(names)]
 
 
-def _in_front(fields: Sequence[Field], needed: set[str]) -> list[Field]:
-    needs = [bool(needed & {field["name"], *field.get("aliases", ())}) for field in fields]
-    last = max((place for place, is_needed in enumerate(needs) if is_needed), default=0)
+def _preceding(fields: Sequence[Field], needed: set[str]) -> list[Field]:
+    """Returns the texts among `fields` before the last of those `needed`, without these."""
+    are_needed = [bool(needed & {field["name"], *field.get("aliases", ())}) for field in fields]
+    last = max((index for index, is_needed in enumerate(are_needed) if is_needed), default=0)
     return [
         field
-        for field, is_needed in zip(fields[:last], needs, strict=False)
+        for field, is_needed in zip(fields[:last], are_needed, strict=False)
         if not is_needed and field["type"] in ("string", ["null", "string"])
     ]

@@ -5,7 +5,7 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
-from pipeline.measures import Shows
+from pipeline.measures import Display
 from pipeline.tables.file_statistics import highest
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import find_table
@@ -34,7 +34,9 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
 def _additive(report: Report) -> list[str]:
     """Measures; different users of several rows may be the same ones."""
     return [
-        one.name for one in report.chosen_measures if one.adds_up or (one.shows is Shows.ESTIMATE and not report.keys)
+        one.name
+        for one in report.chosen_measures
+        if one.adds_up or (one.display is Display.ESTIMATE and not report.keys)
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
 from pipeline.instants import moment
-from pipeline.measures import Join, Measure, Shows
+from pipeline.measures import Display, Join, Measure
 from pipeline.sketches import merged, sketch_of
 from pipeline.tables.query import Row
 
@@ -64,6 +64,6 @@ def _joined(left: Row, right: Row, report: Report) -> Row:
 def _state(row: Row, measure: Measure) -> Any:
     """Returns the state of a measure over the event of one correction."""
     value = row[measure.part.name]
-    if measure.shows is Shows.MOMENT:
+    if measure.display is Display.MOMENT:
         return moment(value)
     return sketch_of([value]) if measure.part.join is Join.SKETCH else value

@@ -8,16 +8,16 @@ import pyarrow.compute as pc
 
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.reports import Report
-from pipeline.measures import TIME_DIGITS, Join, Measure, Part, Shows
+from pipeline.measures import TIME_DIGITS, Display, Join, Measure, Part
 from pipeline.results.result_table import timestamps
 from pipeline.sketches import estimate, merged, sketch_of
 from pipeline.tables.engines import Engine
 
-_MEASURE_OF_STATE: Final[Mapping[Shows, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
-    Shows.NUMBER: lambda joined: joined,
-    Shows.ESTIMATE: lambda joined: _each(estimate, joined, pa.int64()),
-    Shows.MOMENT: timestamps,
-    Shows.TEXT_BEHIND_TIME: lambda joined: pc.if_else(
+_MEASURE_OF_STATE: Final[Mapping[Display, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
+    Display.NUMBER: lambda joined: joined,
+    Display.ESTIMATE: lambda joined: _each(estimate, joined, pa.int64()),
+    Display.MOMENT: timestamps,
+    Display.TEXT_AFTER_TIME: lambda joined: pc.if_else(
         pc.greater(pc.utf8_length(joined), TIME_DIGITS), pc.utf8_slice_codeunits(joined, TIME_DIGITS + 1), None
     ),
 }
@@ -43,7 +43,7 @@ def measure_columns(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray
         part = measure.part
         values = _of_lists(rows, part, report) if part.join is Join.SKETCH else rows[part.name]
         state = values.cast(pa.type_for_alias(part.type))
-        columns |= {measure.state or measure.name: state} | {measure.name: _MEASURE_OF_STATE[measure.shows](state)}
+        columns |= {measure.state or measure.name: state} | {measure.name: _MEASURE_OF_STATE[measure.display](state)}
     return columns
 
 
@@ -52,7 +52,7 @@ def with_measures_from_states(rows: pa.Table, report: Report) -> pa.Table:
     for measure in report.chosen_measures:
         if measure.state:
             index = rows.schema.get_field_index(measure.name)
-            values = _MEASURE_OF_STATE[measure.shows](rows[measure.state])
+            values = _MEASURE_OF_STATE[measure.display](rows[measure.state])
             rows = rows.set_column(index, rows.schema.field(index), values)
     return rows
 
@@ -87,16 +87,16 @@ def measures_sql(report: Report, engine: Engine) -> dict[str, str]:
 
 
 def _measure_sql(measure: Measure, joined: str, engine: Engine) -> str:
-    match measure.shows:
-        case Shows.MOMENT:
+    match measure.display:
+        case Display.MOMENT:
             return engine.time(joined)
-        case Shows.TEXT_BEHIND_TIME:
+        case Display.TEXT_AFTER_TIME:
             return f"CASE WHEN length({joined}) > {TIME_DIGITS} THEN substr({joined}, {TIME_DIGITS + 2}) END"
-        case Shows.NUMBER | Shows.ESTIMATE:
+        case Display.NUMBER | Display.ESTIMATE:
             # The type of the result: DuckDB's sums have 128 bits.
             return f"CAST({joined} AS BIGINT)"
         case _:
-            assert_never(measure.shows)
+            assert_never(measure.display)
 
 
 def _joined_sql(part: Part) -> str:

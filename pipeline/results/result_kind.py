@@ -23,7 +23,7 @@ from pipeline.results.spill import Spill, concatenated
 from pipeline.runtime.jobs import By, Job
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
-from pipeline.tables.large import NOTHING, FilesView, Large, Written
+from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, Large
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 
@@ -108,7 +108,7 @@ class WindowKind(ResultKind[FiringT_contra]):
 
     def by_executors(
         self, files: Files, windows: Callable[[Engine], str], replaced: Bounds = MappingProxyType({})
-    ) -> Written | None:
+    ) -> ExecutorWrite | None:
         """Returns rows of the table that executors will make; None if `files` are small enough for the driver.
 
         `windows` returns the SQL over the panes in `files`, `replaced` are the bounds of the rows that may be replaced.
@@ -116,12 +116,12 @@ class WindowKind(ResultKind[FiringT_contra]):
         executors = self._large.executors
         # Executors lack the library that makes the sketches of panes.
         if executors is None or any(measure.part.join is Join.SKETCH for measure in self.report.chosen_measures):
-            self._large.tell(Job.PUBLICATION, By.DRIVER)
+            self._large.report(Job.PUBLICATION, By.DRIVER)
             return None
         if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
             return None
         views = {PANES.name: FilesView(files, PANES.schema, {c.REPORT: self.name})}
-        return Written(
+        return ExecutorWrite(
             executors, self.result_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
 

@@ -11,14 +11,14 @@ from pipeline.event_time import rules
 from pipeline.event_time.firing import Published
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
-from pipeline.tables.large import Written
+from pipeline.tables.large import ExecutorWrite
 from pipeline.tables.schemas import TableSpec
 from pipeline.tables.transactions import CLOSED_APP, WRITER_APP
 
 MANY_ROWS: Final = 1_000_000
 """A chunk with more rows is committed before further rows are made."""
 _MANY_STATEMENTS: Final = 16
-Rows: TypeAlias = "Spill | Written | pa.Table"
+Rows: TypeAlias = "Spill | ExecutorWrite | pa.Table"
 """Rows of a table: in memory, on the disk, or still to be made and written by executors."""
 
 

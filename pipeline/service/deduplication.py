@@ -1,4 +1,4 @@
-"""Duplicates of a batch, found on the driver between the two halves of its fold."""
+"""Finds the duplicates of a batch on the driver, between the two halves of its fold."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,36 +9,36 @@ from pipeline.event_time import lateness
 from pipeline.event_time.event_ids import Ids, RememberedIds
 from pipeline.event_time.progress import Progress
 from pipeline.fold.duplicates import events_with_id
-from pipeline.fold.fold import Fold
+from pipeline.fold.fold_plan import FoldPlan
 
 
 class Deduplication:
-    """What is remembered of event ids; it moves on when a batch is committed, and does nothing where it is off."""
+    """Remembers the ids of counted events, from commit to commit."""
 
     def __init__(self, remembered: RememberedIds | None) -> None:
-        """`remembered` is what the tables have; None where events are not deduplicated."""
+        """`remembered` are the ids in the tables; None if events are not deduplicated."""
         self._remembered = remembered
 
     @contextmanager
-    def __call__(self, keyed: DataFrame, plan: Fold, before: Progress) -> Iterator[tuple[DataFrame, Ids | None]]:
-        """The records with their verdicts, duplicates told, and the ids of those that will be counted."""
+    def mark(self, keyed: DataFrame, plan: FoldPlan, before: Progress) -> Iterator[tuple[DataFrame, Ids | None]]:
+        """Yields a fold's first half with its duplicates marked, and the ids of the events that count."""
         if self._remembered is None:
             yield keyed, None
             return
-        with ExitStack() as kept:
+        with ExitStack() as until_folded:
             if not keyed.is_cached:
-                kept.callback(keyed.persist().unpersist)
+                until_folded.callback(keyed.persist().unpersist)
             ids, positions = events_with_id(keyed)
-            repeated = self._remembered.repeated(ids, positions, _since(before))
-            yield plan.without(keyed, positions[repeated]), ids[~repeated]
+            are_repeated = self._remembered.repeated(ids, positions, _oldest_id_time(before))
+            yield plan.mark_duplicates(keyed, positions[are_repeated]), ids[~are_repeated]
 
     def committed(self, ids: Ids | None, after: Progress) -> None:
-        """The ledger has a batch that counted events with these ids."""
+        """Adds the ids of a committed batch's counted events, and forgets those that `after` makes unnecessary."""
         if self._remembered is not None and ids is not None:
-            self._remembered = self._remembered.after(ids, _since(after))
+            self._remembered = self._remembered.after(ids, _oldest_id_time(after))
 
 
-def _since(progress: Progress) -> int:
-    """Ids of events from this time on are remembered: events before it are too late for every window."""
-    since, _ = lateness.cutoffs(progress.policy.reports, progress.frontier.watermark)
-    return since
+def _oldest_id_time(progress: Progress) -> int:
+    """Returns the event time in milliseconds before which ids are forgotten: older events are too late anyway."""
+    too_late_before, _ = lateness.cutoffs(progress.policy.reports, progress.frontier.watermark)
+    return too_late_before

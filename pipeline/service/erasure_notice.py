@@ -1,4 +1,4 @@
-"""Whose later events are dropped, as the running service takes notice of it."""
+"""Notices in the running service which users were erased, whose later events are dropped."""
 
 import time
 
@@ -6,33 +6,33 @@ import structlog
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipeline.fold.erased import Erased
+from pipeline.fold.erased_records import ErasedRecords
 from pipeline.tables.erased_users import LOOKS_EVERY_S, erased_users
 from pipeline.tables.schemas import ERASED_USERS, find_table
 
 _log = structlog.get_logger()
 
 
-class Notice:
-    """Looks into the table between batches, now and then."""
+class ErasureNotice:
+    """Reads the table of erased users between batches, at most every `LOOKS_EVERY_S` seconds."""
 
     def __init__(self, warehouse: str, spark: SparkSession) -> None:
         self._warehouse = warehouse
         self._spark = spark
         self._table: DeltaTable | None = None
         self._version: int | None = None
-        self._looked_at: float | None = None
-        self._erased: Erased | None = None
+        self._read_at: float | None = None
+        self._erased: ErasedRecords | None = None
 
-    def __call__(self) -> Erased | None:
-        """What a fold needs to tell them, the same as long as they are; None where there is nobody."""
+    def refresh(self) -> ErasedRecords | None:
+        """Returns the erased users for a fold, the same object until the table changes; None without users."""
         now = time.monotonic()
-        if self._looked_at is None or now - self._looked_at >= LOOKS_EVERY_S:
-            self._look()
-            self._looked_at = now
+        if self._read_at is None or now - self._read_at >= LOOKS_EVERY_S:
+            self._read()
+            self._read_at = now
         return self._erased
 
-    def _look(self) -> None:
+    def _read(self) -> None:
         if self._table is None:
             self._table = find_table(ERASED_USERS.name, self._warehouse)
         else:
@@ -41,5 +41,5 @@ class Notice:
             return
         users = erased_users(self._table)
         self._version = self._table.version()
-        self._erased = Erased(self._spark, users) if users else None
+        self._erased = ErasedRecords(self._spark, users) if users else None
         _log.info("erased_users_loaded", users=len(users.hashes) if users else 0)

@@ -1,6 +1,6 @@
-"""What the last batch tells of the next one: whether it brings many rejected records, and whether its fold is small.
+"""Guesses from the last batch about the next one: whether many records will be rejected, and whether its fold is small.
 
-What is guessed costs time where it is wrong, and changes nothing else.
+A wrong guess costs time and changes nothing else.
 """
 
 from collections.abc import Callable
@@ -11,52 +11,52 @@ from pipeline.event_time.tallies import Tallies
 from pipeline.fold.statistics import ROW_BYTES, Sample
 from pipeline.tables.large import Large
 
-LARGE: Final = 200_000
-"""Records from which on a batch is worth a guess."""
-MANY: Final = 1 / 8
-"""The share from which on it is cheaper to keep all records of a batch than to make a group for each rejected one."""
+LARGE_BATCH: Final = 200_000
+"""The fewest records of a batch for which a guess pays."""
+_MANY_REJECTED: Final = 1 / 8
+"""The share from which caching all records of a batch is cheaper than a group for each rejected record."""
 
 
 class Guesses:
-    """The share of rejected records in the last batch, and bytes of its fold for each record."""
+    """Remembers the share of rejected records in the last batch, and the bytes of its fold per record."""
 
     def __init__(self, large: Large, room_bytes: int) -> None:
-        """Folds of up to `room_bytes` are small."""
+        """`room_bytes` is the size up to which a fold is small."""
         self._large = large
         self._room_bytes = room_bytes
-        self._rejected: float | None = None
-        self._of_record = 0.0
-        self._of_row: float = ROW_BYTES
+        self._rejected_share: float | None = None
+        self._record_bytes = 0.0
+        self._row_bytes: float = ROW_BYTES
 
     def are_many_rejected(self, records: int, sample: Callable[[], Sample]) -> bool:
-        """Whether a batch of about so many records is large, and likely to have many that are better kept apart.
+        """Guesses whether a batch of about this many `records` should keep rejected records apart.
 
-        Of the first batch a sample tells the share, and how large rows are.
+        Calls `sample` for the first large batch, which no other batch precedes.
         """
-        if records < LARGE:
+        if records < LARGE_BATCH:
             return False
-        if self._rejected is None:
-            self._rejected, row_bytes = sample()
-            self._of_row = row_bytes or ROW_BYTES
-        return self._rejected >= MANY
+        if self._rejected_share is None:
+            self._rejected_share, row_bytes = sample()
+            self._row_bytes = row_bytes or ROW_BYTES
+        return self._rejected_share >= _MANY_REJECTED
 
     def is_small(self, records: int, sets: int) -> bool:
-        """Whether the fold of so many records by so many sets of keys is likely to be small, and none for executors.
+        """Guesses whether the driver can collect a fold of `records` by `sets` sets of keys without executors.
 
-        Such a one the driver takes at once, which spares Spark a copy of the rows and further looks at them. It would
-        be small even if each record were a row of its own, for users may be others than those of the last batch.
+        To collect it saves a copy in Spark's cache and further jobs. It must be small even if each record is a row of
+        its own, because its users may differ from those of the last batch.
         """
-        size = records * max(self._of_row, self._of_record)
+        size = records * max(self._row_bytes, self._record_bytes)
         return size <= self._room_bytes and not self._large.is_large(records * sets)
 
     def committed(self, tallies: Tallies) -> None:
-        """Takes note of a batch; one without records tells nothing."""
+        """Takes note of a committed batch with records."""
         if records := tallies.total():
-            self._rejected = letters(tallies) / records
-            self._of_record = tallies.bytes / records
+            self._rejected_share = dead_letter_count(tallies) / records
+            self._record_bytes = tallies.bytes / records
 
 
-def letters(tallies: Tallies) -> int:
-    """How many dead letters a batch has: of each rejected record, and of each that is late for some windows only."""
+def dead_letter_count(tallies: Tallies) -> int:
+    """Returns the number of a batch's dead letters: rejected records, and those too late for some windows."""
     partly_late = sum(tally.partly_late for tally in tallies.partitions.values())
     return tallies.total(REJECTED) + partly_late

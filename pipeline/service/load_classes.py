@@ -8,7 +8,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from pipeline.errors import SetUpError
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.classes import ARCHIVE, QUIET
 from pipeline.runtime.spark import JVM_OPTIONS, spark_session
 from pipeline.settings.model import Settings, SparkSettings
@@ -52,11 +53,11 @@ def _load(archive: Path) -> int:
     own = f"{JVM_OPTIONS} -XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit={archive} {QUIET}"
     conf = {"spark.driver.extraJavaOptions": own, "spark.driver.memory": "1g"}
     spark = spark_session(SparkSettings(conf=conf))
-    fold = Fold(EventSchemas(load_schemas()), Settings().policy(), 1)
+    fold = FoldPlan(EventSchemas(load_schemas()), Settings().policy(), 1)
 
     def each(batch: DataFrame, _: int) -> None:
         packed = fold.packed(fold.keyed(batch.selectExpr(*_RECORD), BatchContext(None, 0))).persist()
-        fold.statistics(fold.unpacked(packed), 0).toArrow()
+        fold.spark_statistics(fold.unpacked(packed), 0).toArrow()
         packed.toArrow()
 
     stream = spark.readStream.format("rate").option("rowsPerSecond", 10).load()

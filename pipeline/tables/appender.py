@@ -7,7 +7,7 @@ from deltalake.transaction import AddAction
 
 from pipeline.tables.files import added
 from pipeline.tables.handle import Handle
-from pipeline.tables.large import place
+from pipeline.tables.large import folder_path
 from pipeline.tables.schemas import TableSpec
 
 
@@ -36,5 +36,5 @@ class Appender:
             pass
 
     def folder(self, name: str) -> str:
-        """Returns the path of a folder `name` below the table, in Hadoop's notation."""
-        return place(self._handle.table, name)
+        """Returns the path of a folder below the table, as Hadoop writes it."""
+        return folder_path(self._handle.table, name)

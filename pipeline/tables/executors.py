@@ -1,4 +1,4 @@
-"""Spark's executors, which read and write Parquet files for the tables."""
+"""Spark's executors, which read and write the Parquet files of tables."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,13 +18,13 @@ _CONF: Final = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
-_GONE: Final = "PATH_NOT_FOUND"
-_ROWS_OF_TASK: Final = 1_000_000
-"""So many rows that are read make a task that adds up, and so a file."""
+_FILE_MISSING: Final = "PATH_NOT_FOUND"
+_ROWS_PER_TASK: Final = 1_000_000
+"""Rows read per task of an aggregation, and so per file."""
 
 
 class SparkExecutors:
-    """The executors of a Spark session, with views and properties of their own."""
+    """The executors of a Spark session, with views and properties of their own session."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._session = spark.newSession()
@@ -33,36 +33,36 @@ class SparkExecutors:
             self._session.conf.set(name, value)
 
     def write(self, sql: str, views: Mapping[str, FilesView], schema: pa.Schema, to: str) -> None:
-        """Writes the rows of a statement as Parquet files with these columns into a folder, which it makes.
+        """Writes the rows of `sql` over `views` as Parquet files with columns `schema` into the new folder `to`.
 
-        Raises OSError where they cannot be read or written, as delta-rs does.
+        Raises OSError, like delta-rs, if files cannot be read or written.
         """
-        tasks = sum(view.files.rows for view in views.values()) // _ROWS_OF_TASK
+        tasks = sum(view.files.rows for view in views.values()) // _ROWS_PER_TASK
         self._session.conf.set("spark.sql.shuffle.partitions", max(tasks, self._slots))
-        with _as_store():
+        with _as_store_errors():
             for name, view in views.items():
                 self._rows(view).createOrReplaceTempView(name)
             self.write_rows(self._session.sql(sql), schema, to)
 
     def write_rows(self, rows: DataFrame, schema: pa.Schema, to: str) -> None:
-        """The same of rows that they have; of columns that these lack there is nothing."""
-        with _as_store():
+        """Writes the rows of a frame like `write`; columns that the frame lacks are null."""
+        with _as_store_errors():
             rows.to(from_arrow_schema(schema)).write.parquet(to)
 
     def _rows(self, view: FilesView) -> DataFrame:
-        own = pa.schema([one for one in view.schema if one.name not in view.same])
+        own = pa.schema([column for column in view.schema if column.name not in view.same])
         rows = self._session.read.schema(from_arrow_schema(own)).parquet(*view.files.uris)
         return rows.withColumns({name: F.lit(value) for name, value in view.same.items()})
 
 
 @contextmanager
-def _as_store() -> Iterator[None]:
-    """A job that failed may succeed later; a file that is gone was compacted or erased after its log was read."""
+def _as_store_errors() -> Iterator[None]:
+    """Turns errors that a retry may avoid into OSError: a failed job, and a file removed after the log was read."""
     try:
         yield
     except Py4JJavaError as error:
         raise OSError(f"the executors failed: {error.java_exception}") from error
     except AnalysisException as error:
-        if error.getCondition() != _GONE:
+        if error.getCondition() != _FILE_MISSING:
             raise
-        raise OSError(f"the executors do not find a file of a table: {error}") from error
+        raise OSError(f"the executors cannot find a file of a table: {error}") from error

@@ -1,7 +1,7 @@
-"""What is too large for one process: Spark's executors do it by the same SQL, and the driver commits what they wrote.
+"""Jobs that are too large for one process: Spark's executors run the same SQL, and the driver commits their files.
 
-They are told which files to read and where to write, and know nothing of Delta: delta-rs alone reads and writes logs.
-So what they wrote is committed as all else is, with a token and at the next version, and a fenced table refuses it.
+Executors read and write the Parquet files that they are given; only delta-rs reads and writes Delta logs. So their
+files are committed like all others, with a token and at the next version, and a fenced table refuses them.
 """
 
 import uuid
@@ -19,94 +19,95 @@ from pipeline.tables.files import Bounds, Files, added, discard, files_of, folde
 from pipeline.tables.handle import Handle
 
 FOLDER: Final = "spark"
-"""Below a table, for what executors write; a file stays where it was written."""
+"""The folder of a table into which executors write; a file stays in its folder."""
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class FilesView:
-    """A table as a statement sees it: the rows of some of its files, and columns that are the same in all of them."""
+    """A table as a statement sees it: the rows of some of its files, with the columns of `schema`."""
 
     files: Files
     schema: pa.Schema
     same: Mapping[str, str] = field(default_factory=dict)
+    """Columns that the files lack, because they have one value."""
 
 
 class Executors(Protocol):
     """Many processes that read and write files."""
 
     def write(self, sql: str, views: Mapping[str, FilesView], schema: pa.Schema, to: str) -> None:
-        """Writes the rows of a statement as Parquet files with these columns into a folder, which it makes."""
+        """Writes the rows of `sql` over `views` as Parquet files with columns `schema` into the new folder `to`."""
 
     def write_rows(self, rows: Any, schema: pa.Schema, to: str) -> None:
-        """The same of rows that they have; of columns that these lack there is nothing."""
+        """Writes the rows of a Spark frame like `write`; columns that the frame lacks are null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """From how many rows on a job is for executors, where there are any."""
+    """The executors, if any, and the number of rows from which a job is for them."""
 
     executors: Executors | None = None
     from_rows: int = 0
-    tell: Callable[[Job, By], None] = lambda *_: None
-    """Is told of each job who does it."""
+    report: Callable[[Job, By], None] = lambda *_: None
+    """Called for each job with who does it."""
 
     def is_large(self, rows: int) -> bool:
-        """Whether so many rows are for executors."""
+        """Whether a job on this many rows is for executors."""
         return self.executors is not None and rows >= self.from_rows
 
     def takes(self, job: Job, name: str, rows: int) -> bool:
-        """Whether a job on so many rows is large; that is told."""
-        large = self.is_large(rows)
-        self.tell(job, By.EXECUTORS if large else By.DRIVER)
-        if large:
+        """Reports who does a job on this many rows of the table `name`; returns whether executors do."""
+        is_large = self.is_large(rows)
+        self.report(job, By.EXECUTORS if is_large else By.DRIVER)
+        if is_large:
             _log.info("large_job_on_executors", job=job.value, table=name, rows=rows)
-        return large
+        return is_large
 
 
 NOTHING: Final = Large()
-"""All is small."""
+"""The driver does all jobs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """Rows of a table that executors make and write."""
+class ExecutorWrite:
+    """Rows of a table that executors will compute and write."""
 
     executors: Executors
     sql: str
     views: Mapping[str, FilesView]
     schema: pa.Schema
     replaced: Bounds
-    """Of columns that are never null: the bounds of all rows that it can replace."""
+    """Bounds, by columns that are never null, of the rows that it can replace."""
 
     def swap(
         self, handle: Handle, where: str | None = None, *, by: int | None, transactions: Sequence[Transaction] = ()
     ) -> bool:
-        """Like `Handle.swap` with these rows. Rows of the files concerned that are not replaced are written again."""
+        """Like `Handle.swap` with these rows; rewrites the files that may have replaced rows, with their other rows."""
         table = handle.table
-        stays = files_of(table, self.replaced) if where is not None else None
+        rewritten = files_of(table, self.replaced) if where is not None else None
         sql, views = self.sql, self.views
-        if stays is not None and stays.paths:
+        if rewritten is not None and rewritten.paths:
             names = ", ".join(self.schema.names)
             sql = f"SELECT {names} FROM ({sql}) UNION ALL SELECT {names} FROM before WHERE NOT ({where})"  # noqa: S608 - our own
-            views = {**views, "before": FilesView(stays, self.schema)}
+            views = {**views, "before": FilesView(rewritten, self.schema)}
         folder = new_folder()
-        self.executors.write(sql, views, self.schema, place(table, folder))
+        self.executors.write(sql, views, self.schema, folder_path(table, folder))
         new = added(table, folder, {})
-        actions: list[AddAction | RemoveAction] = [*new, *(stays.removed() if stays else [])]
+        actions: list[AddAction | RemoveAction] = [*new, *(rewritten.removed() if rewritten else [])]
         if not actions:
             return handle.swap(self.schema.empty_table(), by=by, transactions=transactions)
-        landed = handle.commit(actions, by=by, transactions=transactions)
-        if not landed:
+        is_committed = handle.commit(actions, by=by, transactions=transactions)
+        if not is_committed:
             discard(table, new)
-        return landed
+        return is_committed
 
 
 def new_folder() -> str:
-    """Returns a folder below a table that no other writer writes into."""
+    """Returns the relative path of a folder that no other writer uses."""
     return f"{FOLDER}/{uuid.uuid4().hex}"
 
 
-def place(table: DeltaTable, folder: str) -> str:
-    """Returns the path of a folder below a table, as Hadoop writes it."""
+def folder_path(table: DeltaTable, folder: str) -> str:
+    """Returns the path of a table's folder in Hadoop's notation."""
     return f"{folder_of(table)}/{folder}"

@@ -15,7 +15,7 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.grid import Grid
-from pipeline.measures import MEASURES, PARTS, Shows
+from pipeline.measures import MEASURES, PARTS, Display
 from pipeline.tables import dictionary
 from pipeline.tables.dictionary import COMMENT, About
 from pipeline.tables.store_errors import one_line
@@ -61,10 +61,10 @@ def _uri(name: str, warehouse: str) -> str:
 
 _MOMENT: Final = pa.timestamp("us", tz="UTC")
 _TYPES_OF_MEASURES: Final = {
-    Shows.NUMBER: pa.int64(),
-    Shows.ESTIMATE: pa.int64(),
-    Shows.MOMENT: _MOMENT,
-    Shows.TEXT_BEHIND_TIME: pa.string(),
+    Display.NUMBER: pa.int64(),
+    Display.ESTIMATE: pa.int64(),
+    Display.MOMENT: _MOMENT,
+    Display.TEXT_AFTER_TIME: pa.string(),
 }
 _TEXTS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 _TYPES: Final[Mapping[str, pa.DataType]] = {
@@ -74,7 +74,7 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
     c.PARTITION: pa.int32(),
     "slack": pa.list_(pa.struct({"slack_ms": pa.int64(), c.RECORDS: pa.int64()})),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
-    **{measure.name: _TYPES_OF_MEASURES[measure.shows] for measure in MEASURES.values()},
+    **{measure.name: _TYPES_OF_MEASURES[measure.display] for measure in MEASURES.values()},
     **{measure.state: pa.type_for_alias(measure.part.type) for measure in MEASURES.values() if measure.state},
 }
 """The types of columns by name, in every table; all others are 64-bit integers."""

@@ -11,7 +11,7 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.app import open_service
 from pipeline.errors import TransientError
-from pipeline.fold import pieces
+from pipeline.fold import driver_chunks
 from pipeline.service.guesses import Guesses
 from pipeline.service.runner import RunningService
 from tests.crash.store_faults import Refusal, refusing, undeletable
@@ -143,10 +143,10 @@ def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
     *,
     is_guessed: bool,
 ) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 100)
     if not is_guessed:
         monkeypatch.setattr(Guesses, "is_small", lambda *_: True)
-        monkeypatch.setattr(pieces, "at_once", lambda _: None)
+        monkeypatch.setattr(driver_chunks, "collect", lambda _: None)
     life = Life.new(broker, tmp_path)
     life.play(range(1, len(STEPS) + 1))
     assert outcome(life.warehouse) == undisturbed

@@ -1,4 +1,4 @@
-"""Records that broke something once, or might: the real service judges each by its bytes."""
+"""Records that broke something once, or might: the real service counts or rejects each by its bytes alone."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import open_service
-from pipeline.fold import pieces
+from pipeline.fold import driver_chunks
 from pipeline.service import guesses
 from producers.encode import encode_one, header
 from schemas import load_schemas
@@ -23,21 +23,21 @@ KEYS = (b"ann", None, b"", b"\xff\xfe", b"nul\0", b"k" * 10_000)
 
 
 def large() -> list[bytes]:
-    """Records near the size limit of a broker: noise, a frame with noise, a text that is read, a text that is not."""
+    """Returns records of nearly the size limit of a broker: noise, framed noise, and events with a long text."""
     event = {"event_id": "e", "event_type": "visit", "user_id": "u", "event_time": NOW, "page_url": "/"}
     grown = [encode_one({**event, name: "é" * (LARGE // 2)}) for name in ("event_id", "user_id", "user_agent")]
     return [b"\x80" * LARGE, header(1) + b"\x80" * LARGE, header(1) + bytes(LARGE), *grown]
 
 
 def cut() -> list[bytes]:
-    """An event with every field, cut after each byte."""
+    """Returns an event with every field, cut after each byte."""
     whole = max(seeds()[:6], key=len)
     return [whole[:end] for end in range(len(whole))]
 
 
-@pytest.mark.parametrize("large_batch", [guesses.LARGE, 1], ids=["in the fold", "kept apart"])
-@pytest.mark.parametrize("chunk_bytes", [pieces.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
-def test_each_record_of_the_corpus_is_judged_by_its_bytes_on_every_path_of_the_driver(
+@pytest.mark.parametrize("large_batch", [guesses.LARGE_BATCH, 1], ids=["in the fold", "kept apart"])
+@pytest.mark.parametrize("chunk_bytes", [driver_chunks.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
+def test_each_record_of_the_corpus_is_judged_by_its_bytes_however_the_driver_takes_the_fold(
     chunk_bytes: int,
     large_batch: int,
     broker: Cluster,
@@ -45,8 +45,8 @@ def test_each_record_of_the_corpus_is_judged_by_its_bytes_on_every_path_of_the_d
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", chunk_bytes)
-    monkeypatch.setattr(guesses, "LARGE", large_batch)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(guesses, "LARGE_BATCH", large_batch)
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "40000d"})
     oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))

@@ -1,4 +1,4 @@
-"""The fold rejects records of erased users first, and stores only their positions."""
+"""The fold rejects records of erased users before all other checks, and stores nothing of them."""
 
 from dataclasses import replace
 
@@ -9,10 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline.event_time.checks import Check
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
-from pipeline.fold.erased import Erased
-from pipeline.fold.fold import BatchContext, Fold
-from pipeline.fold.hidden import hiding
+from pipeline.fold.erased_records import ErasedRecords
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.outputs import dead_letters
+from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.fold.record_columns import BatchContext
 from pipeline.pseudonyms import ErasedUsers, Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
@@ -26,10 +27,10 @@ pytestmark = pytest.mark.jvm
 SCHEMAS = EventSchemas(load_schemas())
 SIZE = 10_000
 POLICY = replace(policy_of(Report("views", Grid(SIZE, SIZE), 0, ("user_id",))), deduplicate=True)
-KNOWN = BatchContext(5 * SIZE, 0)
+CONTEXT = BatchContext(5 * SIZE, 0)
 PSEUDONYMS = Pseudonyms(b"k" * 32)
 ANN, BOB, SALT = "ann-of-clear-text", "bob-who-left", b"s" * 32
-OF_BOB = [
+RECORDS_OF_BOB = [
     event(BOB, 51_000),
     event(BOB, 51_000),
     event(BOB, 1_000),
@@ -39,7 +40,7 @@ OF_BOB = [
     Raw(b"\0\0\0\0\x63" + BOB.encode(), BOB.encode(), timestamp_ms=51_000),
     Raw(b"", BOB.encode(), timestamp_ms=51_000),
 ]
-"""Of one user: in time, again, too late, from the future, without a time; cut off, of an unknown schema, empty."""
+"""In time, repeated, too late, from the future, without a time, cut off, with an unknown schema, empty."""
 OTHERS = [event(ANN, 52_000), event(ANN, 1_000), Raw(b"{}", ANN.encode(), timestamp_ms=51_000), Raw(b"{}", None, 0, 1)]
 _KAFKA = pa.schema(
     [
@@ -56,7 +57,7 @@ def session() -> SparkSession:
 
 
 def read(session: SparkSession, records: list[Raw]) -> DataFrame:
-    """Returns records as Kafka's reader does, at offsets from 0 on."""
+    """Returns the records as rows of Kafka, at offsets from 0."""
     rows = [
         {"key": record.key, "value": record.value, "topic": "t", "partition": 0, "offset": offset}
         | {"timestamp": record.timestamp_ms * 1000}
@@ -65,23 +66,25 @@ def read(session: SparkSession, records: list[Raw]) -> DataFrame:
     return session.createDataFrame(pa.Table.from_pylist(rows, schema=_KAFKA))
 
 
-def fold_of(session: SparkSession, *users: str, hides: bool = False) -> Fold:
-    hide = hiding(session, PSEUDONYMS) if hides else None
+def fold_of(session: SparkSession, *users: str, hides: bool = False) -> FoldPlan:
+    to_pseudonym = pseudonymizer(session, PSEUDONYMS) if hides else None
     ids = [PSEUDONYMS.of(user) if hides else user for user in users]
-    known = ErasedUsers(SALT, frozenset(map(Pseudonyms(SALT).of, ids)))
-    return Fold(SCHEMAS, POLICY, 1, hide, Erased(session, known) if users else None)
+    erased = ErasedUsers(SALT, frozenset(map(Pseudonyms(SALT).of, ids)))
+    return FoldPlan(SCHEMAS, POLICY, 1, to_pseudonym, ErasedRecords(session, erased) if users else None)
 
 
 @pytest.mark.parametrize("hides", [False, True])
-def test_any_record_of_an_erased_user_is_rejected_as_erased(session: SparkSession, hides: bool) -> None:
-    fold = fold_of(session, BOB, "another-user", hides=hides)
-    keyed = fold.keyed(read(session, OF_BOB + OTHERS), KNOWN)
+def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong(
+    session: SparkSession, hides: bool
+) -> None:
+    fold = fold_of(session, BOB, "somebody-else", hides=hides)
+    keyed = fold.keyed(read(session, RECORDS_OF_BOB + OTHERS), CONTEXT)
     assert keyed.where("id_high IS NOT NULL").count() == 1, "no id of an erased user is remembered"
     folded = fold.unpacked(fold.packed(keyed)).toArrow()
     erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
-    assert {row["offset"] for row in erased} == {*range(len(OF_BOB))}
+    assert {row["offset"] for row in erased} == {*range(len(RECORDS_OF_BOB))}
     assert {row["max_event_time"] for row in erased} == {None}, "they do not move the watermark"
-    letters = dead_letters(folded, "t", 1, KNOWN.watermark).to_pylist()
+    letters = dead_letters(folded, "t", 1, CONTEXT.watermark).to_pylist()
     person = {
         (row["user_id"], row["key"], row["value"], row["event_time"]) for row in letters[:] if row["reason"] == "erased"
     }
@@ -92,17 +95,17 @@ def test_any_record_of_an_erased_user_is_rejected_as_erased(session: SparkSessio
     assert counted == [PSEUDONYMS.of(ANN) if hides else ANN]
 
 
-def test_without_erased_users_the_plan_has_no_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
-    records = read(session, OF_BOB + OTHERS)
-    assert "Join" not in plan_of(fold_of(session)(records, KNOWN))
+def test_without_erased_users_no_plan_has_a_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
+    records = read(session, RECORDS_OF_BOB + OTHERS)
+    assert "Join" not in plan_of(fold_of(session).fold(records, CONTEXT))
     fold = fold_of(session, BOB)
-    assert "BroadcastHashJoin" in plan_of(fold(records, KNOWN))
-    fold(records, KNOWN).collect()
+    assert "BroadcastHashJoin" in plan_of(fold.fold(records, CONTEXT))
+    fold.fold(records, CONTEXT).collect()
     before = compilations(session)
-    fold(records, BatchContext(7 * SIZE, 1)).collect()
+    fold.fold(records, BatchContext(7 * SIZE, 1)).collect()
     assert compilations(session) == before
-    fold_of(session, BOB, ANN)(records, KNOWN).collect()
-    assert compilations(session) == before, "nor does another user"
+    fold_of(session, BOB, ANN).fold(records, CONTEXT).collect()
+    assert compilations(session) == before, "nor does one more user"
 
 
 def plan_of(rows: DataFrame) -> str:

@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
-from pipeline.fold.fold import BatchContext, Fold
-from pipeline.fold.hidden import hiding
-from pipeline.fold.late import late_events
+from pipeline.fold.dead_letter_reader import late_events
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.outputs import dead_letters
+from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.fold.record_columns import BatchContext
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
@@ -36,18 +37,18 @@ def session() -> SparkSession:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_pseudonym_is_the_hmac_of_python(session: SparkSession, key: bytes) -> None:
-    hide = hiding(session, Pseudonyms(key))
+    to_pseudonym = pseudonymizer(session, Pseudonyms(key))
     users = session.createDataFrame(pa.table({"user": [*USERS, None]}))
-    found = [row[0] for row in users.select(hide(F.col("user"))).collect()]
-    assert found == [*(hmac.new(key, user.encode(), "sha256").hexdigest()[:32] for user in USERS), None]
-    assert found[:-1] == list(map(Pseudonyms(key).of, USERS))
+    pseudonyms = [row[0] for row in users.select(to_pseudonym(F.col("user"))).collect()]
+    assert pseudonyms == [*(hmac.new(key, user.encode(), "sha256").hexdigest()[:32] for user in USERS), None]
+    assert pseudonyms[:-1] == list(map(Pseudonyms(key).of, USERS))
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: bytes) -> None:
     pseudonyms = Pseudonyms(key)
-    hide = hiding(session, pseudonyms)
-    counted = session.range(10).select(hide(F.col("id").cast("string")).alias("user")).groupBy("user").count()
+    to_pseudonym = pseudonymizer(session, pseudonyms)
+    counted = session.range(10).select(to_pseudonym(F.col("id").cast("string")).alias("user")).groupBy("user").count()
     counted.collect()
     plan = counted._jdf.queryExecution()
     assert session._jvm is not None
@@ -59,7 +60,7 @@ def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: b
         assert str(secret)[2:-1].lower() not in text
 
 
-def test_a_late_event_by_a_mapping_is_stored_without_its_user_and_read_again(session: SparkSession) -> None:
+def test_a_late_event_of_a_mapped_schema_is_stored_without_its_user_and_read_again(session: SparkSession) -> None:
     pseudonyms = Pseudonyms(KEYS[0])
     fields = SchemasSettings.model_validate({"mapping": MAPPING}).mapping.fields()
     schemas = EventSchemas({ID: json.dumps(SHOP)}, fields)
@@ -78,8 +79,8 @@ def test_a_late_event_by_a_mapping_is_stored_without_its_user_and_read_again(ses
         ]
     )
     records = session.createDataFrame(pa.Table.from_pylist([record], schema=kafka))
-    fold = Fold(schemas, policy, 1, hiding(session, pseudonyms))
-    folded = fold(records, BatchContext(NOW + 2 * size, NOW)).toArrow()
+    fold = FoldPlan(schemas, policy, 1, pseudonymizer(session, pseudonyms))
+    folded = fold.fold(records, BatchContext(NOW + 2 * size, NOW)).toArrow()
     letters = dead_letters(folded, "t", 1, NOW + 2 * size)
     (letter,) = letters.to_pylist()
     assert (letter["reason"], letter["user_id"], letter["key"]) == ("too_late", pseudonyms.of("4711"), None)

@@ -1,4 +1,4 @@
-"""The key of pseudonyms: its file, invalid keys, and the fingerprint by which a warehouse recognises it."""
+"""The key of pseudonyms: its file, the keys that are refused, and the fingerprint that recognises it."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
-from pipeline.fold.hidden import require_one_name
+from pipeline.fold.pseudonym_columns import require_one_name
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
@@ -18,11 +18,11 @@ from tests.verify.site import POLICY
 KEY, OTHER = (Pseudonyms(text * 32) for text in (b"k", b"o"))
 
 
-def test_a_key_is_read_from_its_file_without_the_end_of_the_line(tmp_path: Path) -> None:
+def test_a_key_is_read_from_its_file_without_the_line_break(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{'k' * 32}\n")
-    found = pseudonyms_from(tmp_path / "key")
-    assert found is not None
-    assert found.of("ann") == KEY.of("ann") != OTHER.of("ann")
+    pseudonyms = pseudonyms_from(tmp_path / "key")
+    assert pseudonyms is not None
+    assert pseudonyms.of("ann") == KEY.of("ann") != OTHER.of("ann")
     assert pseudonyms_from(None) is None
 
 
@@ -45,7 +45,7 @@ def test_an_invalid_key_is_refused_and_not_printed(tmp_path: Path, text: str | N
         (None, KEY, "users in clear: unset privacy.pseudonym_key_file"),
     ],
 )
-def test_another_key_than_the_warehouse_has_is_refused(
+def test_a_key_that_is_not_the_warehouses_is_refused(
     before: Pseudonyms | None, now: Pseudonyms | None, sentence: str
 ) -> None:
     opening = Opening.from_text(Opening(POLICY, {}, pseudonyms=before.fingerprint if before else None).to_text())
@@ -61,17 +61,17 @@ def test_a_fingerprint_is_no_pseudonym_and_differs_between_keys() -> None:
 
 
 @pytest.mark.parametrize("sql", ["user_id <> 'bot'", "lower(USER_ID) LIKE 'bot%'"])
-def test_a_filter_by_user_is_refused_with_pseudonyms(tmp_path: Path, sql: str) -> None:
-    settings: dict[str, Any] = {"reports": {"few": {"where": sql}}}
-    assert Settings(**settings).reports["few"].where == sql
+def test_a_filter_by_user_is_refused_if_users_have_pseudonyms(tmp_path: Path, sql: str) -> None:
+    values: dict[str, Any] = {"reports": {"few": {"where": sql}}}
+    assert Settings(**values).reports["few"].where == sql
     with pytest.raises(ValidationError, match="names user_id, of which there are only pseudonyms"):
-        Settings(**settings | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
+        Settings(**values | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
 
 
 @pytest.mark.parametrize(
     "field", [{"name": "user_id", "aliases": ["uid"]}, {"name": "uid", "aliases": ["user_id"]}], ids=["new", "old"]
 )
-def test_the_user_by_another_name_is_refused(field: dict[str, Any]) -> None:
+def test_an_alias_of_the_user_is_refused(field: dict[str, Any]) -> None:
     schema = json.dumps({"type": "record", "name": "e", "fields": [{"name": "page", "type": "string"}, field]})
     require_one_name([schema], ["user_id", "page"])
     with pytest.raises(SetUpError, match="names uid, which is another name of user_id"):

@@ -1,4 +1,4 @@
-"""A fold that stops in its midst reads each record once all the same; one that does not has no ids at all."""
+"""With deduplication a fold still reads each record once; without it a fold has no ids."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,8 +17,9 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.tallies import Statistic
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.service.deduplication import Deduplication
 from pipeline.settings.model import Settings, SparkSettings
@@ -29,7 +30,7 @@ from tests.support.topic_writer import value_of
 
 pytestmark = pytest.mark.jvm
 Row = tuple[bytes, bytes, str, int, int, datetime]
-KNOWN = BatchContext(None, 0)
+CONTEXT = BatchContext(None, 0)
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 STAMP = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = replace(Settings().policy(), deduplicate=True)
@@ -41,17 +42,17 @@ def spark() -> SparkSession:
 
 
 def events(spark: SparkSession, *ids: str, read: Callable[[int], object] = int) -> DataFrame:
-    """A visit of each id, all at one time, on one partition; `read` counts the visits that are computed."""
+    """Returns a visit per id, all at one time on one partition; calls `read` for each row that is computed."""
 
-    def counted(row: Row) -> Row:
+    def counted_row(row: Row) -> Row:
         read(1)
         return row
 
     rows = [
-        (b"ann", value_of("ann", 1_000, event_id=event_id), "t", 0, number, STAMP)
-        for number, event_id in enumerate(ids)
+        (b"ann", value_of("ann", 1_000, event_id=event_id), "t", 0, offset, STAMP)
+        for offset, event_id in enumerate(ids)
     ]
-    return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2).map(counted), SCHEMA)
+    return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2).map(counted_row), SCHEMA)
 
 
 def progress(policy: Policy) -> Progress:
@@ -59,15 +60,16 @@ def progress(policy: Policy) -> Progress:
     return Progress("t", policy, 0, frontier, window_states.initial(policy), MalformedShare(MalformedLimit(1, 1)))
 
 
-def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark: SparkSession) -> None:
+def test_records_are_read_once_and_later_events_with_an_id_are_duplicates(spark: SparkSession) -> None:
     read = spark.sparkContext.accumulator(0)
     records = events(spark, "a", "b", "a", "", "", "c", "b", read=read.add)
-    plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
-    with Deduplication(RememberedIds())(plan.keyed(records, KNOWN), plan, progress(POLICY)) as (keyed, ids):
-        rows = plan.unpacked(plan.packed(keyed)).persist()
-        statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
-    found = {Check(row.check): row.records for row in statistics if not row.grouping}
-    assert found == {Check.PASSED: 5, Check.DUPLICATE: 2}
+    plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 1)
+    keyed = plan.keyed(records, CONTEXT)
+    with Deduplication(RememberedIds()).mark(keyed, plan, progress(POLICY)) as (marked, ids):
+        rows = plan.unpacked(plan.packed(marked)).persist()
+        statistics = list(starmap(Statistic, plan.spark_statistics(rows, 0).collect()))
+    counts = {Check(row.check): row.records for row in statistics if not row.grouping}
+    assert counts == {Check.PASSED: 5, Check.DUPLICATE: 2}
     assert {row.max_event_time for row in statistics} == {1_000}
     assert ids is not None
     assert len(ids) == 3
@@ -75,32 +77,32 @@ def test_records_are_read_once_and_the_later_ones_of_an_id_are_duplicates(spark:
     rows.unpersist()
 
 
-def test_off_the_fold_has_no_column_more(spark: SparkSession) -> None:
+def test_without_deduplication_the_fold_has_no_further_column(spark: SparkSession) -> None:
     records = events(spark, "a", "a")
     off, on = (
-        Fold(EventSchemas(load_schemas()), policy, 1).keyed(records, KNOWN)
+        FoldPlan(EventSchemas(load_schemas()), policy, 1).keyed(records, CONTEXT)
         for policy in (replace(POLICY, deduplicate=False), POLICY)
     )
     assert {*on.columns} - {*off.columns} == {c.RECORD_POSITION, c.ID_HIGH, c.ID_LOW}
 
 
-def test_rejected_records_that_are_stored_apart_are_no_duplicates_and_nothing_is_read_again(
+def test_rejected_records_kept_apart_contain_no_duplicates_and_nothing_is_read_twice(
     spark: SparkSession,
 ) -> None:
     read = spark.sparkContext.accumulator(0)
     noise = spark.createDataFrame([(b"ann", b"noise", "t", 0, offset, STAMP) for offset in (10, 11)], SCHEMA)
     records = events(spark, "a", "b", "a", "", read=read.add).union(noise)
-    plan = Fold(EventSchemas(load_schemas()), POLICY, 1)
-    keyed = plan.keyed(records, KNOWN, are_kept=True).persist()
-    with Deduplication(RememberedIds())(keyed, plan, progress(POLICY)) as (marked, _):
-        counted, apart = plan.apart(marked)
+    plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 1)
+    keyed = plan.keyed(records, CONTEXT, keeps_apart=True).persist()
+    with Deduplication(RememberedIds()).mark(keyed, plan, progress(POLICY)) as (marked, _):
+        counted, rejected = plan.split_rejected(marked)
         rows = plan.unpacked(plan.packed(counted)).persist()
-        statistics = list(starmap(Statistic, plan.statistics(rows, 0).collect()))
-    letters = [row for piece in pieces.apart(apart) for row in piece.to_pylist()]
+        statistics = list(starmap(Statistic, plan.spark_statistics(rows, 0).collect()))
+    letters = [row for chunk in driver_chunks.rejected_chunks(rejected) for row in chunk.to_pylist()]
     keyed.unpersist()
     rows.unpersist()
-    found = {Check(row.check): row.records for row in statistics if not row.grouping}
-    assert found == {Check.PASSED: 3, Check.DUPLICATE: 1, Check.MAGIC_BYTE: 2}
+    counts = {Check(row.check): row.records for row in statistics if not row.grouping}
+    assert counts == {Check.PASSED: 3, Check.DUPLICATE: 1, Check.MAGIC_BYTE: 2}
     assert {(row["check"], row["offset"], row["value"]) for row in letters} == {
         (Check.MAGIC_BYTE, 10, b"noise"),
         (Check.MAGIC_BYTE, 11, b"noise"),

@@ -1,4 +1,4 @@
-"""Parts of a group come out of its one number as they went in, however many checks there are."""
+"""The parts of a packed number are unpacked unchanged, however many checks there are."""
 
 from enum import IntEnum
 from importlib.util import module_from_spec, spec_from_file_location
@@ -24,10 +24,10 @@ GROUP = "pane long, partition int, check int, flag boolean"
 
 
 def with_checks(monkeypatch: pytest.MonkeyPatch, *names: str) -> ModuleType:
-    """A copy of the module, made while there are further checks."""
-    more = {name: len(Check) + place for place, name in enumerate(names)}
-    known = {check.name: check.value for check in Check}
-    monkeypatch.setattr(checks, "Check", IntEnum("Check", known | more))
+    """Returns a copy of the module that was loaded with further checks."""
+    more = {name: len(Check) + index for index, name in enumerate(names)}
+    existing = {check.name: check.value for check in Check}
+    monkeypatch.setattr(checks, "Check", IntEnum("Check", existing | more))
     spec = spec_from_file_location("packed_with_more_checks", packed.__file__)
     assert spec is not None
     assert spec.loader is not None

@@ -15,7 +15,7 @@ from pipeline.amend.erase.erasure import erase_person
 from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.errors import SetUpError, TransientError
 from pipeline.event_time.checks import Check
-from pipeline.fold.late import BELONGS
+from pipeline.fold.dead_letter_reader import BELONGS
 from pipeline.results.retention import remove_by_age
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening

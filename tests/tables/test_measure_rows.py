@@ -1,4 +1,4 @@
-"""The table of measures: what stands in it can be asked for, is described, and makes a table."""
+"""Each entry of the table of measures can be configured, is described, and has a column."""
 
 from pathlib import Path
 
@@ -24,14 +24,14 @@ def test_every_measure_is_described(name: str) -> None:
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_has_a_column_of_its_own(name: str) -> None:
     schema = result_of(Report("one", Grid(1, 1), 0, measures=(name,))).schema
-    columns = [one for one in (name, MEASURES[name].state) if one]
+    columns = [column for column in (name, MEASURES[name].state) if column]
     assert schema.names == ["window_start", "window_end", "user_id", *columns, "late_events", "published_batch"]
 
 
-def test_parts_are_columns_of_panes_by_the_type_that_they_say() -> None:
+def test_parts_are_columns_of_panes_with_their_types() -> None:
     assert all(PANES.schema.field(part.name).type == pa.type_for_alias(part.type) for part in PARTS)
 
 
-def test_a_measure_that_nobody_knows_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_measure_is_refused_and_the_known_measures_are_listed() -> None:
     with pytest.raises(ValidationError, match="no measure 'visits': write some of page_views, clicks, unique_users"):
         ReportSettings(measures=("visits",))

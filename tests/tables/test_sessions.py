@@ -27,7 +27,7 @@ from pipeline.results.result_kind import SourceTables
 from pipeline.results.session_kind import SessionKind
 from pipeline.tables.appender import Appender
 from pipeline.tables.engines import Engine
-from pipeline.tables.large import Written
+from pipeline.tables.large import ExecutorWrite
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES
 from tests.support.policies import policy_of
@@ -124,7 +124,7 @@ def test_the_sql_of_sessions_returns_what_numpy_returns(tmp_path: Path) -> None:
         panes = DeltaTable(PANES.uri(str(tmp_path)))
         plan = visits.plan(firing, model.batch, SourceTables(panes, panes, NO_CORRECTIONS))
         (rows,) = (chunk.rows for chunk in plan.chunks)
-        assert not isinstance(rows, Written), "nothing is large here"
+        assert not isinstance(rows, ExecutorWrite), "nothing is large here"
         told = rows if isinstance(rows, pa.Table) else rows.rows().read_all()
         sql = visits.result_sql(visits.due_sql(firing, model.batch, Engine.DELTA_RS), Engine.DELTA_RS)
         both = [sorted(map(str, one.cast(visits.spec.schema).to_pylist())) for one in (query(sql, panes=panes), told)]

@@ -1,4 +1,4 @@
-"""Sketches of users: as exact as they say, and the same however they were put together."""
+"""Sketches of users are as exact as stated, and do not depend on the order of merges."""
 
 from math import sqrt
 
@@ -7,11 +7,11 @@ import pytest
 from pipeline.sketches import estimate, merged, sketch_of
 
 STANDARD_ERROR = 1.04 / sqrt(2**12)
-"""Relative, of a merged sketch: what `pipeline/sketches.py` and the documents state."""
+"""Relative standard error of a merged sketch, as `pipeline/sketches.py` and the documents state it."""
 
 
-def users(number: int, seed: int = 0) -> list[str]:
-    return [f"user-{seed}-{one}" for one in range(number)]
+def users(count: int, seed: int = 0) -> list[str]:
+    return [f"user-{seed}-{user}" for user in range(count)]
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 30, 300])
@@ -23,18 +23,18 @@ def test_few_users_are_counted_exactly(number: int) -> None:
 def test_many_users_are_counted_to_the_stated_error() -> None:
     errors = []
     for seed in range(12):
-        everybody = users(15_000, seed)
-        parts = [sketch_of(everybody[part::10]) for part in range(10)]
-        errors.append(estimate(merged(parts)) / len(everybody) - 1)
+        all_users = users(15_000, seed)
+        parts = [sketch_of(all_users[part::10]) for part in range(10)]
+        errors.append(estimate(merged(parts)) / len(all_users) - 1)
     root_mean_square = sqrt(sum(error**2 for error in errors) / len(errors))
     assert root_mean_square < 1.5 * STANDARD_ERROR
     assert max(map(abs, errors)) < 4 * STANDARD_ERROR
-    assert root_mean_square > STANDARD_ERROR / 3, "a test that takes exact counts for a sketch would show nothing"
+    assert root_mean_square > STANDARD_ERROR / 3, "a test that takes exact counts for a sketch could not fail"
 
 
-def test_it_does_not_matter_who_merges_what_first() -> None:
-    one, two, three = (sketch_of(users(2_000, seed)) for seed in range(3))
-    assert estimate(merged([merged([one, two]), three])) == estimate(merged([three, two, one, one]))
+def test_the_order_of_merges_does_not_matter() -> None:
+    first, second, third = (sketch_of(users(2_000, seed)) for seed in range(3))
+    assert estimate(merged([merged([first, second]), third])) == estimate(merged([third, second, first, first]))
 
 
 def test_a_sketch_stays_small() -> None:

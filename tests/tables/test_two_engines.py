@@ -1,4 +1,4 @@
-"""What executors write is what the driver would have written, row by row and in what the log tells of it."""
+"""Executors write what the driver would have written: the same rows, and the same statistics in the log."""
 
 import shutil
 import tempfile
@@ -35,7 +35,7 @@ BEGUN = Report(
     session_gap_ms=5 * MINUTE,
 )
 LARGE = (REPORTS[1], REPORTS[2], REPORTS[4], *TIMED, GROWING, BEGUN)
-"""Sliding windows, days, counts of events, windows and sessions with times and texts, growing windows, begins."""
+"""Sliding windows, days, count windows, windows and sessions with times and texts, growing windows, begun sessions."""
 SOME = replace(POLICY, reports=LARGE, totals=None)
 ONE = replace(POLICY, reports=REPORTS[:1], totals=None)
 TWO_LATER = (Event(1), Event(2, "bob", "/a")), (Event(12),), (Event(3, "cid"), Event(13))
@@ -55,22 +55,22 @@ def played(site: Site, of: Sequence[Sequence[Event]]) -> Site:
     return site
 
 
-def told(table: DeltaTable) -> list[str]:
-    """Every row, in an order of its own."""
+def rows_as_text(table: DeltaTable) -> list[str]:
+    """Returns every row as text, sorted."""
     return sorted(map(str, table.to_pyarrow_table().to_pylist()))
 
 
 def bounds(table: DeltaTable) -> dict[str, object]:
-    """The rows of a table and the bounds of its columns, by the log alone."""
+    """Returns the row count of a table and the bounds of its columns, from the log alone."""
     files = pa.table(table.get_add_actions(flatten=True))
     if not files.num_rows:
         return {}
-    found = {"rows": sum(files["num_records"].to_pylist())}
+    statistics = {"rows": sum(files["num_records"].to_pylist())}
     for name in sorted(files.column_names):
         if name.startswith(("min.", "max.")):
             values = [value for value in files[name].to_pylist() if value is not None]
-            found[name] = (min if name.startswith("min.") else max)(values, default=None)
-    return {name: value for name, value in found.items() if value is not None}
+            statistics[name] = (min if name.startswith("min.") else max)(values, default=None)
+    return {name: value for name, value in statistics.items() if value is not None}
 
 
 # To shrink an example would take minutes of Spark.
@@ -85,12 +85,12 @@ def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list
         played(Site(work / "spark", SOME, large=Large(SparkExecutors(spark), 1)).open(), of)
         for report in LARGE:
             spec = result_of(report)
-            one, other = (DeltaTable(spec.uri(str(work / name))) for name in ("driver", "spark"))
-            assert told(other) == told(one), report.name
-            assert bounds(other) == bounds(one), report.name
-            assert (other.schema(), other.protocol()) == (one.schema(), one.protocol())
-            assert transactions(other) == transactions(one)
-            assert any(path.startswith(FOLDER) for path in pa.table(other.get_add_actions())["path"].to_pylist())
+            driver, spark_table = (DeltaTable(spec.uri(str(work / name))) for name in ("driver", "spark"))
+            assert rows_as_text(spark_table) == rows_as_text(driver), report.name
+            assert bounds(spark_table) == bounds(driver), report.name
+            assert (spark_table.schema(), spark_table.protocol()) == (driver.schema(), driver.protocol())
+            assert transactions(spark_table) == transactions(driver)
+            assert any(path.startswith(FOLDER) for path in pa.table(spark_table.get_add_actions())["path"].to_pylist())
     finally:
         shutil.rmtree(work)
 
@@ -100,7 +100,7 @@ def transactions(table: DeltaTable) -> list[int | None]:
 
 
 class Watched:
-    """Executors beside whom something happens when they have written, and nothing is committed yet."""
+    """Executors that call functions after they have written, before the commit."""
 
     def __init__(self, spark: SparkSession, *happens: Callable[[], object]) -> None:
         self._executors, self._happens = SparkExecutors(spark), list(happens)
@@ -118,7 +118,7 @@ class Watched:
             self._happens.pop(0)()
 
 
-def test_what_a_life_wrote_and_did_not_commit_counts_for_nothing(tmp_path: Path, spark: SparkSession) -> None:
+def test_files_of_a_killed_service_that_were_not_committed_do_not_count(tmp_path: Path, spark: SparkSession) -> None:
     def killed() -> None:
         raise KeyboardInterrupt
 
@@ -143,9 +143,9 @@ def test_a_service_that_was_replaced_while_executors_wrote_cannot_commit(tmp_pat
     assert not loose(tmp_path), "what can never be committed is removed"
 
 
-def test_rows_beside_which_somebody_else_commits_are_made_anew(tmp_path: Path, spark: SparkSession) -> None:
+def test_rows_are_computed_again_after_a_concurrent_commit(tmp_path: Path, spark: SparkSession) -> None:
     def nothing() -> None:
-        """When the window is published for the first time."""
+        """Stands for the first publication of the window."""
 
     def compacted() -> None:
         DeltaTable(str(tmp_path / "page_views")).optimize.compact()
@@ -156,21 +156,21 @@ def test_rows_beside_which_somebody_else_commits_are_made_anew(tmp_path: Path, s
     assert not loose(tmp_path)
 
 
-def test_small_work_is_the_drivers(tmp_path: Path, spark: SparkSession) -> None:
-    asked = list[tuple[str, str]]()
-    large = Large(SparkExecutors(spark), 3, lambda job, by: asked.append((job, by)))
+def test_the_driver_does_small_jobs(tmp_path: Path, spark: SparkSession) -> None:
+    reported = list[tuple[str, str]]()
+    large = Large(SparkExecutors(spark), 3, lambda job, by: reported.append((job, by)))
     played(Site(tmp_path, ONE, large=large).open(), TWO_LATER)
     # Two rows of panes in the window at first, then three.
-    assert asked == [("publication", "driver"), ("publication", "executors")]
+    assert reported == [("publication", "driver"), ("publication", "executors")]
 
 
-def test_nothing_is_large_where_there_are_no_executors(tmp_path: Path) -> None:
+def test_without_executors_no_job_is_large(tmp_path: Path) -> None:
     played(Site(tmp_path, ONE, large=NOTHING).open(), TWO_LATER)
     assert not list((tmp_path / "page_views").glob(f"{FOLDER}/*"))
 
 
 def loose(warehouse: Path) -> set[str]:
-    """Files of `page_views` that no version ever named."""
+    """Returns files of `page_views` that no version references."""
     table = DeltaTable(str(warehouse / "page_views"))
     named, all_ = ({*table.vacuum(0, enforce_retention_duration=False, full=full)} for full in (False, True))
     return all_ - named

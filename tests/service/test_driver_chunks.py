@@ -1,4 +1,4 @@
-"""A small fold that the driver takes at once has the same statistics as Spark's; what is too much comes in pieces."""
+"""A small fold that the driver collects has the statistics that Spark computes; a large fold comes in chunks."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings
@@ -36,9 +37,9 @@ def spark() -> SparkSession:
 
 @pytest.fixture
 def megabyte(spark: SparkSession) -> Iterator[None]:
-    """The driver may be sent no more than that."""
+    """Lets Spark send the driver a megabyte at most."""
     name = "spark.driver.maxResultSize"
-    # Each job asks the context's own configuration, to which PySpark has no door.
+    # Jobs read the context's own configuration, which PySpark does not expose.
     conf = spark.sparkContext._jsc.sc().conf()
     usual = conf.get(name, "512m")
     conf.set(name, "1m")
@@ -50,9 +51,9 @@ def event(number: int) -> bytes:
     return value_of("ä" * (number % 5) + "ann", NOW - 30_000 * (number % 7), page=f"/{number % 3}")
 
 
-def plan(**reports: dict[str, Any]) -> Fold:
+def plan(**reports: dict[str, Any]) -> FoldPlan:
     settings = Settings.model_validate({"reports": reports}) if reports else Settings()
-    return Fold(EventSchemas(load_schemas()), settings.policy(), 2)
+    return FoldPlan(EventSchemas(load_schemas()), settings.policy(), 2)
 
 
 def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
@@ -63,26 +64,26 @@ def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
     return spark.createDataFrame(rows, SCHEMA)
 
 
-def test_statistics_equal_those_of_spark(spark: SparkSession) -> None:
+def test_statistics_equal_those_that_spark_computes(spark: SparkSession) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
     packed = fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW)))
-    expected = Counter(starmap(Statistic, fold.statistics(fold.unpacked(packed), NOW).collect()))
-    taken = pieces.at_once(packed)
-    assert taken is not None
-    assert Counter(fold.statistics_of(taken, NOW)) == expected
-    assert len({row.age_ms for row in expected}) > 8
-    assert len({row.check for row in expected}) > 3
+    expected = Counter(starmap(Statistic, fold.spark_statistics(fold.unpacked(packed), NOW).collect()))
+    collected = driver_chunks.collect(packed)
+    assert collected is not None
+    assert Counter(fold.driver_statistics(collected, NOW)) == expected
+    assert len({statistic.age_ms for statistic in expected}) > 8
+    assert len({statistic.check for statistic in expected}) > 3
 
 
-def test_of_several_chunks_they_add_up_to_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_of_several_slices_add_up_to_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
-    taken = pieces.at_once(fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW))))
-    assert taken is not None
-    at_once = fold.statistics_of(taken, NOW)
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 4)
-    in_chunks = fold.statistics_of(taken, NOW)
+    collected = driver_chunks.collect(fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW))))
+    assert collected is not None
+    at_once = fold.driver_statistics(collected, NOW)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", collected.nbytes // 4)
+    in_chunks = fold.driver_statistics(collected, NOW)
     assert len(in_chunks) > len(at_once)
     assert Tallies.of_rows(in_chunks) == Tallies.of_rows(at_once)
 
@@ -112,33 +113,35 @@ def test_packed_rows_are_the_same_whether_spark_unpacks_them_or_the_driver(
     assert {None, b"noise"} < {*ours["value"].to_pylist()}
 
 
-def test_a_fold_of_nothing_has_no_statistics(spark: SparkSession) -> None:
+def test_an_empty_fold_has_no_statistics(spark: SparkSession) -> None:
     fold = plan()
-    taken = pieces.at_once(fold.packed(fold.keyed(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW))))
-    assert taken is not None
-    assert fold.statistics_of(taken, NOW) == []
-    assert fold.unpacked_rows(taken).to_pylist() == []
+    collected = driver_chunks.collect(
+        fold.packed(fold.keyed(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW)))
+    )
+    assert collected is not None
+    assert fold.driver_statistics(collected, NOW) == []
+    assert fold.unpacked_rows(collected).to_pylist() == []
 
 
 @pytest.mark.usefixtures("megabyte")
-def test_what_is_more_than_the_driver_may_be_sent_is_not_taken(spark: SparkSession) -> None:
+def test_a_fold_larger_than_the_driver_may_receive_is_not_collected(spark: SparkSession) -> None:
     fold = plan()
     rows = fold.keyed(records(spark, [b"\xff" * 300_000 for _ in range(8)]), BatchContext(None, NOW))
-    assert pieces.at_once(fold.packed(rows)) is None
+    assert driver_chunks.collect(fold.packed(rows)) is None
 
 
-def test_what_was_taken_is_written_in_chunks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collected_rows_are_written_in_slices(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = plan()
     rows = records(spark, [event(n) for n in range(50)])
-    taken = pieces.at_once(fold.packed(fold.keyed(rows, BatchContext(None, NOW))))
-    assert taken is not None
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", taken.nbytes // 3)
-    found = [row for part in pieces.parts(taken) for row in part.to_pylist()]
-    assert found == taken.to_pylist()
-    assert len(list(pieces.parts(taken))) > 2
+    collected = driver_chunks.collect(fold.packed(fold.keyed(rows, BatchContext(None, NOW))))
+    assert collected is not None
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", collected.nbytes // 3)
+    rows_of_slices = [row for part in driver_chunks.slices(collected) for row in part.to_pylist()]
+    assert rows_of_slices == collected.to_pylist()
+    assert len(list(driver_chunks.slices(collected))) > 2
 
 
-def test_a_batch_of_larger_records_than_the_last_ones_is_guessed_wrong_once() -> None:
+def test_a_batch_with_larger_records_than_the_last_is_guessed_wrong_once() -> None:
     guesses = Guesses(NOTHING, 128_000_000)
     assert guesses.is_small(100_000, 3)
     assert not guesses.is_small(5_000_000, 1)
@@ -148,10 +151,10 @@ def test_a_batch_of_larger_records_than_the_last_ones_is_guessed_wrong_once() ->
     assert not guesses.is_small(100_000, 3)
 
 
-def test_what_executors_are_for_is_not_small() -> None:
-    class Nobody:
+def test_a_fold_for_executors_is_not_small() -> None:
+    class NoExecutors:
         def write(self, *_: object) -> None: ...
         def write_rows(self, *_: object) -> None: ...
 
-    assert not Guesses(Large(Nobody(), 300), 128_000_000).is_small(100, 3)
-    assert Guesses(Large(Nobody(), 300), 128_000_000).is_small(99, 3)
+    assert not Guesses(Large(NoExecutors(), 300), 128_000_000).is_small(100, 3)
+    assert Guesses(Large(NoExecutors(), 300), 128_000_000).is_small(99, 3)

@@ -1,4 +1,4 @@
-"""Rejected records that are kept apart are the ones of the fold, piece by piece, and what is counted is the same."""
+"""Rejected records that are kept apart are those of the fold, chunk by chunk, and the counts are the same."""
 
 from collections import Counter
 from datetime import UTC, datetime
@@ -12,9 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
-from pipeline.fold import pieces
-from pipeline.fold.fold import BatchContext, Fold
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.outputs import dead_letters, panes
+from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import encode_one, header
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.jvm
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 STAMP = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = int(STAMP.timestamp() * 1000)
-KNOWN = BatchContext(NOW - 60_000, NOW)
+CONTEXT = BatchContext(NOW - 60_000, NOW)
 PARTITIONS = 3
 POLICY = Settings().policy()
 
@@ -49,63 +50,66 @@ def read(spark: SparkSession, values: list[bytes]) -> DataFrame:
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, PARTITIONS), SCHEMA)
 
 
-def plan(policy: Policy = POLICY) -> Fold:
-    return Fold(EventSchemas(load_schemas()), policy, PARTITIONS)
+def plan(policy: Policy = POLICY) -> FoldPlan:
+    return FoldPlan(EventSchemas(load_schemas()), policy, PARTITIONS)
 
 
-def row_counts(table: pa.Table) -> Counter[tuple[object, ...]]:
+def rows_of(table: pa.Table) -> Counter[tuple[object, ...]]:
     names = sorted(table.column_names)
     return Counter(tuple(row[name] for name in names) for row in table.to_pylist())
 
 
-def test_dead_letters_and_panes_are_the_same_as_those_of_a_group_for_each(
+def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 250)
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 250)
     values = [(event(time=NOW - n * 60_000), b"", b"noise %d" % n, header(1) + bytes(n))[n % 4] for n in range(200)]
-    fold, records, watermark = plan(), read(spark, values), KNOWN.watermark
-    together = fold(records, KNOWN).toArrow()
-    kept = fold.keyed(records, KNOWN, are_kept=True).persist()
-    counted, apart = fold.apart(kept)
-    rows, found = fold.unpacked(fold.packed(counted)).toArrow(), list(pieces.apart(apart))
-    kept.unpersist()
-    assert len(found) > 5
-    letters = pa.concat_tables([dead_letters(piece, "t", 1, watermark) for piece in found])
-    assert row_counts(letters) == row_counts(dead_letters(together, "t", 1, watermark))
+    fold, records, watermark = plan(), read(spark, values), CONTEXT.watermark
+    together = fold.fold(records, CONTEXT).toArrow()
+    keyed = fold.keyed(records, CONTEXT, keeps_apart=True).persist()
+    counted, rejected = fold.split_rejected(keyed)
+    rows, chunks = fold.unpacked(fold.packed(counted)).toArrow(), list(driver_chunks.rejected_chunks(rejected))
+    keyed.unpersist()
+    assert len(chunks) > 5
+    letters = pa.concat_tables([dead_letters(chunk, "t", 1, watermark) for chunk in chunks])
+    assert rows_of(letters) == rows_of(dead_letters(together, "t", 1, watermark))
     assert len({(row["partition"], row["offset"]) for row in letters.to_pylist()}) == len(letters) > 150
     assert len(rows) < len(together) / 2
-    ours, theirs = (panes(frame, POLICY.consumers, fold.groupings, 1, watermark) for frame in (rows, together))
+    ours, theirs = (panes(folded, POLICY.consumers, fold.groupings, 1, watermark) for folded in (rows, together))
     assert sum(ours[c.PAGE_VIEWS].to_pylist()) == sum(theirs[c.PAGE_VIEWS].to_pylist()) > 0
-    sample = fold.sample(records, KNOWN)
+    sample = fold.sample(records, CONTEXT)
     assert sample.rejected == len(letters) / len(values)
     assert 56 < sample.row_bytes < 56 + len("ann") + len("/")
 
 
-def test_a_batch_of_nothing_has_no_pieces_and_no_share(spark: SparkSession) -> None:
+def test_an_empty_batch_has_no_chunks_and_no_share(spark: SparkSession) -> None:
     fold, records = plan(), spark.createDataFrame([], SCHEMA)
-    assert list(pieces.apart(fold.apart(fold.keyed(records, KNOWN, are_kept=True))[1])) == []
-    assert fold.sample(records, KNOWN) == (0.0, 0.0)
+    assert (
+        list(driver_chunks.rejected_chunks(fold.split_rejected(fold.keyed(records, CONTEXT, keeps_apart=True))[1]))
+        == []
+    )
+    assert fold.sample(records, CONTEXT) == (0.0, 0.0)
 
 
 def test_without_keys_a_row_has_no_texts(spark: SparkSession) -> None:
     site = Settings.model_validate({"reports": {"site": {"keys": []}}}).policy()
-    assert plan(site).sample(read(spark, [event()]), KNOWN) == (0.0, 56.0)
+    assert plan(site).sample(read(spark, [event()]), CONTEXT) == (0.0, 56.0)
 
 
-def test_pieces_have_a_part_of_every_partition_and_together_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 250)
+def test_jobs_read_a_part_of_every_partition_and_together_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 250)
     step = 2**48 // 16
-    places = np.concatenate([np.arange(100), step + np.arange(0, 300, 3), 5 * step + np.arange(2)]).astype(np.int64)
-    sizes = np.full(len(places), 100, np.int64)
-    found = list(pieces.cut(places, sizes))
-    ranges = [one for some in found for one in some]
-    assert sorted(place for place in places for start, end in ranges if start <= place < end) == places.tolist()
-    most = max(sum(start <= place < end for place in places for start, end in ranges) for ranges in found)
+    blocks = np.concatenate([np.arange(100), step + np.arange(0, 300, 3), 5 * step + np.arange(2)]).astype(np.int64)
+    sizes = np.full(len(blocks), 100, np.int64)
+    jobs = list(driver_chunks.block_ranges(blocks, sizes))
+    ranges = [block_range for job in jobs for block_range in job]
+    assert sorted(block for block in blocks for start, end in ranges if start <= block < end) == blocks.tolist()
+    most = max(sum(start <= block < end for block in blocks for start, end in job) for job in jobs)
     assert most * 100 <= 1_000 + 3 * 100
-    assert len(found[0]) == 3
+    assert len(jobs[0]) == 3
 
 
-def test_what_a_text_claims_to_be_is_believed_just_as_far_as_avro_does(spark: SparkSession) -> None:
+def test_the_screen_for_noise_rejects_only_what_avro_rejects(spark: SparkSession) -> None:
     whole, length = event("x" * 10), b"\x14"
     assert whole[5:6] == length
     values = [event("x" * number) for number in (0, 1, 63, 64, 65, 100, 8_191, 8_192, 20_000)]
@@ -117,8 +121,8 @@ def test_what_a_text_claims_to_be_is_believed_just_as_far_as_avro_does(spark: Sp
     values += [whole[:16] + symbol + rest for symbol in symbols for rest in (b"", whole[17:], bytes(9))]
     values += [header(1) + b"\x7e" + b"x" * 63 + symbol + whole[17:] for symbol in symbols]
     fold, oracle = plan(), Oracle(load_schemas(), POLICY, ("page_url",))
-    _, rejected = fold.apart(fold.keyed(read(spark, values), BatchContext(None, NOW), are_kept=True))
-    found = {row.offset * PARTITIONS + row.partition: Check(row.check) for row in rejected.collect()}
+    _, rejected = fold.split_rejected(fold.keyed(read(spark, values), BatchContext(None, NOW), keeps_apart=True))
+    checks = {row.offset * PARTITIONS + row.partition: Check(row.check) for row in rejected.collect()}
     expected = {number: oracle(value, NOW, None).check for number, value in enumerate(values)}
-    assert {**dict.fromkeys(expected, Check.PASSED), **found} == expected
+    assert {**dict.fromkeys(expected, Check.PASSED), **checks} == expected
     assert Counter(expected.values())[Check.PASSED] >= 12

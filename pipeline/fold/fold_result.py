@@ -1,0 +1,108 @@
+"""The folded rows of a batch: `OnDriver` has them in memory, `InSpark` leaves them in Spark's cache."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from pipeline.event_time.policy import Consumer
+from pipeline.event_time.tallies import Statistic
+from pipeline.fold import driver_chunks
+from pipeline.fold.decode import unknown_schema_ids, unknown_schema_ids_in_spark
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.frames import driver_rows
+from pipeline.fold.grouping_sets import Groupings
+from pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
+from pipeline.fold.statistics import ROW_BYTES
+
+
+class FoldResult(Protocol):
+    """The rows of a fold, unpacked when they are asked for."""
+
+    @property
+    def statistics(self) -> Sequence[Statistic]:
+        """Returns the counts by partition, check, pane and age; equal groups may occur several times."""
+
+    @property
+    def row_count(self) -> int:
+        """Returns the number of rows, estimated from their bytes where Spark has them."""
+
+    @property
+    def groupings(self) -> Groupings:
+        """Returns the sets of keys that the rows are grouped by."""
+
+    @property
+    def frame(self) -> DataFrame | None:
+        """Returns the rows for Spark's executors to write; None if the driver has them."""
+
+    def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:
+        """Yields at least the rows that `consumers` need, and all rejected records but those of `rejected`."""
+
+    def rejected(self) -> Iterator[pa.Table]:
+        """Yields the rejected records that the fold kept apart; they are in no chunk."""
+
+    def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
+        """Returns some of the unknown schema ids that records name, except those in `excluded`."""
+
+
+class OnDriver:
+    """A fold whose packed rows the driver has collected."""
+
+    frame: None = None
+
+    def __init__(self, plan: FoldPlan, rows: pa.Table, now: int) -> None:
+        """`now` is the clock at the start of the batch, in milliseconds since 1970."""
+        self._plan = plan
+        self.groupings = plan.groupings
+        self._rows = rows
+        self.statistics = plan.driver_statistics(rows, now)
+        self.row_count = len(rows)
+
+    def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:  # noqa: ARG002 - all rows are in memory
+        """Yields all rows, unpacked."""
+        return map(self._plan.unpacked_rows, driver_chunks.slices(self._rows))
+
+    def rejected(self) -> Iterator[pa.Table]:
+        """Yields nothing: the chunks contain the rejected records."""
+        return iter(())
+
+    def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
+        """Returns ids from the rejected records, without Spark."""
+        rejected = self._rows.filter(pc.field(REJECTED).is_valid())
+        return unknown_schema_ids(self._plan.unpacked_rows(rejected), excluded)
+
+
+class InSpark:
+    """A fold whose rows stay in Spark's cache, from which the driver takes them in chunks."""
+
+    def __init__(self, plan: FoldPlan, packed: DataFrame, now: int, rejected: DataFrame | None) -> None:
+        """Computes `packed`, which the caller has persisted and keeps until the rows are written.
+
+        `rejected` are the rejected records, if they are kept apart; `now` is the clock at the start of the batch, in
+        milliseconds since 1970.
+        """
+        self._plan = plan
+        self.groupings = plan.groupings
+        self._rejected = rejected
+        self.frame = plan.unpacked(packed)
+        self.statistics = [Statistic(*row) for row in plan.spark_statistics(self.frame, now).collect()]
+        self._bytes = sum(row.bytes for row in self.statistics)
+        self.row_count = self._bytes // ROW_BYTES
+
+    def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:
+        """Yields the rows, filtered by Spark if `consumers` are not all that the fold has."""
+        is_whole = len(consumers) == len(self._plan.consumers)
+        rows = self.frame if is_whole else driver_rows(self.frame, consumers, self.groupings)
+        return driver_chunks.spark_chunks(rows, self._bytes)
+
+    def rejected(self) -> Iterator[pa.Table]:
+        """Yields the rejected records; runs no Spark job if the statistics have no rejected record."""
+        if self._rejected is None or all(row.check in NOT_REJECTED for row in self.statistics):
+            return iter(())
+        return driver_chunks.rejected_chunks(self._rejected)
+
+    def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
+        """Returns ids that a Spark job reads from the cached rows."""
+        return unknown_schema_ids_in_spark(self.frame if self._rejected is None else self._rejected, excluded)

@@ -1,0 +1,150 @@
+"""The first half of a fold, as columns: each record with its verdict and what the aggregation reads of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipeline import columns as c
+from pipeline.event_time import lateness, rules
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import Policy
+from pipeline.fold.decode import reader
+from pipeline.fold.duplicates import id_columns, record_position, require_event_id
+from pipeline.fold.erased_records import ErasedRecords
+from pipeline.fold.grouping_sets import KEYS, Groupings
+from pipeline.fold.judge import check_of, readable, time_of
+from pipeline.fold.packed import GROUP, packed
+from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
+from pipeline.fold.rejected_fields import POSITION, REJECTED, STORED_FIELDS, USER
+from pipeline.fold.selection import Selection
+from pipeline.fold.statistics import NOW
+from schemas.fields import EventSchemas
+
+ARRIVAL: Final = "arrived"
+CLICK: Final = "click"
+MOVING_TIME: Final = "moving_time"
+"""The column of the time that may move the watermark; null if the record cannot."""
+_PERSONAL: Final = (c.KEY, c.VALUE, c.EVENT_TIME, USER)
+_PARTLY_LATE: Final = "partly_late_before"
+_TOO_LATE: Final = "too_late_before"
+_OF_BATCH: Final = (c.WATERMARK, _TOO_LATE, _PARTLY_LATE, NOW)
+"""The columns that have one value per batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchContext:
+    """The watermark and the clock at the start of a batch, both in milliseconds since 1970."""
+
+    watermark: int | None
+    now: int
+
+
+class RecordColumns:
+    """Selects the columns of judged records from Kafka rows."""
+
+    def __init__(
+        self,
+        schemas: EventSchemas,
+        policy: Policy,
+        partitions: int,
+        grid: Groupings,
+        to_pseudonym: ToPseudonym | None,
+        erased: ErasedRecords | None,
+    ) -> None:
+        """Builds the columns; Raises SetUpError if `schemas` lack a field that events or `policy` need."""
+        self._reports = policy.reports
+        self._partitions = partitions
+        self._grid = grid
+        self._erased = erased
+        self._to_pseudonym = to_pseudonym or (lambda user: user)
+        ids = id_columns() if policy.deduplicate else []
+        if ids:
+            require_event_id(schemas)
+        needed = [policy.strategy.marker, *grid.flags, *grid.keys]
+        needed += [*(KEYS if to_pseudonym else ()), *([c.EVENT_ID] if ids else ())]
+        events = reader(schemas, " ".join(needed))
+        if to_pseudonym:
+            require_one_name(schemas.texts.values(), events.names)
+        self._stored_bytes = stored_bytes(events.names, to_pseudonym) if to_pseudonym else {}
+        kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
+        arrival = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
+        self._decoded = [*kafka, arrival, events.decoded]
+        self._decoded_of_noise = [*kafka, arrival, events.decoded_of_noise]
+        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, _OF_BATCH)])
+        time = time_of(policy, F.col(NOW))
+        check = check_of(schemas.texts, policy, _late_checks(policy, time), F.col(NOW))
+        check = erased.check(check) if erased else check
+        self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
+        keyed = [*self._group_columns(), *_measured_columns(policy), *ids]
+        position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
+        self._keyed, self._keyed_with_position = Selection(keyed), Selection([*keyed, position])
+
+    def select(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool) -> DataFrame:
+        """Returns a row per Kafka record; `keeps_apart` adds the position by which rejected records are found."""
+        cutoffs = lateness.cutoffs(self._reports, context.watermark)
+        values = (rules.as_number(context.watermark), *cutoffs, context.now)
+        of_batch = [
+            batch_value(value, self._partitions).alias(name) for name, value in zip(_OF_BATCH, values, strict=True)
+        ]
+        decoded = self._decoded_of_noise if keeps_apart else self._decoded
+        events = self._flat.apply(records.select(*decoded, *of_batch))
+        if self._erased:
+            events = self._erased.mark(events, self._to_pseudonym)
+        keyed = self._keyed_with_position if keeps_apart else self._keyed
+        return keyed.apply(self._judged.apply(events))
+
+    def _group_columns(self) -> list[Column]:
+        """Returns the packed number, the keys, and the stored fields of a rejected record."""
+        check, grid = F.col(c.CHECK), self._grid
+        pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
+        pane = F.when(check <= int(Check.PARTLY_LATE), pane).otherwise(0)
+        stored = F.struct(*(value.alias(name) for name, value in self._stored_fields().items()))
+        user = self._to_pseudonym(F.col(c.USER_ID)).alias(c.USER_ID)
+        keys = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
+        return [
+            packed(pane, self._partitions, grid.flags).alias(GROUP),
+            *(keys.get(key, F.col(key)) for key in grid.keys),
+            F.when(check != int(Check.PASSED), stored).alias(REJECTED),
+        ]
+
+    def _stored_fields(self) -> Mapping[str, Column]:
+        fields = {name: self._stored_bytes.get(name, F.col(name)) for name in STORED_FIELDS}
+        fields[USER] = self._to_pseudonym(readable(c.USER_ID))
+        if self._erased:
+            fields |= {name: F.when(F.col(c.CHECK) != int(Check.ERASED), fields[name]) for name in _PERSONAL}
+        return fields
+
+
+def batch_value(value: int, partitions: int) -> Column:
+    """Returns a value that changes from batch to batch as a column over rows with a partition below `partitions`.
+
+    A primitive literal would be inlined in the generated code, so every batch would compile new classes and run
+    them cold; an array literal is passed by reference.
+    """
+    return F.expr(f"get(array_repeat({value}L, {partitions}), {c.PARTITION})")
+
+
+def _late_checks(policy: Policy, time: Column) -> dict[Check, Column]:
+    """Returns the checks of `time` against the cutoffs; PARTLY_LATE only if an event can be late for some windows."""
+    cutoffs = {Check.TOO_LATE: _TOO_LATE, Check.PARTLY_LATE: _PARTLY_LATE}
+    checks = {check: lateness.is_too_late(time, F.col(name)) for check, name in cutoffs.items()}
+    terms = {(report.windows, report.allowed_lateness_ms, report.closed_before_ms) for report in policy.reports}
+    if len(terms) == 1 and not policy.reports[0].windows.has_overlap:
+        del checks[Check.PARTLY_LATE]
+    return checks
+
+
+def _measured_columns(policy: Policy) -> list[Column]:
+    """Returns the columns that the sums of `policy` read."""
+    moves_watermark = F.col(c.CHECK) <= int(Check.TOO_LATE)
+    if policy.strategy.marker:
+        moves_watermark &= F.expr(policy.strategy.marker)
+    return [
+        (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
+        F.when(moves_watermark, F.col(c.TIME)).alias(MOVING_TIME),
+        F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
+        F.col(c.TIME),
+    ]

@@ -1,0 +1,96 @@
+"""Step 1 of a batch: the only pass over its records, with guesses and event ids from earlier batches."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from pipeline.event_time.checks import Check
+from pipeline.event_time.event_ids import Ids, RememberedIds
+from pipeline.event_time.progress import Progress
+from pipeline.event_time.tallies import Tallies
+from pipeline.fold import driver_chunks
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
+from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.fold.record_columns import BatchContext
+from pipeline.runtime.java_process import heap_bytes
+from pipeline.service.deduplication import Deduplication
+from pipeline.service.erasure_notice import ErasureNotice
+from pipeline.service.guesses import Guesses
+from pipeline.service.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedBatch:
+    """The result of a fold, with the clock at the start of the batch in milliseconds since 1970."""
+
+    result: FoldResult
+    now: int
+    ids: Ids | None
+    """The ids of the counted events; None if events are not deduplicated."""
+
+
+class FoldStep:
+    """Folds batch after batch; reuses the plan until schemas, partitions or erased users change."""
+
+    def __init__(self, resources: Resources, remembered: RememberedIds | None) -> None:
+        """`remembered` are the event ids that the tables have; None if events are not deduplicated."""
+        self._resources = resources
+        self._deduplication = Deduplication(remembered)
+        self._guesses = Guesses(resources.large, driver_chunks.driver_room(heap_bytes(resources.spark)))
+        self._erased = ErasureNotice(resources.warehouse, resources.spark)
+        self._plan: FoldPlan | None = None
+
+    @contextmanager
+    def fold(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[FoldedBatch]:
+        """Folds the Kafka rows of a batch up to the offsets `ends`; again if the registry supplies a missing schema.
+
+        The result can be read until the context is left.
+        """
+        has_learned = True
+        while has_learned:
+            with self._pass(records, before, ends) as folded:
+                has_learned = any(row.check == Check.SCHEMA_ID for row in folded.result.statistics) and (
+                    self._resources.schemas.learn(folded.result.unknown_schema_ids, folded.now)
+                )
+                if not has_learned:
+                    yield folded
+            self._plan = None if has_learned else self._plan
+
+    def committed(self, ids: Ids | None, tallies: Tallies, after: Progress) -> None:
+        """Takes note of a committed batch: the ids of its counted events, its tallies and the progress after it."""
+        self._deduplication.committed(ids, after)
+        self._guesses.committed(tallies)
+
+    @contextmanager
+    def _pass(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[FoldedBatch]:
+        plan, context = self._plan_for(before), BatchContext(before.frontier.watermark, self._resources.now())
+        with ExitStack() as until_written:
+            with self._resources.timed("fold"), ExitStack() as until_folded:
+                count = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
+                keeps_apart = self._guesses.are_many_rejected(count, lambda: plan.sample(records, context))
+                keyed = plan.keyed(records, context, keeps_apart=keeps_apart)
+                if keeps_apart:
+                    until_written.callback(keyed.persist().unpersist)
+                marked, ids = until_folded.enter_context(self._deduplication.mark(keyed, plan, before))
+                counted, rejected = plan.split_rejected(marked) if keeps_apart else (marked, None)
+                packed = plan.packed(counted)
+                is_small = not keeps_apart and self._guesses.is_small(count, len(plan.groupings.sets))
+                rows = driver_chunks.collect(packed) if is_small else None
+                if rows is None:
+                    until_written.callback(packed.persist().unpersist)
+                    result: FoldResult = InSpark(plan, packed, context.now, rejected)
+                else:
+                    result = OnDriver(plan, rows, context.now)
+            yield FoldedBatch(result, context.now, ids)
+
+    def _plan_for(self, before: Progress) -> FoldPlan:
+        erased, plan = self._erased.refresh(), self._plan
+        if plan is None or plan.partitions != len(before.positions) or plan.erased is not erased:
+            pseudonyms = self._resources.pseudonyms
+            to_pseudonym = pseudonymizer(self._resources.spark, pseudonyms) if pseudonyms else None
+            plan = FoldPlan(self._resources.schemas.known, before.policy, len(before.positions), to_pseudonym, erased)
+            self._plan = plan
+        return plan

@@ -1,0 +1,91 @@
+"""Both results of a fold contain the same rows, dead letters and unknown schema ids."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import columns as c
+from pipeline.event_time.checks import Check
+from pipeline.event_time.tallies import Tallies
+from pipeline.fold.decode import unknown_schema_ids
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
+from pipeline.fold.outputs import dead_letters, panes
+from pipeline.fold.record_columns import BatchContext
+from pipeline.runtime.spark import spark_session
+from pipeline.settings.model import Settings, SparkSettings
+from producers.encode import header
+from schemas import load_schemas
+from schemas.fields import EventSchemas
+from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.topic_writer import value_of
+
+SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+STAMP = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = int(STAMP.timestamp() * 1000)
+CONTEXT = BatchContext(NOW - 100_000, NOW)
+POLICY = Settings().policy()
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session(SparkSettings(conf=BRIEF_DRIVER))
+
+
+def records(spark: SparkSession) -> DataFrame:
+    values = [(value_of("ann", NOW - 30_000 * n), b"noise", header(70 + n % 3) + b"x", b"")[n % 4] for n in range(60)]
+    return spark.createDataFrame([(b"k", value, "t", n % 2, n, STAMP) for n, value in enumerate(values)], SCHEMA)
+
+
+def results(spark: SparkSession) -> Iterator[FoldResult]:
+    plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 2)
+    rows = records(spark)
+    packed = plan.packed(plan.keyed(rows, CONTEXT))
+    yield OnDriver(plan, packed.toArrow(), NOW)
+    yield InSpark(plan, packed, NOW, None)
+    counted, rejected = plan.split_rejected(plan.keyed(rows, CONTEXT, keeps_apart=True))
+    yield InSpark(plan, plan.packed(counted), NOW, rejected)
+
+
+def rows_of(tables: Iterable[pa.Table]) -> Counter[str]:
+    return Counter(str(sorted(row.items())) for table in tables for row in table.to_pylist())
+
+
+def panes_of(result: FoldResult) -> Counter[str]:
+    chunks = result.chunks(POLICY.consumers)
+    return rows_of(panes(chunk, POLICY.consumers, result.groupings, 1, None) for chunk in chunks)
+
+
+def dead_letters_of(result: FoldResult) -> Counter[str]:
+    return rows_of(dead_letters(chunk, "t", 1, None) for chunk in (*result.rejected(), *result.chunks(())))
+
+
+@pytest.mark.jvm
+def test_the_driver_writes_the_same_rows_wherever_they_are(spark: SparkSession) -> None:
+    on_driver, in_spark, split = results(spark)
+    for rows in (panes_of, dead_letters_of):
+        assert rows(split) == rows(in_spark) == rows(on_driver) != Counter()
+    assert [len(list(result.rejected())) for result in (on_driver, in_spark, split)] == [0, 0, 1]
+
+
+@pytest.mark.jvm
+def test_both_have_the_same_statistics_and_the_same_unknown_schemas(spark: SparkSession) -> None:
+    on_driver, *in_spark = results(spark)
+    tallies = Tallies.of_rows(on_driver.statistics)
+    assert {*on_driver.unknown_schema_ids([71])} == {70, 72}
+    for result in in_spark:
+        other = Tallies.of_rows(result.statistics)
+        assert (other.partitions, other.malformed) == (tallies.partitions, tallies.malformed)
+        assert {*result.unknown_schema_ids([71])} == {70, 72}
+
+
+def test_no_more_ids_are_read_from_noise_than_are_asked_for() -> None:
+    values = [b"\0" + number.to_bytes(4, "big") + b"x" for number in range(100)] * 2
+    rows = pa.table({c.CHECK: pa.array([int(Check.SCHEMA_ID)] * 200, pa.int32()), c.VALUE: pa.array(values)})
+    assert unknown_schema_ids(rows, ()) == [*range(20)]
+    assert unknown_schema_ids(rows, range(95)) == [*range(95, 100)]
+    assert unknown_schema_ids(rows, range(100)) == []
