@@ -51,7 +51,7 @@ def reader(schemas: EventSchemas, sql: str = "") -> Reader:
     Raises SetUpError where a schema lacks what is needed.
     """
     texts = schemas.texts
-    if schemas.fields.are_ours:
+    if schemas.fields.are_default:
         further = mentioned(sql, texts.values())
         names = [*OURS, *(field["name"] for field in further)]
         beside = [*further, *passed_over(texts.values(), names)]
