@@ -1,78 +1,78 @@
-# From Python 3.11 and make to everything else. A target does only what its stamp says is not done yet.
+# Needs Python 3.11 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all test-fast coverage chaos simulate soak flink check format bench audit lock pages clean
 
-# The first interpreter that is new enough; `make setup PYTHON=...` chooses another.
-PYTHON ?= $(shell for it in python3 python3.13 python3.12 python3.11 python; do \
-    $$it -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$it && break; done)
-NO_PYTHON = Tidemark needs Python 3.11 or newer, and there is none on PATH; install one or set PYTHON
+# The first interpreter that is new enough; override it by `make setup PYTHON=...`.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+NO_PYTHON = Tidemark needs Python 3.11 or newer, which is not on PATH; install Python 3.11 or set PYTHON
 
 export UV_PYTHON_DOWNLOADS := never
 RUN := .venv/bin/python -m
-# Inside the environment, so that they go when it goes.
+# Stamps inside the environment, so that they are removed with it.
 SYNCED := .venv/.synced
 JAVA := .venv/.java
 JARS := .venv/.jars
 CLASSES := .venv/.classes.jsa
 ARGS ?=
 
-help: ## what you are reading
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(SYNCED) $(JAVA) $(JARS) ## uv, the dependencies, Java and the jars (every target below does it first)
+setup: $(SYNCED) $(JAVA) $(JARS) ## install uv, dependencies, Java and jars (done first by every target that needs them)
 
-demo: setup ## Kafka, producers and the pipeline on this machine; ARGS=... are passed on
+demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS=... are passed on
 	$(RUN) demo $(ARGS)
 
-# Two files at a time, each with a broker and a Spark of its own: a test alone leaves half of two cores idle. In the
-# order of their names, for what takes longest is not the last then.
+# Two files at a time, each with its own broker and Spark: a single test leaves half of two cores idle. In the order of
+# their names, so that the longest files are not the last.
 TESTS = $(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder
-test: setup $(CLASSES) ## the tests, with a real Spark and a real Kafka; ARGS=... are passed on to pytest
+test: setup $(CLASSES) ## run the tests, with a real Spark and a real Kafka; ARGS=... are passed to pytest
 	$(TESTS) -m "not long" $(ARGS)
 
-test-all: setup $(CLASSES) ## these and the long ones, which kill, cut off and fuzz for minutes: what CI runs
+test-all: setup $(CLASSES) ## run all tests, with the long tests of crashes and fuzzing; CI runs this
 	$(TESTS) $(ARGS)
 
-# Modules are kept compiled even where the environment says otherwise: it is a third of the time.
+# Byte code is cached even if the environment disables it: it saves a third of the time.
 test-fast: export PYTHONDONTWRITEBYTECODE :=
-test-fast: $(SYNCED) ## seconds: no JVM, no broker, nothing slow, and fewer random examples than `make test`
+test-fast: $(SYNCED) ## run the fast tests, in seconds: no JVM, no broker, few random examples
 	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --hypothesis-profile=quick $(ARGS)
 
 coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
 	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --cov --cov-report=term $(ARGS)
 
-chaos: setup $(CLASSES) ## every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." chooses
+chaos: setup $(CLASSES) ## inject every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." selects
 	$(RUN) tests.chaos $(ARGS)
 
-simulate: $(SYNCED) ## every interleaving of two writers, for an hour or two; ARGS="start-start.grid:none:7" plays one plan
+simulate: $(SYNCED) ## run every interleaving of two writers, for hours; ARGS="start-start.grid:none:7" runs one plan
 	$(RUN) tests.simulation $(ARGS)
 
-soak: setup $(CLASSES) ## an hour of a steady stream with a kill every few minutes; ARGS="--minutes 60 --kill-every 3"
+soak: setup $(CLASSES) ## run a steady stream for an hour with kills; ARGS="--minutes 60 --kill-every 3"
 	$(RUN) tests.chaos.soak $(ARGS)
 
-flink: $(SYNCED) $(JAVA) ## let Flink play the transcripts, and keep what it did (needs a JDK; 220 MB at first)
+flink: $(SYNCED) $(JAVA) ## run the transcripts in Flink and store its results (needs a JDK; downloads 220 MB once)
 	$(RUN) tests.flink.play
 
-check: $(SYNCED) ## lint, format, types and the layers: what CI runs
+check: $(SYNCED) ## check lint, format, types and layers; CI runs this
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
-format: $(SYNCED) ## let ruff mend what it can
+format: $(SYNCED) ## let ruff fix and format the code
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-bench: setup $(CLASSES) ## the same work done by peers, side by side (Flink needs a JDK; 220 MB at first)
+bench: setup $(CLASSES) ## run the benchmarks with peers (Flink needs a JDK; downloads 220 MB once)
 	$(RUN) benchmarks $(ARGS)
 
-audit: $(SYNCED) ## what is shipped (build/sbom.cdx.json), its licences and its known vulnerabilities (asks osv.dev)
+audit: $(SYNCED) ## check licences and known vulnerabilities (osv.dev) of what is shipped (build/sbom.cdx.json)
 	$(RUN) dev.audit
 
-lock: $(SYNCED) ## renew the locks of jars from the versions in dev/lock_jars.py (needs Maven)
+lock: $(SYNCED) ## write the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
 
-pages: $(SYNCED) ## what is made of the code: docs/metrics.md, docs/tables.md and Grafana's dashboards
+pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md and Grafana's dashboards
 	$(RUN) dev.metrics_page
 	$(RUN) dev.tables_page
 	$(RUN) dev.dashboards
@@ -89,7 +89,7 @@ $(JAVA): $(SYNCED)
 	$(RUN) dev.java
 	@touch $@
 
-# Made once, in half a minute; each of the JVMs that are started comes up in two thirds of the time.
+# Created once, in half a minute; every JVM then starts in two thirds of the time.
 $(CLASSES): $(JARS) $(JAVA)
 	-@$(RUN) pipeline.service.load_classes
 

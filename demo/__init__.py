@@ -1,1 +1,1 @@
-"""Everything on one machine, and the Kafka broker that makes it possible without Docker."""
+"""The demo on one machine, with a Kafka broker that needs no Docker."""

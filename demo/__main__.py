@@ -1,4 +1,4 @@
-"""`make demo`: a broker, a disorderly site, the service and two views of it; then verifies the tables."""
+"""`make demo`: a broker, a simulated site, the service and two views; then checks the tables."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ from producers.truth import Truth
 
 TOPIC: Final = "events"
 PARTITIONS: Final = 4
-# Short windows, so that a minute shows many of them fire, fire again and close.
+# Short windows, so that many of them fire, refire and close within a minute.
 SERVICE: Final = (
     *("--window.size", "10s"),
     *("--time.bound", "3s"),
@@ -44,7 +44,7 @@ _console = Console()
 
 
 def main() -> int:
-    """Run the demo; the exit code is 0 only if the tables say what the producer knows."""
+    """Runs the demo; returns 0 only if the tables match the truth file and every invariant holds."""
     seconds = float(os.environ.get("DEMO_SECONDS", "60"))
     with tempfile.TemporaryDirectory(prefix="tidemark-demo-") as folder:
         try:
@@ -56,11 +56,11 @@ def main() -> int:
 
 def _demo(folder: Path, seconds: float) -> int:
     warehouse, truth, page, port = folder / "warehouse", folder / "truth.json", free_port(), free_port()
-    _console.print(f"Look        http://127.0.0.1:{page}/ (what the tables say, as a web page)")
-    look = ("dashboard", "--warehouse", str(warehouse), "--dashboard.port", str(page), "--metrics.port", str(port))
-    with child("page", (*_PYTHON, "pipeline.cli", *look), folder), Broker(folder / "kafka") as broker:
+    _console.print(f"Dashboard   http://127.0.0.1:{page}/ (the tables as a web page)")
+    dashboard = ("dashboard", "--warehouse", str(warehouse), "--dashboard.port", str(page), "--metrics.port", str(port))
+    with child("dashboard", (*_PYTHON, "pipeline.cli", *dashboard), folder), Broker(folder / "kafka") as broker:
         broker.create_topic(TOPIC, PARTITIONS)
-        _tell(broker.bootstrap_servers, warehouse, port)
+        _print_addresses(broker.bootstrap_servers, warehouse, port)
         where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC)
         own = ("--warehouse", str(warehouse), "--metrics.port", str(port), *SERVICE)
         run = (*_PYTHON, "pipeline.cli", "run", *where, *own)
@@ -76,7 +76,7 @@ def _demo(folder: Path, seconds: float) -> int:
     return 0 if verification.is_sound and all(line.sent == line.found for line in lines) else 1
 
 
-def _tell(servers: str, warehouse: Path, port: int) -> None:
+def _print_addresses(servers: str, warehouse: Path, port: int) -> None:
     _console.print(
         f"Kafka       {servers}, topic {TOPIC}, {PARTITIONS} partitions",
         f"Warehouse   {warehouse} (Delta tables page_views, dead_letters, ledger)",
@@ -88,7 +88,7 @@ def _tell(servers: str, warehouse: Path, port: int) -> None:
 
 
 def _watch(warehouse: Path, seconds: float, *children: Child) -> None:
-    """Shows the tables as they fill, for some seconds from the first batch on, or until Ctrl-C."""
+    """Displays the tables, for `seconds` from the first batch on or until Ctrl-C."""
     ends = None
     try:
         with Live(console=_console, refresh_per_second=2) as live:
@@ -97,8 +97,8 @@ def _watch(warehouse: Path, seconds: float, *children: Child) -> None:
                 if ends is None and status.books and status.books.number:
                     ends = time.monotonic() + seconds
                 live.update(_picture(status))
-                for each in children:
-                    each.check()
+                for running in children:
+                    running.check()
                 time.sleep(0.5)
     except KeyboardInterrupt:
         _console.print("stopping ...")
@@ -109,7 +109,7 @@ def _picture(status: Status) -> RenderableType:
 
 
 def _await_all_read(warehouse: Path, sent: int, service: Child) -> None:
-    """Waits until the ledger has every record that the producer sent."""
+    """Waits until the ledger accounts for the `sent` records of the producer."""
     ends = time.monotonic() + _CAUGHT_UP_S
     while (read := _read(warehouse)) < sent:
         service.check()

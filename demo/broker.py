@@ -28,14 +28,14 @@ from pipeline.runtime.java import find_java
 HOST = "127.0.0.1"
 READY_S = 60.0
 STOP_S = 30.0
-SHOWN_LINES = 6
+QUOTED_LINES = 6
 
 
 class Broker:
-    """A single-node KRaft broker on 127.0.0.1 whose data outlives it: a context manager that starts and stops it.
+    """A single-node KRaft broker on 127.0.0.1 with persistent data; as a context manager it starts and stops.
 
-    `heap` is the JVM's limit. The port stays the same over stop(), kill() and restart(). Methods that start it raise
-    SetUpError when Java or the jars are missing, the port is taken, or the broker does not come up.
+    `heap` is the limit of the JVM's heap. stop(), kill() and restart() keep the port. Methods that start the broker
+    raise SetUpError if Java or the jars are missing, the port is in use, or the broker does not answer in time.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Broker:
         further: Mapping[str, str] | None = None,
         options: Sequence[str] = (),
     ) -> None:
-        """Choose ports, without starting anything yet.
+        """Chooses ports, but starts nothing yet.
 
-        `further` are properties that win over the broker's own, `options` those of its JVM.
+        `further` are properties that override the broker's defaults, `options` are options of its JVM.
         """
         self.data_dir = data_dir.absolute()
         self.heap = heap
@@ -60,24 +60,24 @@ class Broker:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The address that clients are given."""
+        """The address for clients, `host:port`."""
         return f"{HOST}:{self.port}"
 
     @property
     def log(self) -> Path:
-        """Where the broker's own words go."""
+        """The file with the output of the broker."""
         return self.data_dir / "broker.log"
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> Self:
-        """Start the broker on what `data_dir` holds, and wait until it answers."""
-        _refuse_taken(self.port)
+        """Starts the broker with the data in `data_dir`, and waits until it answers."""
+        _check_free(self.port)
         properties = self._prepare()
-        # SIGKILL is among the expected ends, and this one is for all the others.
+        # Runs at every end of this process except SIGKILL.
         atexit.register(self.stop)
         options = [f"-Xmx{self.heap}", "-XX:+ExitOnOutOfMemoryError", *self.options]
         self._process = self._spawn(options, "kafka.Kafka", properties)
@@ -89,7 +89,7 @@ class Broker:
         return self
 
     def stop(self) -> None:
-        """End it in good order, or after half a minute by force."""
+        """Stops the broker by SIGTERM, or by SIGKILL after `STOP_S`."""
         if self._process and self.running:
             self._process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -97,55 +97,55 @@ class Broker:
         self.kill()
 
     def kill(self) -> None:
-        """End it as a crash would: SIGKILL, no farewell to anyone."""
+        """Stops the broker by SIGKILL, as a crash would."""
         if self._process:
             self._process.kill()
             self._process.wait()
         atexit.unregister(self.stop)
 
     def restart(self) -> None:
-        """Start again with the same data on the same port, after a stop if it still runs."""
+        """Stops the broker if it runs, and starts it with the same data and port."""
         self.stop()
         self.start()
 
     def wait(self) -> int:
-        """Wait until the process ends; returns its exit code."""
+        """Waits until the process ends, and returns its exit code."""
         return self._process.wait() if self._process else 0
 
     def create_topic(self, name: str, partitions: int = 1, **config: object) -> None:
-        """Create a topic and wait for its leaders; `retention_ms=-1` sets `retention.ms`."""
+        """Creates a topic and waits for its leaders; `retention_ms=-1` sets `retention.ms`."""
         create_topic(self.bootstrap_servers, name, partitions, **config)
 
     def __enter__(self) -> Self:
-        """Start."""
+        """Starts the broker."""
         return self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop."""
+        """Stops the broker."""
         self.stop()
 
     def _prepare(self) -> Path:
-        """Write the properties, and give an empty directory the identity that Kafka wants to find there."""
+        """Writes the properties, and formats an empty data directory, as Kafka requires."""
         logs, properties = self.data_dir / "log", self.data_dir / "server.properties"
         self.data_dir.mkdir(parents=True, exist_ok=True)
         write_properties(properties, logs, self.port, self._controller_port, self.further)
         if not (logs / "meta.properties").exists():
             identity = f"--cluster-id={secrets.token_urlsafe(16)}"
-            # One short run: compiling it well costs more than it gives.
+            # A short run: optimised compilation costs more than it saves.
             options = ["-XX:TieredStopAtLevel=1"]
             tool = self._spawn(options, "kafka.tools.StorageTool", "format", identity, "--config", properties)
             if tool.wait(READY_S):
-                raise SetUpError(f"Kafka could not format {logs}: {self._last_words()}")
+                raise SetUpError(f"Kafka could not format {logs}: {self._log_end()}")
         return properties
 
     def _spawn(self, options: Sequence[str], main: str, *arguments: str | Path) -> subprocess.Popen[bytes]:
-        """Run a class of the broker's jars, tied to this process, its output at the end of the log."""
+        """Runs a class of the broker's jars, which dies with this process; appends its output to the log."""
         path = os.pathsep.join(map(str, jars_of("broker")))
         java = [str(find_java() / "bin" / "java"), "-Dorg.apache.logging.log4j.level=WARN", *options, "-cp", path]
         with self.log.open("ab") as log:
-            # A session of its own, so that Ctrl-C reaches the one who decides when the broker may go.
+            # A separate session, so that Ctrl-C does not reach the broker: this process stops it.
             return subprocess.Popen(
                 dying_with_parent([*java, main, *map(str, arguments)]),
                 stdin=subprocess.DEVNULL,
@@ -158,23 +158,23 @@ class Broker:
         client, deadline = admin(self.bootstrap_servers), time.monotonic() + READY_S
         while not answers(client):
             if not self.running:
-                raise SetUpError(f"The Kafka broker ended while it started: {self._last_words()}")
+                raise SetUpError(f"The Kafka broker ended while it started: {self._log_end()}")
             if time.monotonic() > deadline:
-                raise SetUpError(f"The Kafka broker did not answer within {READY_S:.0f} s: {self._last_words()}")
+                raise SetUpError(f"The Kafka broker did not answer within {READY_S:.0f} s: {self._log_end()}")
 
-    def _last_words(self) -> str:
-        lines = self.log.read_text(errors="replace").splitlines()[-SHOWN_LINES:]
+    def _log_end(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-QUOTED_LINES:]
         return "\n".join([f"the end of {self.log} is", *lines])
 
 
 def _free_ports() -> tuple[int, int]:
-    """Two ports that nobody listens on now."""
-    with socket.create_server((HOST, 0)) as one, socket.create_server((HOST, 0)) as other:
-        return one.getsockname()[1], other.getsockname()[1]
+    """Returns two ports that are free now."""
+    with socket.create_server((HOST, 0)) as first, socket.create_server((HOST, 0)) as second:
+        return first.getsockname()[1], second.getsockname()[1]
 
 
-def _refuse_taken(port: int) -> None:
-    """Say it at once: Kafka takes seconds to notice, and meanwhile the other one would answer for it."""
+def _check_free(port: int) -> None:
+    """Raises SetUpError if `port` is in use: Kafka needs seconds to notice, and another broker would answer for it."""
     try:
         socket.create_server((HOST, port)).close()
     except OSError as cause:
@@ -182,10 +182,10 @@ def _refuse_taken(port: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a broker in the foreground; exit code 2 when it cannot start, 1 when it ends by itself."""
+    """Runs a broker in the foreground; returns 2 if it cannot start, 1 if it ends by itself."""
     parser = argparse.ArgumentParser(prog="python -m demo.broker", description="Run a Kafka broker until Ctrl-C.")
     parser.add_argument("--port", type=int, default=9092, help="where clients connect (default 9092)")
-    parser.add_argument("--data-dir", type=Path, required=True, help="where its data is kept between runs")
+    parser.add_argument("--data-dir", type=Path, required=True, help="folder of its persistent data")
     parser.add_argument("--heap", default="768m", help="limit of the JVM's heap (default 768m)")
     chosen = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

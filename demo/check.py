@@ -1,4 +1,4 @@
-"""The producer's truth held against the tables: every user in every window, and every rejected record."""
+"""Compares the producer's truth file with the tables: every user in every window, and every rejected record."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ Counts = Counter[tuple[str, int, str]]
 """Events by (user, window start in milliseconds, kind of event)."""
 
 _KINDS: Final = ("page_views", "clicks")
-_PUBLISHED: Final = """
+_PUBLISHED_SQL: Final = """
     SELECT user_id, CAST(to_unixtime(window_start) AS BIGINT) * 1000 AS start, page_views, clicks FROM page_views
 """
-# A window that has not fired yet has its counts in panes only.
-_WAITING: Final = """
+# Until a window fires, only panes contain its counts.
+_UNFIRED_SQL: Final = """
     SELECT user_id, pane_start AS start, SUM(page_views) AS page_views, SUM(clicks) AS clicks FROM panes
     WHERE report = 'page_views' AND batch IN (SELECT batch FROM ledger)
       AND pane_start + {window_ms} > COALESCE((SELECT MAX(watermark) FROM ledger), 0)
@@ -29,22 +29,23 @@ _WAITING: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing that was sent, and how much of it the tables have."""
+    """A class of sent events or records, with its count in the tables."""
 
-    what: str
+    name: str
     sent: int
     found: int
 
 
 def check(truth: Truth, warehouse: str) -> list[Line]:
-    """The events sent and those in the tables, line by line; all is well where each line's numbers are equal.
+    """Returns the counts of sent events and of the tables, which are equal in each line if nothing is wrong.
 
-    A deliberately late event counts as found whether it was rejected or still in time to be counted.
+    A deliberately late event counts as found if it was rejected or if it was still counted in time.
     """
-    counted = _count(_ask(_PUBLISHED, warehouse)) + _count(_ask(_WAITING.format(window_ms=truth.window_ms), warehouse))
+    unfired = _UNFIRED_SQL.format(window_ms=truth.window_ms)
+    counted = _count(_query(_PUBLISHED_SQL, warehouse)) + _count(_query(unfired, warehouse))
     due, late = _count(truth.on_time), _count(truth.too_late)
     in_time = counted - due
-    reasons = {row["reason"]: row["n"] for row in _ask(_REASONS, warehouse).to_pylist()}
+    reasons = {row["reason"]: row["n"] for row in _query(_REASONS_SQL, warehouse).to_pylist()}
     return [
         Line("counted: user, window and kind", len(due), len(due) - len((due - counted) + (in_time - late))),
         Line("counted: events", due.total(), counted.total() - in_time.total()),
@@ -54,19 +55,21 @@ def check(truth: Truth, warehouse: str) -> list[Line]:
     ]
 
 
-_REASONS: Final = "SELECT reason, COUNT(*) AS n FROM dead_letters WHERE batch IN (SELECT batch FROM ledger) GROUP BY 1"
+_REASONS_SQL: Final = (
+    "SELECT reason, COUNT(*) AS n FROM dead_letters WHERE batch IN (SELECT batch FROM ledger) GROUP BY 1"
+)
 
 
 def as_table(lines: list[Line]) -> Table:
-    """The lines for a terminal."""
-    table = Table("what", "sent", "in the tables", "", title="The producer's truth against the tables")
+    """Returns the lines as a table for the terminal."""
+    table = Table("events", "sent", "in the tables", "", title="Sent events and tables")
     for line in lines:
-        mark = styled("equal", "green") if line.sent == line.found else styled("DIFFERENT", "red")
-        table.add_row(line.what, f"{line.sent:,}", f"{line.found:,}", mark)
+        verdict = styled("equal", "green") if line.sent == line.found else styled("DIFFERENT", "red")
+        table.add_row(line.name, f"{line.sent:,}", f"{line.found:,}", verdict)
     return table
 
 
-def _ask(query: str, warehouse: str) -> pa.Table:
+def _query(query: str, warehouse: str) -> pa.Table:
     engine = QueryBuilder()
     for spec in (DEAD_LETTERS, LEDGER, PAGE_VIEWS, PANES):
         engine = engine.register(spec.name, DeltaTable(spec.uri(warehouse)))
@@ -74,8 +77,8 @@ def _ask(query: str, warehouse: str) -> pa.Table:
 
 
 def _count(rows: pa.Table) -> Counts:
-    users, starts, *numbers = (column.to_pylist() for column in rows.columns)
+    users, starts, *columns = (column.to_pylist() for column in rows.columns)
     counts: Counts = Counter()
-    for kind, values in zip(_KINDS, numbers, strict=True):
+    for kind, values in zip(_KINDS, columns, strict=True):
         counts.update({(user, start, kind): n for user, start, n in zip(users, starts, values, strict=True) if n})
     return counts

@@ -1,4 +1,4 @@
-"""The processes that the demo starts: tied to it, but not to its terminal, so that Ctrl-C ends them in order."""
+"""Child processes of the demo: they die with it, but not by Ctrl-C, so that it can stop them in order."""
 
 import os
 import signal
@@ -14,45 +14,45 @@ from demo.die_with_parent import dying_with_parent
 from pipeline.errors import TidemarkError
 
 _END_S: Final = 120
-_SHOWN_LINES: Final = 8
+_QUOTED_LINES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A running command, and where its words go."""
+    """A running command, and the file with its output."""
 
     name: str
     process: subprocess.Popen[bytes]
     log: Path
 
     def check(self) -> None:
-        """Raises TidemarkError, with its last words, if it has ended."""
+        """Raises TidemarkError with the end of the log if the command has ended."""
         if self.process.poll() is not None:
             self._fail(f"ended by itself with exit code {self.process.returncode}")
 
     def end(self) -> None:
-        """SIGTERM, and waits. Raises TidemarkError if that does not end it with exit code 0."""
+        """Sends SIGTERM and waits. Raises TidemarkError if the exit code is not 0."""
         self.process.send_signal(signal.SIGTERM)
         if self.process.wait(_END_S):
             self._fail(f"ended with exit code {self.process.returncode}")
 
-    def _fail(self, what: str) -> None:
-        words = "\n".join(self.log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:])
-        raise TidemarkError(f"the {self.name} {what}:\n{words}")
+    def _fail(self, failure: str) -> None:
+        lines = "\n".join(self.log.read_text(errors="replace").splitlines()[-_QUOTED_LINES:])
+        raise TidemarkError(f"the {self.name} {failure}:\n{lines}")
 
 
 @contextmanager
 def child(
     name: str, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[Child]:
-    """Runs a command, and at the end kills what is left of it and of what it started."""
+    """Runs `command` with its output in `folder`; on exit kills it and its child processes."""
     log = folder / f"{name}.log"
-    with log.open("wb") as words:
+    with log.open("wb") as output:
         process = subprocess.Popen(
             dying_with_parent(list(command)),
             stdin=subprocess.DEVNULL,
-            stdout=words,
-            stderr=words,
+            stdout=output,
+            stderr=output,
             env={**os.environ, **(environment or {})},
             start_new_session=True,
         )
@@ -65,8 +65,8 @@ def child(
 
 
 def free_port() -> int:
-    """A port nobody listens on at this moment."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    """Returns a port that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
         return port

@@ -17,32 +17,32 @@ from pipeline.runtime.java import find_java
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
 HOST: Final = "127.0.0.1"
-SECRET: Final = "of-this-machine-alone-and-of-no-other"  # noqa: S105 - nothing but demos and tests has it
+SECRET: Final = "of-this-machine-alone-and-of-no-other"  # noqa: S105 - used by demos and tests only
 CLOSED: Final = {
     "spark.authenticate": "true",
     "spark.authenticate.secret": SECRET,
     "spark.network.crypto.enabled": "true",
 }
-"""By which master, workers, drivers and executors know each other."""
+"""Settings that authenticate master, workers, drivers and executors to each other."""
 _UP_S: Final = 90.0
 _PAUSE_S: Final = 0.1
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where the master is, and the folder of each worker."""
+    """The URL of the master, and the folder of each worker."""
 
     url: str
     workers: tuple[Path, ...]
     page: int
-    """The port of the master's page."""
+    """Port of the master's web page."""
 
     def applications(self) -> list[str]:
-        """The ids that the master has drawn for drivers at work."""
-        return [one["id"] for one in _state(self.page).get("activeapps", [])]
+        """Returns the ids of the running applications."""
+        return [application["id"] for application in _state(self.page).get("activeapps", [])]
 
     def executors(self) -> list[list[Path]]:
-        """The logs of the executors that each worker started."""
+        """Returns the logs of the executors of each worker."""
         return [sorted(worker.glob("app-*/*/stderr")) for worker in self.workers]
 
 
@@ -50,12 +50,12 @@ class Cluster:
 def standalone_cluster(
     folder: Path, workers: int, memory: str = "1g", environment: Mapping[str, str] | None = None
 ) -> Iterator[Cluster]:
-    """A cluster that ends with the context; `memory` is what each worker has for executors.
+    """Runs a cluster within the context; each worker has `memory` for its executors.
 
-    Raises TidemarkError if it does not come up.
+    Raises TidemarkError if the cluster does not start in time.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    told = {
+    variables = {
         "JAVA_HOME": str(find_java()),
         "SPARK_HOME": str(SPARK_HOME),
         "SPARK_DAEMON_MEMORY": "256m",
@@ -63,18 +63,18 @@ def standalone_cluster(
         "SPARK_NO_DAEMONIZE": "1",
         **(environment or {}),
     }
-    told["SPARK_DAEMON_JAVA_OPTS"] = " ".join(
-        [told.get("SPARK_DAEMON_JAVA_OPTS", ""), *(f"-D{name}={value}" for name, value in CLOSED.items())]
+    variables["SPARK_DAEMON_JAVA_OPTS"] = " ".join(
+        [variables.get("SPARK_DAEMON_JAVA_OPTS", ""), *(f"-D{name}={value}" for name, value in CLOSED.items())]
     )
     port, page = free_port(), free_port()
     url = f"spark://{HOST}:{port}"
-    homes = tuple(folder / f"worker-{number}" for number in range(workers))
+    homes = tuple(folder / f"worker-{worker}" for worker in range(workers))
     offered = ("--cores", "1", "--memory", memory)
     with ExitStack() as stack:
 
         def start(name: str, role: str, *options: str) -> Child:
             command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", "--host", HOST]
-            return stack.enter_context(child(name, [*command, *options], folder, told))
+            return stack.enter_context(child(name, [*command, *options], folder, variables))
 
         master = start("master", "master.Master", "--port", str(port), "--webui-port", str(page))
         _wait_until(lambda: bool(_state(page)), [master])
@@ -87,21 +87,21 @@ def standalone_cluster(
 
 
 def _wait_until(up: Callable[[], bool], children: list[Child]) -> None:
-    """Raises TidemarkError if one of them ends before, or the time does."""
+    """Waits until `up()`. Raises TidemarkError if a child ends before, or after `_UP_S`."""
     deadline = time.monotonic() + _UP_S
     while not up():
-        for each in children:
-            each.check()
+        for running in children:
+            running.check()
         if time.monotonic() > deadline:
-            raise TidemarkError(f"Spark's cluster did not come up within {_UP_S:g} s: see {children[-1].log}")
+            raise TidemarkError(f"Spark's cluster did not start within {_UP_S:g} s: see {children[-1].log}")
         time.sleep(_PAUSE_S)
 
 
 def _state(page: int) -> dict[str, Any]:
-    """Returns what the master tells of itself; empty while it does not answer."""
+    """Returns the state that the master reports; empty while it does not answer."""
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{page}/json/", timeout=5) as answer:
-            found: dict[str, Any] = json.load(answer)
-            return found
+        with urllib.request.urlopen(f"http://{HOST}:{page}/json/", timeout=5) as response:
+            state: dict[str, Any] = json.load(response)
+            return state
     except OSError:
         return {}

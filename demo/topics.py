@@ -1,4 +1,4 @@
-"""Create topics and see that a broker answers, over whichever broker it is."""
+"""Creates topics on any broker, and checks that a broker answers."""
 
 import time
 
@@ -12,12 +12,12 @@ PAUSE_S = 0.02
 
 
 def admin(bootstrap_servers: str) -> AdminClient:
-    """A client that keeps quiet about refused connections, which are expected while a broker starts."""
+    """Returns a client that does not log refused connections, which are expected while a broker starts."""
     return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0, "reconnect.backoff.max.ms": 200})
 
 
 def answers(client: AdminClient, timeout_s: float = 1.0) -> bool:
-    """Whether a broker serves metadata."""
+    """Returns whether a broker returns metadata within `timeout_s` seconds."""
     try:
         return bool(client.list_topics(timeout=timeout_s).brokers)
     except KafkaException:
@@ -25,9 +25,9 @@ def answers(client: AdminClient, timeout_s: float = 1.0) -> bool:
 
 
 def create_topic(bootstrap_servers: str, name: str, partitions: int = 1, **config: object) -> None:
-    """Create a topic and wait until each partition has a leader; `retention_ms=-1` sets `retention.ms`.
+    """Creates a topic and waits until each partition has a leader; `retention_ms=-1` sets `retention.ms`.
 
-    Raises SetUpError when the broker refuses or does not get it done in time.
+    Raises SetUpError if the broker refuses or is not done in time.
     """
     client = admin(bootstrap_servers)
     settings = {key.replace("_", "."): str(value) for key, value in config.items()}
@@ -36,7 +36,7 @@ def create_topic(bootstrap_servers: str, name: str, partitions: int = 1, **confi
         client.create_topics([topic])[name].result(DEADLINE_S)
     except (KafkaException, TimeoutError) as cause:
         raise SetUpError(f"Topic {name} cannot be created on {bootstrap_servers}: {_reason(cause)}") from cause
-    # The controller answers first; the broker learns of the topic a moment later.
+    # The controller answers first; the broker gets the topic a moment later.
     deadline = time.monotonic() + DEADLINE_S
     while _led(client, name) < partitions:
         if time.monotonic() > deadline:

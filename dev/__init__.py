@@ -1,1 +1,1 @@
-"""Tools of set-up and maintenance; no part of the service."""
+"""Tools for set-up and maintenance; not part of the service."""

@@ -1,8 +1,7 @@
-"""What is shipped, under which licences and with which known vulnerabilities: `python -m dev.audit`.
+"""Lists shipped packages with their licences and known vulnerabilities: `python -m dev.audit`.
 
-Writes build/sbom.cdx.json (CycloneDX): the Python packages of uv.lock without those for development, and the jars of
-jars.lock. Ends with exit code 1 where a licence is not allowed or a package is known to be vulnerable, 2 where that
-cannot be found out.
+Writes build/sbom.cdx.json (CycloneDX): the Python packages of uv.lock except development dependencies, and the jars of
+jars.lock. Exit code 1: a licence is not allowed or a package is vulnerable; 2: the audit failed.
 """
 
 import json
@@ -11,7 +10,7 @@ import sys
 from typing import Any, Final
 
 from dev.environment import ROOT, find_uv, uv_environment
-from dev.licences import is_allowed, of_jar, of_package
+from dev.licences import is_allowed, jar_licence, package_licence
 from pipeline.errors import SetUpError
 from pipeline.runtime.jars import Jar, locked
 
@@ -22,10 +21,10 @@ Component = dict[str, Any]
 
 
 def sbom() -> dict[str, Any]:
-    """The bill of materials. Raises SetUpError where uv cannot tell what is locked."""
+    """Returns the bill of materials. Raises SetUpError if uv cannot export the locked packages."""
     bill = _export()
     for component in bill["components"]:
-        _add_licence(component, of_package(component["name"]))
+        _add_licence(component, package_licence(component["name"]))
     jars = {jar.coordinate: (jar, section) for section in ("broker", "spark") for jar in locked(section)}
     bill["components"] += [_jar(jar, section) for jar, section in jars.values()]
     return bill
@@ -41,11 +40,11 @@ def _jar(jar: Jar, section: str) -> Component:
         "name": name,
         "version": version,
         "purl": purl,
-        # The broker's are for the demo and the tests, and are not in the image.
+        # The broker's jars are for the demo and the tests, and are not in the image.
         "scope": "required" if section == "spark" else "excluded",
         "hashes": [{"alg": "SHA-256", "content": jar.sha256}],
     }
-    _add_licence(component, of_jar(jar.coordinate))
+    _add_licence(component, jar_licence(jar.coordinate))
     return component
 
 
@@ -54,33 +53,33 @@ def _add_licence(component: Component, expression: str | None) -> None:
         component["licenses"] = [{"expression": expression}]
 
 
-def refused(bill: dict[str, Any]) -> list[str]:
-    """A line for each component whose licence is unknown or not allowed."""
-    expressions = {one["name"]: one.get("licenses", [{}])[0].get("expression") for one in bill["components"]}
+def disallowed(bill: dict[str, Any]) -> list[str]:
+    """Returns a line for each component whose licence is unknown or not allowed."""
+    expressions = {part["name"]: part.get("licenses", [{}])[0].get("expression") for part in bill["components"]}
     return [
-        f"{name} is under {expression or 'a licence that nobody looked up'}: see dev/licences.py"
+        f"{name} is under {expression or 'an unknown licence'}: see dev/licences.py"
         for name, expression in sorted(expressions.items())
         if not (expression and is_allowed(expression))
     ]
 
 
 def vulnerabilities() -> int:
-    """Has uv look the locked packages up at osv.dev, and tells what it says; returns the exit code."""
-    done = _uv("audit", "--locked", "--no-dev", "--preview-features", "audit-command")
-    sys.stdout.write(done.stdout)
-    if done.returncode not in {0, _VULNERABLE}:
-        sys.stderr.write(f"known vulnerabilities could not be looked up; nothing is known of them:\n{done.stderr}")
+    """Has uv look the locked packages up at osv.dev, prints its report and returns the exit code."""
+    result = _uv("audit", "--locked", "--no-dev", "--preview-features", "audit-command")
+    sys.stdout.write(result.stdout)
+    if result.returncode not in {0, _VULNERABLE}:
+        sys.stderr.write(f"known vulnerabilities could not be looked up:\n{result.stderr}")
         return _UNKNOWN
-    return done.returncode
+    return result.returncode
 
 
 def _export() -> dict[str, Any]:
     formats = ("--format", "cyclonedx1.5", "--preview-features", "sbom-export")
-    done = _uv("export", "--locked", "--quiet", "--no-dev", *formats)
-    if done.returncode:
-        raise SetUpError(f"uv could not tell what is locked: {done.stderr.strip()}")
-    exported: dict[str, Any] = json.loads(done.stdout)
-    return exported
+    result = _uv("export", "--locked", "--quiet", "--no-dev", *formats)
+    if result.returncode:
+        raise SetUpError(f"uv could not export the locked packages: {result.stderr.strip()}")
+    bill: dict[str, Any] = json.loads(result.stdout)
+    return bill
 
 
 def _uv(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -89,7 +88,7 @@ def _uv(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def main() -> int:
-    """Writes the bill, then says what is wrong with what is on it."""
+    """Writes the bill of materials, then reports licences and vulnerabilities; returns the exit code."""
     try:
         bill = sbom()
     except SetUpError as error:
@@ -98,10 +97,10 @@ def main() -> int:
     SBOM.parent.mkdir(exist_ok=True)
     SBOM.write_text(json.dumps(bill, indent=2))
     sys.stdout.write(f"{SBOM.relative_to(ROOT)}: {len(bill['components'])} components\n")
-    wrong = refused(bill)
-    for line in wrong:
+    problems = disallowed(bill)
+    for line in problems:
         sys.stderr.write(f"{line}\n")
-    return vulnerabilities() or bool(wrong)
+    return vulnerabilities() or bool(problems)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""From a bare Python to a complete .venv: `python3 dev/environment.py`. Standard library only: nothing else is there.
+"""Creates .venv from a bare Python: `python3 dev/environment.py`. Uses the standard library only.
 
-uv is taken from PATH, else put into .tools; the interpreter is the one this runs on, never a downloaded one.
+uv is the one on PATH, or else is installed into .tools. The interpreter of .venv is the one that runs this script.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / ".tools"
 OLDEST_PYTHON = (3, 11)
-# The first that knows dependency groups.
+# The first version with dependency groups.
 OLDEST_UV = (0, 5)
 PYPI_PIP = "https://pypi.org/pypi/pip/json"
 SILENCE_S = 30.0
 
 
 def find_uv() -> str | None:
-    """A recent enough uv, of PATH or of .tools; None when there is none."""
+    """Returns the path of a recent enough uv, on PATH or in .tools; None if neither has one."""
     for candidate in (shutil.which("uv"), str(TOOLS / "bin" / "uv")):
         if candidate and _version(candidate) >= OLDEST_UV:
             return candidate
@@ -33,26 +33,26 @@ def find_uv() -> str | None:
 
 
 def install_uv() -> str:
-    """Put uv into .tools; returns its path. Raises RuntimeError with a sentence."""
+    """Installs uv into .tools and returns its path. Raises RuntimeError with a sentence."""
     python = str(TOOLS / "bin" / "python")
     try:
-        # Debian splits off what `venv` needs to bring pip along, so pip comes second.
+        # Debian packages ensurepip separately, so `venv` cannot install pip; it is installed next.
         _run(sys.executable, "-m", "venv", "--clear", "--without-pip", str(TOOLS))
         _run(*_pip(python), "install", "--quiet", "--disable-pip-version-check", "uv")
     except (OSError, ValueError, subprocess.CalledProcessError) as cause:
         raise RuntimeError(
             f"uv could not be installed from PyPI ({cause}); install uv and run `make` again."
         ) from cause
-    found = find_uv()
-    if found is None:
+    uv = find_uv()
+    if uv is None:
         raise RuntimeError("The uv that PyPI offers for this platform does not run; install uv and run `make` again.")
-    return found
+    return uv
 
 
 def sync(uv: str) -> int:
-    """Make .venv what uv.lock says, on this interpreter; returns uv's exit code.
+    """Makes .venv match uv.lock, with this interpreter, and returns uv's exit code.
 
-    What builds packages comes first: uv may fetch nothing for a build.
+    The group `build` is installed first, because uv may fetch nothing for a build.
     """
     command = [uv, "sync", "--locked", "--python", sys.executable]
     for further in (["--only-group", "build", "--inexact"], []):
@@ -63,27 +63,27 @@ def sync(uv: str) -> int:
 
 
 def uv_environment() -> dict[str, str]:
-    """The environment of uv: no other Python, this .venv, and the certificates that this machine trusts.
+    """Returns the environment of uv: no other Python, this .venv, and the certificates that this machine trusts.
 
-    uv brings its own certificates and asks for none; pip, Java and curl know those of a company's proxy, so should uv.
+    By default uv uses its own certificates; pip, Java and curl trust those of a company's proxy, so uv should, too.
     """
-    known = ssl.get_default_verify_paths()
-    trusted = {"UV_SYSTEM_CERTS": "true"} if known.cafile or known.capath else {}
-    wanted = {"UV_PYTHON_DOWNLOADS": "never", "UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv")}
-    return {**trusted, **os.environ, **wanted}
+    paths = ssl.get_default_verify_paths()
+    defaults = {"UV_SYSTEM_CERTS": "true"} if paths.cafile or paths.capath else {}
+    required = {"UV_PYTHON_DOWNLOADS": "never", "UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv")}
+    return {**defaults, **os.environ, **required}
 
 
 def _version(uv: str) -> tuple[int, ...]:
     try:
-        said = subprocess.run([uv, "--version"], capture_output=True, text=True, check=True).stdout
+        output = subprocess.run([uv, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return ()
-    found = re.search(r"(\d+)\.(\d+)", said)
-    return tuple(map(int, found.groups())) if found else ()
+    match = re.search(r"(\d+)\.(\d+)", output)
+    return tuple(map(int, match.groups())) if match else ()
 
 
 def _pip(python: str) -> list[str]:
-    """How to run pip there: the one that comes with Python, else PyPI's wheel, which runs as it is."""
+    """Returns the command that runs pip: the pip bundled with `python`, else PyPI's wheel, which runs uninstalled."""
     bundled = subprocess.run([python, "-m", "ensurepip"], capture_output=True, check=False)
     return [python, "-m", "pip"] if bundled.returncode == 0 else [python, str(_pip_wheel() / "pip")]
 
@@ -91,7 +91,7 @@ def _pip(python: str) -> list[str]:
 def _pip_wheel() -> Path:
     with urllib.request.urlopen(PYPI_PIP, timeout=SILENCE_S) as answer:
         wheel = next(file for file in json.load(answer)["urls"] if file["packagetype"] == "bdist_wheel")
-    # A proxy in front of PyPI may answer with addresses relative to its own.
+    # A mirror of PyPI may return relative URLs.
     with urllib.request.urlopen(urllib.parse.urljoin(PYPI_PIP, wheel["url"]), timeout=SILENCE_S) as answer:
         content = answer.read()
     if hashlib.sha256(content).hexdigest() != wheel["digests"]["sha256"]:
@@ -106,7 +106,7 @@ def _run(*command: str) -> None:
 
 
 def main() -> int:
-    """Build or bring up to date the environment; exit code 2 and one sentence when it cannot be."""
+    """Creates or updates the environment; returns 2 after printing one sentence if it cannot."""
     if sys.version_info < OLDEST_PYTHON:
         sys.stderr.write(f"Tidemark needs Python 3.11 or newer, this is {sys.version.split()[0]}; set PYTHON=...\n")
         return 2

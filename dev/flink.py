@@ -1,4 +1,4 @@
-"""Flink, for those who compare with it: its jars at their hashes, a JDK's compiler, and how a program of it is started.
+"""Flink for comparisons: its jars by hash, the compiler of a JDK, and the command line of a Flink program.
 
 Not a dependency: `make flink` and the benchmarks fetch the jars (220 MB) at their first use.
 """
@@ -13,38 +13,38 @@ from pipeline.errors import SetUpError
 from pipeline.runtime.jars import Jar, cache, listed, mirror, provide
 from pipeline.runtime.java import find_java
 
-# Java 17 asks for these where Flink looks into the JDK; they are those of Flink's own configuration.
+# Java 17 requires these options of Flink, which accesses internals of the JDK; taken from Flink's own configuration.
 OPENS: Final = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "util", "time")]
 _LOCK: Final = Path(__file__).with_name("flink.lock")
 
 
 def locked_jars() -> list[Jar]:
-    """The lines of the lock."""
+    """Returns the jars of the lock file."""
     return listed(_LOCK, "flink")
 
 
 def version() -> str:
-    """The version of Flink that is locked."""
+    """Returns the locked version of Flink."""
     return next(jar.coordinate.split(":")[2] for jar in locked_jars() if ":flink-runtime:" in jar.coordinate)
 
 
 def flink_jars() -> list[Path]:
-    """The jars, fetched if missing. Raises SetUpError."""
+    """Returns the paths of the jars, fetched if missing. Raises SetUpError if a jar is not available."""
     return provide(locked_jars(), cache(), mirror())
 
 
 def compiler() -> Path:
-    """The compiler beside the Java found. Raises SetUpError where there is none."""
-    found = find_java() / "bin" / "javac"
-    if not found.exists():
-        raise SetUpError(f"There is no {found}: Flink's part needs a JDK, such as OpenJDK 17; set JAVA_HOME to one.")
-    return found
+    """Returns the path of `javac`. Raises SetUpError if the Java found is no JDK."""
+    javac = find_java() / "bin" / "javac"
+    if not javac.exists():
+        raise SetUpError(f"{javac} does not exist: Flink needs a JDK, such as OpenJDK 17; set JAVA_HOME to a JDK.")
+    return javac
 
 
 def compiled(sources: Path, into: Path) -> str:
-    """Compile a folder of sources; the class path of what came of it, of what else is there, and of Flink.
+    """Compiles the folder `sources` into `into`; returns the class path of `into`, `sources` and Flink.
 
-    Raises SetUpError where there is no compiler, or a jar cannot be had.
+    Raises SetUpError if there is no compiler or a jar is not available.
     """
     javac, jars = compiler(), flink_jars()
     files = sorted(map(str, sources.glob("*.java")))
@@ -53,5 +53,5 @@ def compiled(sources: Path, into: Path) -> str:
 
 
 def command(class_path: str, main: str, options: Sequence[str] = ()) -> list[str]:
-    """The command line of a program, but for its arguments; `options` are the JVM's."""
+    """Returns the command line of class `main` without its arguments; `options` are options of the JVM."""
     return [str(find_java() / "bin" / "java"), *OPENS, *options, "-cp", class_path, main]

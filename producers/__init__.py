@@ -1,1 +1,1 @@
-"""Producers of user events: a seeded site simulator, its encoding, sending and truth."""
+"""Producers of user events: a seeded simulator of a site, access logs, and an HTTP endpoint for browsers."""

@@ -1,4 +1,4 @@
-"""How a run gets in to Kafka: the vocabulary of `kafka_access` as options and variables."""
+"""The Kafka credentials of a run: the settings of `kafka_access` as options and environment variables."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ class _Settings(BaseSettings):
 
 
 def access_options() -> list[SectionOption]:
-    """An option for each setting but secrets, which every user of the machine could read in a process's arguments."""
+    """Returns an option for each setting that is no secret: other users can read a process's arguments."""
     heading = (
-        "How to get in (each as PRODUCERS_KAFKA__SASL__PASSWORD and the like, too, and secrets only so or in files)"
+        "Kafka credentials (also as variables like PRODUCERS_KAFKA__SASL__PASSWORD; secrets only as variables or files)"
     )
     return [
         SectionOption(
@@ -37,25 +37,25 @@ def access_options() -> list[SectionOption]:
 
 
 def access_of(options: Namespace) -> Access:
-    """What options and environment ask for, options first. Raises SetupError where they do not go together."""
+    """Returns the credentials of options and environment; options win. Raises SetupError if they contradict."""
     given: dict[str, Any] = {}
     for name, value in vars(options).items():
         if value is not None and name.startswith("kafka__"):
             _, section, setting = name.split("__")
             given.setdefault(section, {})[setting] = value
     try:
-        return _Settings(kafka=given).kafka  # type: ignore[arg-type] # as pydantic takes it, merged with the environment
+        return _Settings(kafka=given).kafka  # type: ignore[arg-type] # pydantic accepts a dict and merges the environment
     except ValidationError as error:
         problems = ((".".join(map(str, problem["loc"])), problem["msg"]) for problem in error.errors())
         raise SetupError(
-            "; ".join(f"{name}: {said.removeprefix('Value error, ')}" for name, said in problems)
+            "; ".join(f"{name}: {message.removeprefix('Value error, ')}" for name, message in problems)
         ) from error
     except SettingsError as error:
         raise SetupError(str(error)) from error
 
 
 def _options(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Name and meaning of what may be given as an option."""
+    """Yields name and description of each setting that may be an option."""
     secret = {names for names in secret_names(model) if len(names) == 1}
     for name, field in model.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):

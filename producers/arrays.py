@@ -1,4 +1,4 @@
-"""Names for the numpy arrays that the simulator passes around."""
+"""Types of the numpy arrays of the simulator."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""A batch of simulated events, and what is known of each."""
+"""A batch of simulated events, with their properties as arrays."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -13,8 +13,8 @@ from producers.arrays import Bools, Ints, Octets
 class Batch:
     """Events in sending order, one entry per event.
 
-    `events` is what to encode; `users` (numbers, index of `Simulator.user_ids`), `visits` and
-    `times` (event time, ms) describe them also where the malformed value will not.
+    `events` are the rows to encode. `users` (indexes into `Simulator.user_ids`), `visits` and `times` (event time, ms)
+    hold for malformed events, too, whose values no longer contain them.
     """
 
     events: pa.RecordBatch
@@ -27,20 +27,20 @@ class Batch:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def taken(self, places: Ints) -> Self:
-        """The events in some places, in that order."""
+    def take(self, indices: Ints) -> Self:
+        """Returns the events at `indices`, in that order."""
         return replace(
             self,
-            events=self.events.take(pa.array(places)),
-            kinds=self.kinds[places],
-            users=self.users[places],
-            visits=self.visits[places],
-            times=self.times[places],
-            partitions=self.partitions[places],
+            events=self.events.take(pa.array(indices)),
+            kinds=self.kinds[indices],
+            users=self.users[indices],
+            visits=self.visits[indices],
+            times=self.times[indices],
+            partitions=self.partitions[indices],
         )
 
-    def and_then(self, later: Self) -> Self:
-        """Both, one after the other."""
+    def concat(self, later: Self) -> Self:
+        """Returns these events followed by those of `later`."""
         return replace(
             self,
             events=pa.concat_batches([self.events, later.events]),

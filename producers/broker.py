@@ -1,4 +1,4 @@
-"""The broker and the topic before anything is sent: reach them, or say what to do."""
+"""Checks the broker and the topic before anything is sent, and creates the topic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,26 +19,26 @@ _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION)
 
 @dataclass(frozen=True)
 class Target:
-    """Where to send; `timeout_ms` bounds the wait for the broker, at the start and per record."""
+    """Brokers, topic and credentials; `timeout_ms` bounds the wait for the broker, at the start and per record."""
 
     bootstrap_servers: str
     topic: str
     timeout_ms: int = 30_000
     access: Access = _OPEN
 
-    def client(self) -> dict[str, str | int | float | bool]:
-        """What each client is told. Raises SetupError if a file of the settings cannot be read."""
+    def client_config(self) -> dict[str, str | int | float | bool]:
+        """Returns the common configuration of all clients. Raises SetupError if a file of a setting cannot be read."""
         try:
-            # librdkafka's own log lines would stand beside our one sentence; only a crash may speak.
+            # 2 logs crashes only: we print one sentence instead of librdkafka's log lines.
             return {"bootstrap.servers": self.bootstrap_servers, "log_level": 2, **librdkafka_options(self.access)}
         except AccessError as error:
             raise SetupError(str(error)) from error
 
 
 def partitions_of(target: Target) -> int | None:
-    """How many partitions the topic has, None if there is no such topic.
+    """Returns the number of partitions of the topic, None if it does not exist.
 
-    Raises SetupError if the broker does not answer in time, or does not let this client write to the topic.
+    Raises SetupError if the broker does not answer in time, or refuses this client or its right to write.
     """
     try:
         return len(admin(target).describe(target.topic, AclOperation.WRITE, target.timeout_ms / 1000).partitions)
@@ -56,13 +56,13 @@ def partitions_of(target: Target) -> int | None:
 
 
 def partitions_of_topic(target: Target, wanted: int | None) -> int:
-    """How many partitions the topic has; where there is none, it is created with so many as are wanted.
+    """Returns the number of partitions of the topic, which is created with `wanted` partitions if it does not exist.
 
-    Raises SetupError if there is none and none is wanted, or as `partitions_of` and `create_topic` do.
+    Raises SetupError if it does not exist and `wanted` is None, or as `partitions_of` and `create_topic` do.
     """
-    found = partitions_of(target)
-    if found is not None:
-        return found
+    partitions = partitions_of(target)
+    if partitions is not None:
+        return partitions
     if wanted is None:
         raise SetupError(
             f"there is no topic {target.topic!r} at {target.bootstrap_servers}; correct --topic or add --create-topic"
@@ -72,10 +72,10 @@ def partitions_of_topic(target: Target, wanted: int | None) -> int:
 
 
 def create_topic(target: Target, partitions: int, config: Mapping[str, str] | None = None) -> None:
-    """Create the topic with the broker's default replication; SetupError if it refuses."""
+    """Creates the topic with the broker's default replication. Raises SetupError if the broker refuses."""
     try:
         topic = NewTopic(target.topic, num_partitions=partitions, config=dict(config or {}))
-        client = admin(target)  # a name, lest it be closed before the broker answers
+        client = admin(target)  # held by a name, so that it stays open until the broker answers
         created = client.create_topics([topic], operation_timeout=target.timeout_ms / 1000)
         created[target.topic].result(target.timeout_ms / 1000)
     except KafkaException as error:
@@ -86,9 +86,9 @@ def create_topic(target: Target, partitions: int, config: Mapping[str, str] | No
 
 
 def admin(target: Target) -> Admin:
-    """A client for questions. Raises SetupError if none can be made of the settings."""
+    """Returns an admin client. Raises SetupError if the settings are not valid."""
     try:
-        return Admin(target.client(), target.access)
+        return Admin(target.client_config(), target.access)
     except AccessError as error:
         raise SetupError(str(error)) from error
 

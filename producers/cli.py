@@ -1,4 +1,4 @@
-"""The `producers` command: parse, call, print. Exit 0 done, 1 not delivered, 2 set up wrongly."""
+"""The `producers` command. Exit codes: 0 success, 1 not all delivered, 2 configuration error."""
 
 from argparse import Namespace
 from collections.abc import Sequence
@@ -25,15 +25,15 @@ def _simulate(**options: Any) -> int:
 
 producers: Final = click.Group(
     "producers",
-    help="Send user events to Kafka.\n\nExit codes: 0 done, 1 not all was delivered, 2 to be put right first.",
+    help="Send user events to Kafka.\n\nExit codes: 0 success, 1 not all events were delivered, 2 configuration error.",
 )
 producers.add_command(
     Verb(
         "simulate",
         callback=_simulate,
         params=simulate_options(),
-        short_help="Be a seeded, disorderly site.",
-        help="Simulates a site's users and sends what they do, with known disorder, until the end or Ctrl-C.",
+        short_help="Simulate a site, with late and malformed events.",
+        help="Simulates the users of a site and sends their events, with known disorder, until the end or Ctrl-C.",
         context_settings={"show_default": True},
         examples=[
             "producers simulate --bootstrap-servers kafka:9092 --topic events --rate 2000 --late-share 0.01",
@@ -49,7 +49,7 @@ click.version_option(version("tidemark-lake"), message="%(prog)s %(version)s")(p
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code, having said in one sentence why it is not 0."""
+    """Runs one command and returns its exit code; prints an error as one sentence."""
     try:
         return run(producers, argv)
     except ProducerError as error:

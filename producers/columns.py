@@ -1,4 +1,4 @@
-"""Acts and event times as an Arrow batch of the contract's columns."""
+"""Turns acts and event times into an Arrow batch with the columns of the contract."""
 
 import numpy as np
 import pyarrow as pa
@@ -21,17 +21,17 @@ _AGENTS = pa.array(
 _ELEMENTS = pa.array([f"button-{name}" for name in ("buy", "more", "share", "close", "search")])
 
 
-class Columns:
-    """The pools of strings that one site's events draw from; an event only holds indexes."""
+class ColumnBuilder:
+    """Builds columns from the pools of strings of one site; an act holds indexes into the pools only."""
 
     def __init__(self, site: Site) -> None:
-        self.user_ids = [f"user-{number:06d}" for number in range(site.users)]
+        self.user_ids = [f"user-{user:06d}" for user in range(site.users)]
         self._schema = arrow_schema()
         self._users = pa.array([*self.user_ids, ""])
-        self._pages = pa.array([_page_url(number) for number in range(site.pages)])
+        self._pages = pa.array([_page_url(page) for page in range(site.pages)])
 
     def build(self, acts: Acts, times: Ints, nameless: Bools, rng: np.random.Generator) -> pa.RecordBatch:
-        """One row per act; `times` in epoch ms; the user id is empty where `nameless`."""
+        """Returns one row per act; `times` are ms since 1970; the user id is empty where `nameless` is true."""
         count = len(times)
         columns = {
             "event_id": _hex(np.frombuffer(rng.bytes(16 * count), np.uint8).reshape(count, 16)),
@@ -47,12 +47,12 @@ class Columns:
         return pa.RecordBatch.from_pydict(columns, schema=self._schema)
 
 
-def _page_url(number: int) -> str:
-    return f"https://shop.example/{_SECTIONS[number % len(_SECTIONS)]}/item-{number:05d}"
+def _page_url(page: int) -> str:
+    return f"https://shop.example/{_SECTIONS[page % len(_SECTIONS)]}/item-{page:05d}"
 
 
 def _hex(octets: Octets) -> pa.Array:
-    """Rows of octets as hexadecimal strings, without a Python object per row."""
+    """Returns rows of octets as hexadecimal strings, without a Python object per row."""
     count, width = len(octets), 2 * octets.shape[1]
     offsets = np.arange(count + 1, dtype=np.int32) * width
     text = np.ascontiguousarray(_HEX[octets])

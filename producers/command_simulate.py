@@ -1,10 +1,11 @@
-"""`producers simulate`: the composition root of a run."""
+"""The composition root of `producers simulate`."""
 
 import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import assert_never
 
 from producers import configure
 from producers.broker import Target, partitions_of_topic
@@ -19,20 +20,20 @@ from producers.truth import Truth
 
 
 def execute(options: Namespace) -> str:
-    """Send until the end or a signal, write the truth, and return what to tell the user.
+    """Sends until the end or a signal, writes the truth file, and returns the summary to print.
 
-    Raises SetupError before anything is sent, DeliveryError if not all of it arrived; there is
-    no truth file then, because what arrived is not known.
+    Raises SetupError before anything is sent, DeliveryError if not all records were acknowledged; then there is no
+    truth file, because it is not known which records arrived.
     """
     plan = configure.plan(options, _now_ms())
     configure.check_truth(options.truth)
     partitions = partitions_of_topic(plan.target, options.partitions if options.create_topic else None)
-    with configure.user_errors():
+    with configure.as_setup_errors():
         simulator = Simulator(plan.site, plan.disorder, plan.start_ms, partitions)
     tally = Tally(simulator.user_ids, options.truth_window)
     publisher = Publisher(plan.target, options.compression, options.delivery, options.name)
     if options.truth:
-        options.truth.unlink(missing_ok=True)  # an earlier run's would pass for this one's
+        options.truth.unlink(missing_ok=True)  # the file of an earlier run could be mistaken for this run's
     began = time.monotonic()
     with stop_on_signals() as stopped, _progress(plan.target, publisher, options) as resume:
         run(plan.pace, simulator, publisher, tally, now_ms=_now_ms, stopped=stopped, resume=resume)
@@ -40,12 +41,12 @@ def execute(options: Namespace) -> str:
         seconds = time.monotonic() - began
         truth = tally.truth(plan.target.topic)
         _write(truth, options.truth)
-    return _report(truth.sent, seconds, plan.target.topic)
+    return _summary(truth.sent, seconds, plan.target.topic)
 
 
 @contextmanager
 def _progress(target: Target, publisher: Publisher, options: Namespace) -> Iterator[Resume]:
-    """How far earlier runs of the name came, and how this one keeps its progress."""
+    """Yields the position of earlier runs of the name and the way to commit this run's progress."""
     if not options.name:
         yield Resume()
         return
@@ -57,11 +58,13 @@ def _progress(target: Target, publisher: Publisher, options: Namespace) -> Itera
 def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> Delivering:
     match delivery:
         case Delivery.AT_MOST_ONCE:
-            return progress.before
+            return progress.commit_before
         case Delivery.AT_LEAST_ONCE:
-            return progress.after(publisher.finish)
+            return progress.commit_after(publisher.finish)
+        case Delivery.EXACTLY_ONCE:
+            return progress.commit_within(publisher.producer)
         case _:
-            return progress.within(publisher.producer)
+            assert_never(delivery)
 
 
 def _write(truth: Truth, path: Path | None) -> None:
@@ -71,11 +74,11 @@ def _write(truth: Truth, path: Path | None) -> None:
     except OSError as error:
         raise ProducerError(
             f"all events were sent, but the truth could not be written to {path}: {error.strerror}; "
-            "make room there and start the run anew on a new topic"
+            "free some space and repeat the run with a new topic"
         ) from error
 
 
-def _report(sent: dict[str, int], seconds: float, topic: str) -> str:
+def _summary(sent: dict[str, int], seconds: float, topic: str) -> str:
     total = sum(sent.values())
     kinds = ", ".join(f"{count} {kind}" for kind, count in sent.items() if count)
     return f"sent {total} events to {topic} in {seconds:.1f} s ({total / seconds:.0f}/s): {kinds or 'none'}"

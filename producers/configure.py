@@ -1,4 +1,4 @@
-"""Options to the frozen configuration of a run; what cannot be together is said here."""
+"""Turns options into the immutable configuration of a run, and rejects contradictions."""
 
 import os
 from argparse import Namespace
@@ -18,7 +18,7 @@ from producers.truth import is_truth_file
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a run needs to know; `start_ms` is event time."""
+    """The configuration of a run; `start_ms` is event time."""
 
     target: Target
     site: Site
@@ -28,8 +28,8 @@ class Plan:
 
 
 @contextmanager
-def user_errors() -> Iterator[None]:
-    """Within it a ValueError is the user's to mend."""
+def as_setup_errors() -> Iterator[None]:
+    """Turns a ValueError of its block into a SetupError."""
     try:
         yield
     except ValueError as error:
@@ -37,10 +37,10 @@ def user_errors() -> Iterator[None]:
 
 
 def plan(options: Namespace, now_ms: int) -> Plan:
-    """The configuration that the options ask for; SetupError if they contradict each other."""
+    """Returns the configuration of the options. Raises SetupError if they contradict each other."""
     event_rate = _event_rate(options)
     _check_name(options)
-    with user_errors():
+    with as_setup_errors():
         return Plan(
             target=Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options)),
             site=Site(users=options.users, zipf=options.zipf, hot_share=options.hot_share, seed=options.seed),
@@ -51,24 +51,24 @@ def plan(options: Namespace, now_ms: int) -> Plan:
 
 
 def _check_name(options: Namespace) -> None:
-    """A run that goes on where it ended must be the same source again, down to its steps."""
+    """Raises SetupError if a named run could not be repeated: to resume, it must make the same steps again."""
     if options.delivery is Delivery.EXACTLY_ONCE and not options.name:
-        raise SetupError("exactly-once delivery needs --name, under which the run's transactions are known")
+        raise SetupError("exactly-once delivery needs --name, which identifies the run's transactions")
     if options.name and (options.rate or options.start_time is None or options.event_rate is None):
         raise SetupError("--name needs --rate 0, --event-rate and --start-time: a run by the clock cannot be repeated")
 
 
 def check_truth(path: Path | None) -> None:
-    """Refuse a path that no truth can be written to, or that holds something else; changes nothing.
+    """Raises SetupError if no truth file can be written to `path`; changes nothing.
 
-    Only an earlier truth file will be replaced: as root, unlinking a device would succeed too.
+    Only an earlier truth file is replaced: as root, even the removal of a device would succeed.
     """
     if path is None:
         return
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise SetupError(f"cannot write the truth to {path}: no such writable folder; correct --truth")
     if path.exists() and not is_truth_file(path):
-        raise SetupError(f"{path} is there and is not a truth file; name another one with --truth")
+        raise SetupError(f"{path} exists and is not a truth file; choose another file with --truth")
 
 
 def _disorder(options: Namespace) -> Disorder:
@@ -98,12 +98,12 @@ def _event_rate(options: Namespace) -> float | None:
 
 
 def _start_ms(options: Namespace, event_rate: float | None, now_ms: int) -> int:
-    given: int | None = options.start_time
-    if given is not None:
-        return given
+    start_ms: int | None = options.start_time
+    if start_ms is not None:
+        return start_ms
     if event_rate is None:
         return now_ms
     if options.events is None:
-        raise SetupError("--event-rate needs --events or --start-time, to know when to begin")
+        raise SetupError("--event-rate needs --events or --start-time to compute the start")
     events: int = options.events
     return now_ms - round(events / event_rate * 1000)

@@ -1,4 +1,4 @@
-"""How far from orderly the stream is: the policy, and its decision per event."""
+"""The disorder of the stream: the configured shares, and the decision per event."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,12 @@ from producers.kinds import MALFORMED, Kind
 
 @dataclass(frozen=True)
 class Disorder:
-    """Shares are of all events, between 0 and 1; times are event time in milliseconds.
+    """Shares of all events, from 0 to 1; times are event time in milliseconds.
 
-    Duplicates take the places of others. Late events begin `late_after_ms` into the run. A batch
-    is judged by the watermark from before it began, so until the consumer has committed a first
-    batch nothing is too late; keep `late_by_ms` well above bound + window + allowed lateness for
-    the same reason. Raises ValueError for shares that exceed 1 together or a displacement that is
-    no disorder.
+    Duplicates replace other events. Late events start `late_after_ms` after the start of the run: a consumer judges a
+    batch by the watermark before it, so until its first commit no event is too late. For the same reason `late_by_ms`
+    should be well above bound + window + allowed lateness. Raises ValueError if the sum of the shares exceeds 1, or
+    for late events that are no later than the jitter.
     """
 
     jitter_ms: int = 0
@@ -36,19 +35,19 @@ class Disorder:
         total = self.late_share + self.future_share + self.malformed_share
         if total > 1:
             raise ValueError(
-                f"the shares of late, future and malformed events add up to {total:g}; together they may be 1 at most"
+                f"the shares of late, future and malformed events add up to {total:g}; their sum must be at most 1"
             )
         if self.late_share and self.late_by_ms <= self.jitter_ms:
             raise ValueError(
-                f"late events would be {self.late_by_ms} ms old, no older than the jitter of "
+                f"late events would be {self.late_by_ms} ms late, no later than the jitter of "
                 f"{self.jitter_ms} ms; raise late-by above jitter"
             )
         if self.malformed_share and not self.malformed_kinds:
-            raise ValueError("malformed events are wanted but no kind of them; name at least one")
+            raise ValueError("a share of malformed events needs at least one kind of malformed value")
 
 
 def choose_kinds(disorder: Disorder, rng: np.random.Generator, age: Ints) -> Octets:
-    """A `Kind` per event; `age` is the milliseconds of event time since the run began."""
+    """Returns a `Kind` per event; `age` is its event time since the start of the run, in ms."""
     draw, jitter = rng.random(len(age)), rng.random(len(age))
     jittered = (jitter < disorder.jitter_share) & (disorder.jitter_ms > 0)
     kinds = np.where(jittered, Kind.JITTERED, Kind.ON_TIME).astype(np.uint8)
@@ -64,10 +63,10 @@ def choose_kinds(disorder: Disorder, rng: np.random.Generator, age: Ints) -> Oct
 
 
 def displace(disorder: Disorder, rng: np.random.Generator, acted: Ints, kinds: Octets, now_ms: int) -> Ints:
-    """The event time to write for events that happened at `acted`.
+    """Returns the event times to write, in ms, for events that happened at `acted`.
 
-    Future events are placed ahead of the wall clock `now_ms`, not of a replayed past, because
-    a consumer judges them against the Kafka timestamp.
+    Future events are ahead of the wall clock `now_ms`, not of a replayed past, because a consumer compares them with
+    the Kafka timestamp.
     """
     times = acted.copy()
     jittered = kinds == Kind.JITTERED

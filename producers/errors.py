@@ -1,22 +1,22 @@
-"""Errors of producing, by who can mend them and how the process ends.
+"""Errors of the producers and their exit codes.
 
 ProducerError
 ├── SetupError      exit 2: an option, the topic or the broker's address is wrong
-└── DeliveryError   exit 1: the broker took the run but not every record of it
+└── DeliveryError   exit 1: the broker did not acknowledge every record
 """
 
 
 class ProducerError(Exception):
-    """A failure that one sentence explains; its text is that sentence."""
+    """A failure; its text is one sentence that explains it."""
 
     exit_code = 1
 
 
 class SetupError(ProducerError):
-    """Nothing was sent: the person who started the run can correct it."""
+    """A configuration error; nothing was sent."""
 
     exit_code = 2
 
 
 class DeliveryError(ProducerError):
-    """Records were sent but not acknowledged, so no truth can be told about the run."""
+    """Records were sent but not acknowledged, so the run writes no truth file."""

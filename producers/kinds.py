@@ -1,4 +1,4 @@
-"""The kind of disorder that the simulator gave an event: one small integer per event."""
+"""The kind of disorder of a simulated event: one small integer per event."""
 
 from enum import IntEnum
 
@@ -6,11 +6,11 @@ from enum import IntEnum
 class Kind(IntEnum):
     """The kinds of disorder; every event has exactly one."""
 
-    ON_TIME = 0  # event time is when it was sent
-    JITTERED = 1  # displaced backwards, but within the bound
-    TOO_LATE = 2  # displaced so far that its window has closed
-    FUTURE = 3  # ahead of the wall clock, so ahead of its Kafka timestamp
-    DUPLICATE = 4  # an event of before, sent again as it was
+    ON_TIME = 0  # the event time is the time of sending
+    JITTERED = 1  # moved backwards, within the bound
+    TOO_LATE = 2  # moved backwards until its window has closed
+    FUTURE = 3  # ahead of the wall clock, and so of its Kafka timestamp
+    DUPLICATE = 4  # an earlier event, sent again unchanged
     BAD_MAGIC = 5
     UNKNOWN_SCHEMA = 6
     TRUNCATED = 7

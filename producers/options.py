@@ -1,6 +1,5 @@
 """The command line of `producers simulate`: every option, its unit and its default."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +14,8 @@ from producers.delivery import Delivery
 from producers.kinds import MALFORMED, Kind
 from producers.units import length_ms, rate, share, whole
 
-Run = Callable[..., int]
+KAFKA: Final = "Kafka"
+"""Heading of the options that name brokers and topic."""
 _NAMES: Final = ",".join(kind.name.lower() for kind in MALFORMED)
 
 
@@ -23,7 +23,7 @@ def _kinds(text: str) -> tuple[Kind, ...]:
     known = {kind.name.lower(): kind for kind in MALFORMED}
     for name in text.split(","):
         if name not in known:
-            raise ValueError(f"{name!r} is no kind of malformed value; choose from {_NAMES}")
+            raise ValueError(f"{name!r} is not a kind of malformed value; choose from {_NAMES}")
     return tuple(known[name] for name in text.split(","))
 
 
@@ -37,59 +37,59 @@ _FILE: Final = click.Path(path_type=Path)
 
 
 def broker_options() -> list[click.Option]:
-    """The options of every verb that sends."""
-    option = partial(SectionOption, section="Where to")
+    """Returns the options of every verb that sends."""
+    option = partial(SectionOption, section=KAFKA)
     return [
-        option(["--bootstrap-servers"], default="localhost:9092", metavar="HOST:PORT,...", help="The Kafka brokers."),
-        option(["--topic"], default="user-events", type=named("NAME"), help="The topic to send to."),
+        option(["--bootstrap-servers"], default="localhost:9092", metavar="HOST:PORT,...", help="Kafka brokers."),
+        option(["--topic"], default="user-events", type=named("NAME"), help="Topic to send to."),
     ]
 
 
-def filling_options() -> list[click.Option]:
-    """The options of every verb that may create its topic and sends in batches."""
-    option = partial(SectionOption, section="Where to")
+def batch_options() -> list[click.Option]:
+    """Returns the options of every verb that may create its topic and sends in batches."""
+    option = partial(SectionOption, section=KAFKA)
     return [
         *broker_options(),
-        option(["--create-topic"], is_flag=True, help="Create the topic if there is none."),
-        option(["--partitions"], type=_WHOLE, default="4", help="Of a topic that is created."),
+        option(["--create-topic"], is_flag=True, help="Create the topic if it does not exist."),
+        option(["--partitions"], type=_WHOLE, default="4", help="Number of partitions of a created topic."),
         option(
             ["--compression"],
             type=click.Choice(["none", "lz4", "zstd", "snappy", "gzip"]),
             default="none",
-            help="Of batches.",
+            help="Compression of batches.",
         ),
     ]
 
 
-def _where_to() -> list[click.Option]:
-    option = partial(SectionOption, section="Where to")
+def _kafka() -> list[click.Option]:
+    option = partial(SectionOption, section=KAFKA)
     return [
-        *filling_options(),
+        *batch_options(),
         option(
             ["--delivery"],
-            type=click.Choice([one.value for one in Delivery]),
+            type=click.Choice([delivery.value for delivery in Delivery]),
             default=Delivery.AT_LEAST_ONCE.value,
             callback=lambda _, __, value: Delivery(value),
-            help="What may happen to a record when the run is killed.",
+            help="Delivery guarantee if the run is killed.",
         ),
-        option(
-            ["--name"], type=named("NAME"), help="A run that is started again under its name goes on where it ended."
-        ),
-        option(["--timeout"], type=_LENGTH, default="30s", help="For the broker to answer, and for each record."),
+        option(["--name"], type=named("NAME"), help="Run id; a restart with the same id resumes."),
+        option(["--timeout"], type=_LENGTH, default="30s", help="Time-out of the broker and of each record."),
     ]
 
 
 def _pace() -> list[click.Option]:
-    option = partial(SectionOption, section="How fast and how long")
+    option = partial(SectionOption, section="Rate and duration")
     return [
         option(["--rate"], type=_RATE, default="100", help="Events per second; 0: as fast as possible."),
-        option(["--events"], type=_WHOLE, help="Stop after so many events."),
+        option(["--events"], type=_WHOLE, help="Stop after this many events."),
         option(["--duration"], type=_LENGTH, help="Stop after this time."),
-        option(["--event-rate"], type=_RATE, help="Events per second of event time, for a backlog; else wall time."),
+        option(
+            ["--event-rate"], type=_RATE, help="Events per second of event time, for a backlog; default: wall time."
+        ),
         option(
             ["--start-time"],
             type=_INSTANT,
-            help="Event time at which a backlog begins, as 2024-05-01T00:00:00Z; else such that it ends now.",
+            help="Event time at which a backlog starts, like 2024-05-01T00:00:00Z; default: so that it ends now.",
         ),
     ]
 
@@ -97,15 +97,15 @@ def _pace() -> list[click.Option]:
 def _site() -> list[click.Option]:
     option = partial(SectionOption, section="The site")
     return [
-        option(["--users"], type=_WHOLE, default="50000", help="How many different users there are."),
+        option(["--users"], type=_WHOLE, default="50000", help="Number of different users."),
         option(
             ["--zipf"],
             type=click.FloatRange(min=0),
             default=0,
             metavar="EXPONENT",
-            help="How much busier some users are.",
+            help="Exponent of the users' activity; 0: all users are equally active.",
         ),
-        option(["--hot-share"], type=_SHARE, default="0", help="Share of events that are one user's."),
+        option(["--hot-share"], type=_SHARE, default="0", help="Share of events of the most active user."),
         option(["--seed"], type=int, default=0, help="The same seed sends the same users to the same pages."),
     ]
 
@@ -113,29 +113,46 @@ def _site() -> list[click.Option]:
 def _disorder() -> list[click.Option]:
     option = partial(SectionOption, section="Disorder (a share is a number from 0 to 1, times are event time)")
     return [
-        option(["--jitter"], type=_DURATION, default="0s", help="Displace events backwards by up to this."),
-        option(["--jitter-share"], type=_SHARE, default="0.5", help="Share of events that are displaced."),
+        option(["--jitter"], type=_DURATION, default="0s", help="Move event times backwards by up to this."),
+        option(["--jitter-share"], type=_SHARE, default="0.5", help="Share of events with jitter."),
         option(["--late-share"], type=_SHARE, default="0", help="Share of too-late events."),
-        option(["--late-by"], type=_DURATION, default="10m", help="How late: well above bound, window and lateness."),
-        option(["--late-after"], type=_DURATION, default="30s", help="Too-late events begin so long after the start."),
+        option(
+            ["--late-by"],
+            type=_DURATION,
+            default="10m",
+            help="Lateness of too-late events: well above bound + window + allowed lateness.",
+        ),
+        option(
+            ["--late-after"], type=_DURATION, default="30s", help="Time from the start to the first too-late event."
+        ),
         option(["--future-share"], type=_SHARE, default="0", help="Share of future events."),
-        option(["--future-by"], type=_DURATION, default="1h", help="How far ahead of the wall clock."),
+        option(
+            ["--future-by"],
+            type=_DURATION,
+            default="1h",
+            help="Time by which future events are ahead of the wall clock.",
+        ),
         option(["--malformed-share"], type=_SHARE, default="0", help="Share of malformed values."),
-        option(["--malformed-kinds"], type=Read("KIND,...", _kinds), default=_NAMES, help="In which ways malformed."),
-        option(["--duplicate-share"], type=_SHARE, default="0", help="Share of events that are an earlier one again."),
-        option(["--silent-partition"], type=int, help="This partition goes silent."),
-        option(["--silent-after"], type=_DURATION, default="10s", help="How long after the start it does."),
+        option(["--malformed-kinds"], type=Read("KIND,...", _kinds), default=_NAMES, help="Kinds of malformed values."),
+        option(["--duplicate-share"], type=_SHARE, default="0", help="Share of events that repeat an earlier event."),
+        option(["--silent-partition"], type=int, help="Partition that goes silent."),
+        option(["--silent-after"], type=_DURATION, default="10s", help="Time from the start until it goes silent."),
     ]
 
 
 def _truth() -> list[click.Option]:
-    option = partial(SectionOption, section="The truth")
+    option = partial(SectionOption, section="Truth file")
     return [
-        option(["--truth"], type=_FILE, metavar="FILE", help="Write what was sent to this file (JSON) at the end."),
-        option(["--truth-window"], type=_LENGTH, default="1m", help="Length of its tumbling windows."),
+        option(
+            ["--truth"],
+            type=_FILE,
+            metavar="FILE",
+            help="Write counts of the sent events to this JSON file at the end.",
+        ),
+        option(["--truth-window"], type=_LENGTH, default="1m", help="Length of the tumbling windows of the counts."),
     ]
 
 
 def simulate_options() -> list[Any]:
-    """The options, as they stand in help."""
-    return [*_where_to(), *access_options(), *_pace(), *_site(), *_disorder(), *_truth()]
+    """Returns the options, in the order of the help."""
+    return [*_kafka(), *access_options(), *_pace(), *_site(), *_disorder(), *_truth()]

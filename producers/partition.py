@@ -1,7 +1,7 @@
-"""Which partition a key lands in: Kafka's default hash (murmur2), as Java clients compute it.
+"""The partition of a key by Kafka's default hash (murmur2), as Java clients compute it.
 
-We compute it here, and send with an explicit partition, because the simulator must know which
-users fall silent with a partition, and the truth must know what each partition was given.
+Records are sent with an explicit partition, because the simulator must know the users of a silent partition, and the
+truth file counts the records of each partition.
 """
 
 _SEED = 0x9747B28C
@@ -10,12 +10,12 @@ _MASK = 0xFFFFFFFF
 
 
 def partition_of(key: bytes, partitions: int) -> int:
-    """The partition of `key` on a topic of `partitions`, equal to that of Kafka's own producer."""
+    """Returns the partition of `key` on a topic with `partitions` partitions, as Kafka's own producer chooses it."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 def murmur2(data: bytes) -> int:
-    """Kafka's 32-bit murmur2, unsigned (org.apache.kafka.common.utils.Utils.murmur2)."""
+    """Returns Kafka's 32-bit murmur2 hash, unsigned (org.apache.kafka.common.utils.Utils.murmur2)."""
     whole = len(data) & ~3
     h = _SEED ^ len(data)
     for at in range(0, whole, 4):

@@ -1,4 +1,4 @@
-"""Values to a Kafka topic, no failure unseen."""
+"""Sends records to a Kafka topic, and reports every failure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +13,7 @@ _POLL_S = 0.01
 
 
 class Publisher:
-    """A Kafka producer for one topic. Raises DeliveryError as soon as one record has failed."""
+    """A Kafka producer for one topic. Raises DeliveryError as soon as a record has failed."""
 
     def __init__(
         self,
@@ -22,13 +22,13 @@ class Publisher:
         delivery: Delivery = Delivery.AT_LEAST_ONCE,
         name: str | None = None,
     ) -> None:
-        """`name` is the run's, for a delivery that outlives it."""
+        """`name` is the name of the run, for transactions that a later process can resume."""
         self._target = target
         self._failed = 0
         self._first_failure = ""
         self.producer = Producer(
             {
-                **target.client(),
+                **target.client_config(),
                 **client_options(delivery, name, target.timeout_ms),
                 "message.timeout.ms": target.timeout_ms,
                 "compression.type": compression,
@@ -48,8 +48,8 @@ class Publisher:
         partitions: Iterable[int],
         topic: str | None = None,
     ) -> None:
-        """Queue records, in order within each partition; waits while the queue is full. `topic` may be another one."""
-        # Room first: a queue that overflows midway would put the rest out of order.
+        """Queues records, in order within each partition, for `topic` or the target's topic; waits while it is full."""
+        # Wait for space first: a queue that overflows midway would reorder the rest.
         while len(self.producer) + len(values) > _QUEUE_ROWS:
             self.wait(_POLL_S)
         by_partition: dict[int, list[dict[str, bytes | None]]] = {}
@@ -60,12 +60,12 @@ class Publisher:
         self.wait(0)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, hearing of failed records meanwhile."""
+        """Waits up to `seconds` for reports of the broker. Raises DeliveryError if a record has failed."""
         self.producer.poll(seconds)
         self._raise_if_failed()
 
     def finish(self) -> None:
-        """Wait until every record is acknowledged or has failed."""
+        """Waits until every record is acknowledged or has failed."""
         while len(self.producer):
             self.producer.flush(_POLL_S)
         self._raise_if_failed()
@@ -76,8 +76,8 @@ class Publisher:
         except KafkaException as error:
             raise self._failure(error.args[0].str()) from error
         if queued < len(messages):
-            refused = next(m["_error"] for m in messages if "_error" in m)
-            raise self._failure(str(refused))
+            cause = next(message["_error"] for message in messages if "_error" in message)
+            raise self._failure(str(cause))
 
     def _on_failure(self, error: KafkaError | None, _: Message) -> None:
         self._failed += 1
@@ -89,6 +89,6 @@ class Publisher:
 
     def _failure(self, cause: str) -> DeliveryError:
         return DeliveryError(
-            f"the broker at {self._target.bootstrap_servers} did not take all records for "
-            f"{self._target.topic} ({cause}); see to the broker and start the run anew"
+            f"the broker at {self._target.bootstrap_servers} did not accept all records for "
+            f"{self._target.topic} ({cause}); check the broker and start the run again"
         )

@@ -1,7 +1,7 @@
-"""Robots by their user agents, as the library crawlerdetect knows them, at a cost that an agent cannot choose.
+"""Recognises bots by user agent, with the patterns of the library crawlerdetect, at a bounded cost.
 
-The library tries 1,462 expressions at each character, one of which looks at each character again and again. Nearly all
-of them are plain words, which are looked for as words.
+The library tries 1,462 expressions at each character, one of which backtracks without bound. Nearly all of them are
+plain words, which are searched as words.
 """
 
 import re
@@ -14,9 +14,9 @@ from crawlerdetect.providers.exclusions import data as _EXCLUSIONS
 
 _AGENTS_CACHED: Final = 8_192
 _WORD: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\\W)++")
-"""An expression that is a plain word, with escapes."""
+"""Matches an expression that is a plain word, with escapes."""
 _ANY_BEFORE: Final = re.compile(r"^\[[^]]*+\]\*")
-"""Characters of which any number, also none, may come first: whether something is found does not depend on them."""
+"""Matches a prefix of an expression that may be empty: it does not change whether the expression matches."""
 
 
 def _any_of(expressions: Iterable[str]) -> re.Pattern[str]:
@@ -24,14 +24,14 @@ def _any_of(expressions: Iterable[str]) -> re.Pattern[str]:
 
 
 WORDS: Final = tuple(re.sub(r"\\(\W)", r"\1", word).lower() for word in _CRAWLERS if _WORD.fullmatch(word))
-_EXPRESSIONS: Final = _any_of(_ANY_BEFORE.sub("", one) for one in _CRAWLERS if not _WORD.fullmatch(one))
-_OF_BROWSERS: Final = _any_of(_EXCLUSIONS)
-"""What browsers call themselves, which is no sign of a robot even where it has a robot's word in it."""
+_EXPRESSIONS: Final = _any_of(_ANY_BEFORE.sub("", pattern) for pattern in _CRAWLERS if not _WORD.fullmatch(pattern))
+_BROWSER_NAMES: Final = _any_of(_EXCLUSIONS)
+"""Names of browsers, which are removed first because some contain a bot's word."""
 
 
 @lru_cache(_AGENTS_CACHED)
 def is_robot(agent: str) -> bool:
-    """Whether the library knows a user agent as no person's. Its callers cut `agent` off: no cost is without bound."""
-    remainder = _OF_BROWSERS.sub("", agent.strip())
+    """Returns whether the user agent is a bot's. The cost grows with the length of `agent`, which callers limit."""
+    remainder = _BROWSER_NAMES.sub("", agent.strip())
     plain = remainder.lower()
     return any(word in plain for word in WORDS) or _EXPRESSIONS.search(remainder) is not None

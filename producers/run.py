@@ -1,4 +1,4 @@
-"""One run: pace the simulator by a clock and send what it yields, until bounded or stopped."""
+"""Runs the simulator at the pace of a clock and sends its batches, until a bound or a signal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -11,27 +11,27 @@ from producers.encode import encode
 from producers.simulate import Batch, Simulator
 from producers.tally import Tally
 
-# Paced events leave in bundles of this length: a step for each few would cost a core.
+# Paced events are sent in bundles of this length: a step for every few events would occupy a core.
 _BUNDLE_S = 0.02
 
 
 class Sink(Protocol):
-    """Where a run sends to; `Publisher` is one."""
+    """The receiver of a run's records; implemented by `Publisher`."""
 
     def send(self, keys: Sequence[bytes], values: Sequence[bytes | None], partitions: Sequence[int]) -> None:
-        """Queue records."""
+        """Queues records."""
 
     def wait(self, seconds: float) -> None:
-        """Let at most this much time pass."""
+        """Waits at most `seconds`."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast, how long and when in event time.
+    """Rate and bounds of a run.
 
-    `rate` is events per second of wall time, 0 for as fast as possible. Without `event_rate`
-    event time is the wall clock; with it, event time begins at the simulator's start and advances
-    by a second per `event_rate` events, but never past the wall clock, where it would be future.
+    `rate` is events per second of wall time, 0 for as fast as possible. Without `event_rate` event time is the wall
+    clock; with it, event time begins at the simulator's start and advances by a second per `event_rate` events, but
+    never past the wall clock, because the events would then be future events.
     """
 
     rate: float
@@ -39,22 +39,22 @@ class Pace:
     duration_ms: int | None = None
     event_rate: float | None = None
 
-    def due(self, elapsed_ms: int, done: int, sent: int, at_most: int) -> int:
-        """How many acts to simulate now; `done` acts are simulated, `sent` of them were heard."""
-        behind = int(elapsed_ms * self.rate / 1000) - done if self.rate else at_most
-        if behind < self.rate * _BUNDLE_S:
+    def acts_due(self, elapsed_ms: int, done: int, sent: int, at_most: int) -> int:
+        """Returns how many acts to simulate now; `done` acts were simulated, `sent` events came of them."""
+        due = int(elapsed_ms * self.rate / 1000) - done if self.rate else at_most
+        if due < self.rate * _BUNDLE_S:
             return 0
         left = at_most if self.events is None else self.events - sent
-        return min(behind, left, at_most)
+        return min(due, left, at_most)
 
-    def over(self, elapsed_ms: int, sent: int) -> bool:
-        """Whether a bound of the run is reached."""
+    def is_over(self, elapsed_ms: int, sent: int) -> bool:
+        """Returns whether a bound of the run is reached."""
         if self.events is not None and sent >= self.events:
             return True
         return self.duration_ms is not None and elapsed_ms >= self.duration_ms
 
     def event_clock(self, start_ms: int, done: int, now_ms: int) -> float:
-        """The event time after `done` acts; `start_ms` is where event time began."""
+        """Returns the event time in ms after `done` acts, for a run whose event time began at `start_ms`."""
         if self.event_rate is None:
             return now_ms
         return min(start_ms + done / self.event_rate * 1000, now_ms)
@@ -62,7 +62,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Resume:
-    """`done_before` acts were done with by an earlier run: they are simulated and not sent."""
+    """The state of earlier runs of the name: the first `done_before` acts are simulated but not sent again."""
 
     done_before: int = 0
     delivering: Delivering = lambda _: nullcontext()
@@ -78,7 +78,7 @@ def run(
     stopped: Callable[[], bool],
     resume: Resume | None = None,
 ) -> None:
-    """Send until the pace says it is over or `stopped()`; the caller then waits for delivery."""
+    """Sends until the pace is over or `stopped()`. Does not wait for acknowledgements."""
     resume = resume or Resume()
     keys = [user.encode() for user in simulator.user_ids]
     for done, batch in _batches(pace, simulator, sink, now_ms, stopped):
@@ -96,11 +96,11 @@ def run(
 def _batches(
     pace: Pace, simulator: Simulator, sink: Sink, now_ms: Callable[[], int], stopped: Callable[[], bool]
 ) -> Iterator[tuple[int, Batch]]:
-    """Batches, each with the number of acts done after it."""
+    """Yields batches, each with the number of acts simulated up to its end."""
     began = now_ms()
     done, sent, clock = 0, 0, float(simulator.start_ms)
-    while not stopped() and not pace.over((now := now_ms()) - began, sent):
-        due = pace.due(now - began, done, sent, simulator.largest_step)
+    while not stopped() and not pace.is_over((now := now_ms()) - began, sent):
+        due = pace.acts_due(now - began, done, sent, simulator.largest_step)
         if due == 0:
             sink.wait(_BUNDLE_S)
             continue

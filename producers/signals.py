@@ -1,24 +1,24 @@
-"""SIGTERM and SIGINT as a question that a loop can ask."""
+"""Lets a loop ask whether SIGTERM or SIGINT was received."""
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_ASKED_TO_STOP = (signal.SIGTERM, signal.SIGINT)
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[Callable[[], bool]]:
-    """Within it a signal does not interrupt but turns the given question true."""
+    """Yields a function that returns whether a signal was received; signals do not interrupt the block."""
     received: list[int] = []
 
-    def receive(number: int, _: FrameType | None) -> None:
-        received.append(number)
+    def receive(signal_number: int, _: FrameType | None) -> None:
+        received.append(signal_number)
 
-    before = {number: signal.signal(number, receive) for number in _ASKED_TO_STOP}
+    handlers = {number: signal.signal(number, receive) for number in _STOP_SIGNALS}
     try:
         yield lambda: bool(received)
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

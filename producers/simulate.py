@@ -1,29 +1,29 @@
-"""A seeded site simulator: batches of disorderly events, and what was done to each."""
+"""A seeded simulator of a site: batches of events with known disorder."""
 
 from collections.abc import Iterator
 from dataclasses import fields
 
 import numpy as np
 
-from producers.again import Repeater
 from producers.arrays import Bools, Ints
 from producers.batch import Batch
-from producers.columns import Columns
+from producers.columns import ColumnBuilder
 from producers.disorder import Disorder, choose_kinds, displace
+from producers.duplicates import Repeater
 from producers.kinds import Kind
 from producers.partition import partition_of
 from producers.site import Acts, Crowd, Site
 
 __all__ = ["Batch", "Disorder", "Kind", "Simulator", "Site", "simulate"]
 
-BATCH = 10_000  # fits the second-level cache; larger and smaller were both slower
+BATCH = 10_000  # fits the second-level cache; larger and smaller batches were slower
 
 
 class Simulator:
-    """The same site, disorder, start, partitions and steps give the same events, byte for byte.
+    """Simulates a site. Equal arguments and steps give the same events, byte for byte.
 
-    `start_ms` is event time. Raises ValueError for a start so early that event times would
-    not be above zero, and for a silent partition that is none of `partitions` or their only one.
+    `start_ms` is event time. Raises ValueError for a start so early that event times would not be above zero, and for
+    a silent partition that does not exist or is the only partition.
     """
 
     def __init__(self, site: Site, disorder: Disorder, start_ms: int, partitions: int = 4) -> None:
@@ -31,21 +31,21 @@ class Simulator:
         self._disorder, self.start_ms = disorder, start_ms
         self._rng = np.random.default_rng(site.seed)
         self._crowd = Crowd(site, self._rng)
-        self._columns = Columns(site)
-        self._again = Repeater(disorder, self._rng)
+        self._columns = ColumnBuilder(site)
+        self._repeater = Repeater(disorder, self._rng)
         self.user_ids = self._columns.user_ids
         self._partitions = np.array([partition_of(u.encode(), partitions) for u in self.user_ids])
         self.largest_step = min(BATCH, self._crowd.present)
 
     def step(self, count: int, from_ms: float, to_ms: float, now_ms: int) -> Batch:
-        """The acts of `count` users during [from_ms, to_ms) of event time; `now_ms` is the wall clock.
+        """Returns the acts of `count` users in [from_ms, to_ms) of event time; `now_ms` is the wall clock.
 
-        `count` is at most `largest_step`; fewer events come back once a partition is silent.
+        `count` is at most `largest_step`. Once a partition is silent, the batch has fewer than `count` events.
         """
         acts = self._crowd.act(count)
         acted = np.linspace(from_ms, to_ms, count, endpoint=False).astype(np.int64)
-        audible = self._audible(acts.users, acted)
-        acts, acted = _select(acts, audible), acted[audible]
+        sent = self._is_sent(acts.users, acted)
+        acts, acted = _select(acts, sent), acted[sent]
         kinds = choose_kinds(self._disorder, self._rng, acted - self.start_ms)
         times = displace(self._disorder, self._rng, acted, kinds, now_ms)
         batch = Batch(
@@ -56,15 +56,16 @@ class Simulator:
             times=times,
             partitions=self._partitions[acts.users],
         )
-        return self._again(batch)
+        return self._repeater.repeat(batch)
 
-    def _audible(self, users: Ints, acted: Ints) -> Bools:
+    def _is_sent(self, users: Ints, acted: Ints) -> Bools:
+        """Returns for each act whether its partition is not silent; `acted` is event time in ms."""
         disorder = self._disorder
         if disorder.silent_partition is None:
             return np.ones(len(users), np.bool_)
-        heard: Bools = self._partitions[users] != disorder.silent_partition
-        heard |= acted - self.start_ms < disorder.silent_after_ms
-        return heard
+        sent: Bools = self._partitions[users] != disorder.silent_partition
+        sent |= acted - self.start_ms < disorder.silent_after_ms
+        return sent
 
 
 def simulate(
@@ -77,9 +78,9 @@ def simulate(
     partitions: int = 4,
     now_ms: int | None = None,
 ) -> Iterator[Batch]:
-    """A replay of `events` acts from `start_ms` on, `event_rate` of them per second of event time.
+    """Yields batches of `events` acts from `start_ms` on, `event_rate` acts per second of event time.
 
-    `now_ms` (default: the end of the replay) is the wall clock that future events are ahead of.
+    Future events are ahead of the wall clock `now_ms`, by default the end of the replay.
     """
     simulator = Simulator(site, disorder, start_ms, partitions)
     end_ms = start_ms + events / event_rate * 1000

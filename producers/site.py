@@ -1,4 +1,4 @@
-"""The site and its crowd: users arrive, visit pages, click, leave, and others take their place."""
+"""The site and its users, who arrive, visit pages, click, and leave to be replaced by others."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,11 @@ from producers.arrays import Bools, Ints, Octets
 
 @dataclass(frozen=True)
 class Site:
-    """The pages and the crowd that visits them; the shares are per event.
+    """Pages, users and their behaviour; the shares are per event.
 
-    With a `zipf` exponent above 0 an event is that of the user of rank r with a probability in proportion to r^-zipf,
-    and `hot_share` of all events are those of the first user. Raises ValueError for a site without users or pages.
+    With a `zipf` exponent above 0, the probability that an event belongs to the user of rank r is proportional to
+    r^-zipf. A share `hot_share` of all events belongs to the first user. Raises ValueError for a site without users or
+    pages.
     """
 
     users: int = 50_000
@@ -32,32 +33,32 @@ class Site:
 
 @dataclass(frozen=True)
 class Acts:
-    """Acts, one entry each; `referrers` and `pages` are page numbers, -1 for none."""
+    """Acts, one entry per act; `pages` and `referrers` are page numbers, -1 for no page."""
 
     users: Ints
     visits: Bools
     pages: Ints
     referrers: Ints
-    sessions: Octets  # shape (n, 8): the session's random id
+    sessions: Octets  # shape (n, 8): random session ids
 
 
 class Crowd:
-    """Who is on the site now and on which page. A quarter of all users at any time."""
+    """The users on the site and the page of each. A quarter of all users is on the site at any time."""
 
     def __init__(self, site: Site, rng: np.random.Generator) -> None:
         self._site, self._rng = site, rng
         self.present = max(1, site.users // 4)
-        # The first `present` users are on the site; leaving is a swap with one of the rest.
+        # The first `present` users are on the site; a user who leaves is swapped with one of the others.
         self._users = rng.permutation(site.users)
         self._page = np.full(self.present, -1)
         self._session = self._session_ids(self.present)
-        # Of each rank the share of all acts that are of users up to it.
-        self._up_to = np.cumsum(np.arange(1.0, site.users + 1) ** -site.zipf) if site.zipf else np.ones(0)
+        # Share of all acts of the users up to each rank.
+        self._cumulative = np.cumsum(np.arange(1.0, site.users + 1) ** -site.zipf) if site.zipf else np.ones(0)
 
     def act(self, count: int) -> Acts:
-        """One act each of `count` users on the site, `count <= present`, in random order.
+        """Returns one act of each of `count` users on the site, `count <= present`, in random order.
 
-        Where some users do more than others, one may act more than once.
+        If users are not equally active, a user may act more than once.
         """
         rng, site = self._rng, self._site
         seats = rng.choice(self.present, count, replace=False)
@@ -66,7 +67,7 @@ class Crowd:
         visits = (before < 0) | (rng.random(count) >= site.click_share)
         pages = np.where(visits, self._popular_pages(count), before)
         acts = Acts(
-            users=self._who(seats),
+            users=self._acting_users(seats),
             visits=visits,
             pages=pages,
             referrers=np.where(visits, before, -1),
@@ -76,11 +77,11 @@ class Crowd:
         self._leave(seats[rng.random(count) < site.leave_share])
         return acts
 
-    def _who(self, seats: Ints) -> Ints:
-        """The users who act in these seats, where they are not equally busy: those of a rank, and the first one."""
+    def _acting_users(self, seats: Ints) -> Ints:
+        """Returns the user who acts in each of `seats`, after `zipf` and `hot_share`."""
         users = self._users[seats]
         if self._site.zipf:
-            users = np.searchsorted(self._up_to, self._rng.random(len(seats)) * self._up_to[-1])
+            users = np.searchsorted(self._cumulative, self._rng.random(len(seats)) * self._cumulative[-1])
         if self._site.hot_share:
             users = np.where(self._rng.random(len(seats)) < self._site.hot_share, 0, users)
         return users
@@ -95,7 +96,7 @@ class Crowd:
             self._users[swapped], self._users[arriving] = (self._users[arriving], self._users[swapped])
 
     def _popular_pages(self, count: int) -> Ints:
-        # The cube makes an eighth of the pages take half of the visits.
+        # By the cube, an eighth of the pages gets half of the visits.
         return (self._site.pages * self._rng.random(count) ** 3).astype(np.int64)
 
     def _session_ids(self, count: int) -> Octets:

@@ -1,4 +1,4 @@
-"""Counting what was sent, batch by batch, without keeping the events."""
+"""Counts the sent events, batch by batch, without storing them."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,9 @@ _COMPACT_AT = 1_000_000
 
 
 class Tally:
-    """Counts per (window, user, late or not, visit or click), per kind and per partition.
+    """Counts events per (window, user, late or not, visit or click), per kind and per partition.
 
-    The four are packed into one integer each, so that counting is a sort of integers.
+    The four values are packed into one integer, so that counting is a sort of integers.
     """
 
     def __init__(self, user_ids: list[str], window_ms: int) -> None:
@@ -26,7 +26,7 @@ class Tally:
         self._pending_rows = 0
 
     def add(self, batch: Batch) -> None:
-        """Count a batch that was handed to the broker."""
+        """Counts a batch that was queued for the broker."""
         self._kinds += np.bincount(batch.kinds, minlength=len(Kind))
         width = max(len(self._partitions), int(batch.partitions.max(initial=-1)) + 1)
         grown = np.zeros(width, np.int64)
@@ -36,7 +36,7 @@ class Tally:
         self._append(self._pack(batch, late)[np.isin(batch.kinds, COUNTED) | late])
 
     def truth(self, topic: str) -> Truth:
-        """All that was added so far."""
+        """Returns the counts of all batches added so far."""
         self._compact()
         late = (self._keys >> 1) & 1 == 1
         kinds = {kind.name.lower(): int(self._kinds[kind]) for kind in Kind}
@@ -58,29 +58,29 @@ class Tally:
     def _append(self, keys: Ints) -> None:
         self._pending.append(keys)
         self._pending_rows += len(keys)
-        # Waiting for as many as there are makes all merges together cost n log n.
+        # Merging only once the pending rows outnumber the merged rows makes the total cost n log n.
         if self._pending_rows > max(_COMPACT_AT, len(self._keys)):
             self._compact()
 
     def _compact(self) -> None:
         fresh, counts = np.unique(np.concatenate([*self._pending, self._keys[:0]]), return_counts=True)
-        keys, place = np.unique(np.concatenate([self._keys, fresh]), return_inverse=True)
-        self._counts = _sums(np.concatenate([self._counts, counts]), place, len(keys))
+        keys, group = np.unique(np.concatenate([self._keys, fresh]), return_inverse=True)
+        self._counts = _sums(np.concatenate([self._counts, counts]), group, len(keys))
         self._keys, self._pending, self._pending_rows = keys, [], 0
 
     def _table(self, rows: Bools) -> pa.Table:
         keys, counts = self._keys[rows], self._counts[rows]
-        groups, place = np.unique(keys >> 2, return_inverse=True)
-        clicks = _sums(counts * (keys & 1), place, len(groups))
+        groups, group = np.unique(keys >> 2, return_inverse=True)
+        clicks = _sums(counts * (keys & 1), group, len(groups))
         window, user = np.divmod(groups, len(self._user_ids))
         columns = {
             "user_id": pa.array(self._user_ids).take(pa.array(user)),
             "window_start": window * self._window_ms,
-            "page_views": _sums(counts, place, len(groups)) - clicks,
+            "page_views": _sums(counts, group, len(groups)) - clicks,
             "clicks": clicks,
         }
         return pa.Table.from_pydict(columns, schema=COUNTS)
 
 
-def _sums(values: Ints, place: Ints, length: int) -> Ints:
-    return np.bincount(place, weights=values, minlength=length).astype(np.int64)
+def _sums(values: Ints, group: Ints, groups: int) -> Ints:
+    return np.bincount(group, weights=values, minlength=groups).astype(np.int64)

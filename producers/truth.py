@@ -1,7 +1,7 @@
-"""The truth about a run: what was sent, for comparison with what a consumer made of it.
+"""The truth file of a run: counts of the sent events, to compare with the results of a consumer.
 
-The file is one JSON object. `on_time` and `too_late` are columns of equal length, `user`
-being an index into `users` and `window_start` epoch milliseconds:
+The file is one JSON object. `on_time` and `too_late` have columns of equal length; `user` is an index into `users`,
+`window_start` is in milliseconds since 1970:
 
     {"format": "tidemark.truth/1", "topic": "user-events", "window_ms": 60000,
      "sent": {"on_time": 9, "jittered": 3, "too_late": 1, "future": 0, "malformed": 2},
@@ -34,13 +34,12 @@ COUNTS = pa.schema(
 
 @dataclass(frozen=True)
 class Truth:
-    """Acknowledged records, counted.
+    """Counts of acknowledged records.
 
-    `on_time` (kinds on_time and jittered) and `too_late` are tables of schema `COUNTS`, one row
-    per user and tumbling window [window_start, window_start + window_ms), window starts in epoch
-    ms, sorted by window and user. They are apart because a too-late event may truly be counted
-    when it shares a batch with what closed its window: a comparer accepts, per row, `on_time`
-    plus any part of `too_late`, if the rest of it is among the dead letters.
+    `on_time` (kinds on_time and jittered) and `too_late` are tables of schema `COUNTS`: one row per user and tumbling
+    window [window_start, window_start + window_ms), in milliseconds since 1970, sorted by window and user. They are
+    separate because a consumer may rightly count a too-late event that shares a batch with the event that closed its
+    window: a comparison accepts, per row, `on_time` plus any part of `too_late` whose rest is in the dead letters.
     """
 
     topic: str
@@ -53,25 +52,25 @@ class Truth:
 
     @classmethod
     def load(cls, path: Path) -> "Truth":
-        """Read a truth file; ValueError if it is none, OSError if it cannot be read."""
+        """Reads a truth file. Raises ValueError if it is not a truth file, OSError if it cannot be read."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            document = json.loads(path.read_text(encoding="utf-8"))
         except json.JSONDecodeError as error:
             raise ValueError(f"{path} is not a truth file: {error}") from error
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise ValueError(f"{path} is not a truth file of format {FORMAT}; write it again")
         return cls(
-            topic=found["topic"],
-            window_ms=found["window_ms"],
-            sent=found["sent"],
-            malformed=found["malformed"],
-            partitions={int(number): count for number, count in found["partitions"].items()},
-            on_time=_unpack(found["on_time"], found["users"]),
-            too_late=_unpack(found["too_late"], found["users"]),
+            topic=document["topic"],
+            window_ms=document["window_ms"],
+            sent=document["sent"],
+            malformed=document["malformed"],
+            partitions={int(partition): count for partition, count in document["partitions"].items()},
+            on_time=_unpack(document["on_time"], document["users"]),
+            too_late=_unpack(document["too_late"], document["users"]),
         )
 
     def write(self, path: Path) -> None:
-        """Write the file whole or not at all; OSError if that fails."""
+        """Writes the file atomically. Raises OSError if that fails."""
         users = pa.concat_tables([self.on_time, self.too_late])["user_id"].unique()
         document = {
             "format": FORMAT,
@@ -88,7 +87,7 @@ class Truth:
 
 
 def is_truth_file(path: Path) -> bool:
-    """Whether the file begins as `Truth.write` would; OSError if it cannot be read."""
+    """Returns whether `path` is a file that begins like a truth file. Raises OSError if it cannot be read."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Numbers and lengths as users type them."""
+"""Parsers of numbers and durations on the command line."""
 
 import math
 
@@ -6,15 +6,15 @@ from command_line.times import duration_ms
 
 
 def length_ms(text: str) -> int:
-    """A duration of at least a millisecond, in milliseconds; ValueError otherwise."""
+    """Returns a duration above 0 in milliseconds. Raises ValueError for another text."""
     length = duration_ms(text)
     if length == 0:
-        raise ValueError(f"{text!r} is no time at all; write a duration above 0")
+        raise ValueError(f"{text!r} is zero; write a duration above 0")
     return length
 
 
 def share(text: str) -> float:
-    """A number from 0 to 1; ValueError otherwise."""
+    """Returns a number from 0 to 1. Raises ValueError for another text."""
     value = _number(text)
     if not 0 <= value <= 1:
         raise ValueError(f"{text!r} is not a share; write a number from 0 to 1, like 0.01")
@@ -22,15 +22,15 @@ def share(text: str) -> float:
 
 
 def rate(text: str) -> float:
-    """Events per second, 0 or more; ValueError otherwise."""
+    """Returns a rate in events per second, 0 or more. Raises ValueError for another text."""
     value = _number(text)
     if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r} is not a rate; write a number from 0 up")
+        raise ValueError(f"{text!r} is not a rate; write a number of at least 0")
     return value
 
 
 def whole(text: str) -> int:
-    """A whole number above zero, `_` allowed between digits; ValueError otherwise."""
+    """Returns a whole number above 0; `_` may separate digits. Raises ValueError for another text."""
     digits = text.replace("_", "")
     if not digits.isdecimal() or int(digits) == 0:
         raise ValueError(f"{text!r} is not a whole number above 0")

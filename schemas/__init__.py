@@ -1,6 +1,6 @@
 """The Avro contract between producers and the pipeline: schema id -> Avro JSON text.
 
-Only the standard library, so that neither side pays for the other's dependencies.
+Uses only the standard library, so that neither side needs the other's dependencies.
 """
 
 import json
@@ -10,19 +10,19 @@ from pathlib import Path
 WRITER_ID = 1
 """The schema id that our own producers write with."""
 
-_PACKAGED = Path(__file__).parent
+_BUNDLED = Path(__file__).parent
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.(?P<id>[1-9][0-9]*))?\.avsc")
 _LARGEST_ID = 2**31 - 1  # four signed bytes in the Confluent wire format
 
 
 def load_schemas(directory: Path | None = None) -> dict[int, str]:
-    """Read every version of the contract.
+    """Returns every version of the contract in `directory`, by default the bundled versions.
 
-    Returns schema id -> Avro JSON text, in order of id. `<name>.<id>.avsc` is that id and `<name>.avsc` is id 1;
-    other `.avsc` names are refused, not skipped. Raises ValueError for a bad file name, invalid JSON, an id given
-    twice, or a folder without schemas.
+    The result maps schema id to Avro JSON text, in order of id. `<name>.<id>.avsc` has schema id `<id>`, `<name>.avsc`
+    has 1. Raises ValueError for any other name that ends in `.avsc`, for invalid JSON, for two files of one id, and
+    for a folder without schemas.
     """
-    directory = directory or _PACKAGED
+    directory = directory or _BUNDLED
     schemas: dict[int, str] = {}
     for path in sorted(directory.glob("*.avsc")):
         schema_id = _id_of(path)

@@ -1,4 +1,4 @@
-"""Which fields of an event are what. A topic that exists already has names of its own."""
+"""The names of an event's fields. An existing topic may use other names than our contract."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,29 +11,29 @@ CLICK: Final = "click"
 
 @dataclass(frozen=True, slots=True)
 class EventFields:
-    """The names of fields; of one within a record with dots, such as `customer.id`."""
+    """The names of fields; a field of a nested record has dots in its name, such as `customer.id`."""
 
     user: str = "user_id"
     time: str = "event_time"
     time_unit: TimeUnit | None = None
-    """None for what the schema says, and milliseconds where it says nothing."""
+    """None: the unit of the schema, or milliseconds if the schema has no unit."""
     kind: str = "event_type"
-    """Empty where every event is a visit."""
+    """Empty if every event is a visit."""
     kinds: Mapping[str, str] = field(default_factory=lambda: {VISIT: VISIT, CLICK: CLICK})
-    """What a value of the kind stands for; of any other it is not known."""
+    """Kind of event (visit or click) by value of the field `kind`; any other value is unknown."""
     page: str = "page_url"
     event_id: str = "event_id"
-    """What two records of one event have in common; asked for only where events are deduplicated."""
+    """Field that is equal in all records of one event; required only for deduplication."""
 
     @property
-    def are_ours(self) -> bool:
-        """Whether they are those of our own contract."""
+    def are_default(self) -> bool:
+        """Whether these are the fields of our own contract."""
         return self == EventFields()
 
 
 @dataclass(frozen=True, slots=True)
 class EventSchemas:
-    """What a topic's events are written by: schema id -> Avro JSON text, and which of the fields are what."""
+    """The schemas of a topic's events (schema id -> Avro JSON text), and the names of the fields."""
 
     texts: Mapping[int, str]
     fields: EventFields = field(default_factory=EventFields)

@@ -1,8 +1,8 @@
-"""The image's entry: what Spark asks of its containers on Kubernetes, or else a `tidemark` command.
+"""The image's entrypoint: an executor or a driver of Spark on Kubernetes, or else a `tidemark` command.
 
-Spark starts the pod of an executor with the argument `executor` and all else in its environment, and that of a driver
-that was submitted to the cluster with `driver`, options of spark-submit, a file and that file's arguments. Source:
-Spark, `BasicExecutorFeatureStep` and `DriverCommandFeatureStep`.
+Spark starts the pod of an executor with the argument `executor` and the parameters in its environment. It starts the
+pod of a driver that was submitted to the cluster with the argument `driver`, options of spark-submit, a file and that
+file's arguments. Source: Spark, `BasicExecutorFeatureStep` and `DriverCommandFeatureStep`.
 """
 
 import json
@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 Command = tuple[list[str], dict[str, str]]
-"""What is run, and the variables that it has besides."""
+"""A command line and its additional environment variables."""
 
 
 def command(arguments: Sequence[str], environment: Mapping[str, str]) -> Command:
-    """What a container with these arguments does."""
+    """Returns the command that a container with these arguments runs."""
     match arguments:
         case ["executor", *_]:
             return _executor(environment), {}
@@ -31,7 +31,7 @@ def command(arguments: Sequence[str], environment: Mapping[str, str]) -> Command
 
 def _executor(environment: Mapping[str, str]) -> list[str]:
     options = [(int(name.rpartition("_")[2]), value) for name, value in environment.items() if "_JAVA_OPT_" in name]
-    told = {
+    variables = {
         "--driver-url": "SPARK_DRIVER_URL",
         "--executor-id": "SPARK_EXECUTOR_ID",
         "--cores": "SPARK_EXECUTOR_CORES",
@@ -50,16 +50,16 @@ def _executor(environment: Mapping[str, str]) -> list[str]:
             os.pathsep.join([*_given(environment, "SPARK_CONF_DIR", "SPARK_CLASSPATH"), f"{_spark_home()}/jars/*"]),
         ),
         "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend",
-        *(word for option, name in told.items() for word in (option, environment[name])),
+        *(word for option, name in variables.items() for word in (option, environment[name])),
     ]
 
 
 def _driver(arguments: Sequence[str], environment: Mapping[str, str]) -> Command:
-    """The service itself, told as settings what spark-submit would be told.
+    """Returns the command of the service, with the options of spark-submit as settings.
 
-    So it is Python that gets the signal to stop, and finishes its batch; of spark-submit it would be Java.
+    So Python receives SIGTERM and finishes its batch; with spark-submit Java would receive it.
     """
-    file = next(place for place, word in enumerate(arguments) if word.startswith("local://"))
+    file = next(index for index, word in enumerate(arguments) if word.startswith("local://"))
     conf = properties(Path(arguments[arguments.index("--properties-file") + 1]).read_text())
     conf |= {
         "spark.submit.deployMode": "client",
@@ -70,7 +70,7 @@ def _driver(arguments: Sequence[str], environment: Mapping[str, str]) -> Command
 
 
 def properties(text: str) -> dict[str, str]:
-    """A file of Java's properties, as Java itself writes it."""
+    """Parses a properties file as written by Java."""
     lines = [line for line in text.splitlines() if line and line[0] not in "#!"]
     pairs = (re.fullmatch(r"((?:\\.|[^\\=])*)=(.*)", line) for line in lines)
     return {_unescaped(pair[1]): _unescaped(pair[2]) for pair in pairs if pair}
@@ -79,10 +79,10 @@ def properties(text: str) -> dict[str, str]:
 def _unescaped(text: str) -> str:
     named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
-    def one(escape: re.Match[str]) -> str:
+    def replacement(escape: re.Match[str]) -> str:
         return chr(int(escape[2], 16)) if escape[2] else named.get(escape[1], escape[1])
 
-    return re.sub(r"\\(u([0-9A-Fa-f]{4})|.)", one, text)
+    return re.sub(r"\\(u([0-9A-Fa-f]{4})|.)", replacement, text)
 
 
 def _given(environment: Mapping[str, str], *names: str) -> list[str]:
@@ -90,15 +90,15 @@ def _given(environment: Mapping[str, str], *names: str) -> list[str]:
 
 
 def _spark_home() -> Path:
-    found = find_spec("pyspark")
-    assert found is not None  # noqa: S101 - the image has it
-    assert found.origin is not None  # noqa: S101 - likewise
-    return Path(found.origin).parent
+    spec = find_spec("pyspark")
+    assert spec is not None  # noqa: S101 - the image has it
+    assert spec.origin is not None  # noqa: S101 - it is a package
+    return Path(spec.origin).parent
 
 
 if __name__ == "__main__":
-    words, told = command(sys.argv[1:], os.environ)
+    words, variables = command(sys.argv[1:], os.environ)
     if sys.argv[1:2] == ["executor"]:
-        # Spark copies jars to where an executor is started, and that may write to no other folder.
+        # Spark copies jars into the working directory, and an executor may write to no other folder.
         os.chdir(tempfile.gettempdir())
-    os.execvpe(words[0], words, {**os.environ, **told})  # noqa: S606 - that is what it is for
+    os.execvpe(words[0], words, {**os.environ, **variables})  # noqa: S606 - replacing this process is the purpose

@@ -1,4 +1,4 @@
-"""What spark-submit runs: it wants a file, and this one is the `tidemark` command."""
+"""The file that spark-submit runs: the `tidemark` command."""
 
 from pipeline.cli import program
 

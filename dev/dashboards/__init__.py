@@ -1,1 +1,1 @@
-"""Grafana's dashboards, made with its Foundation SDK."""
+"""Generates Grafana's dashboards with its Foundation SDK."""

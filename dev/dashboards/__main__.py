@@ -1,4 +1,4 @@
-"""Writes the dashboards as Grafana reads them: `make pages`."""
+"""Writes the dashboards as JSON for Grafana: `make pages`."""
 
 from pathlib import Path
 from typing import Final
@@ -12,8 +12,8 @@ from dev.dashboards.tables import tables
 FOLDER: Final = Path(__file__).parents[2] / "deploy" / "grafana" / "dashboards"
 
 
-def made() -> dict[Path, str]:
-    """The text of each file."""
+def dashboard_files() -> dict[Path, str]:
+    """Returns the text of each dashboard by file."""
     boards = {"overview": overview(), "steps": steps(), "tables": tables()}
     return {
         FOLDER / f"{name}.json": JSONEncoder(sort_keys=True, indent=2).encode(board.build()) + "\n"
@@ -22,5 +22,5 @@ def made() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    for file, text in made().items():
+    for file, text in dashboard_files().items():
         file.write_text(text)

@@ -1,10 +1,10 @@
-"""How fresh, how far behind, and what became of the records."""
+"""The dashboard with freshness, lag and verdicts of records."""
 
 from typing import Final
 
 from grafana_foundation_sdk.builders import dashboard, stat, timeseries
 
-from dev.dashboards.panels import Query, board, lines, number, of, quantile, rate
+from dev.dashboards.panels import Query, board, line_panel, quantile, rate, series, stat_panel
 
 _FRESHNESS: Final = "tidemark_freshness_seconds"
 _LAG: Final = "tidemark_partition_lag_records"
@@ -17,78 +17,83 @@ def overview() -> dashboard.Dashboard:
 
 def _health() -> list[stat.Panel]:
     return [
-        number("Within a minute", "percentunit", Query(_within_a_minute()), "Is the objective of 99 % held now?"),
-        number("Record lag", "short", Query(f"sum by (instance) ({of(_LAG)})"), "How much waits to be read?"),
-        number("Unpublished batches", "short", Query(of("tidemark_unpublished_batches")), "Is publication behind?"),
-        number(
+        stat_panel("Within a minute", "percentunit", Query(_within_a_minute()), "Is the objective of 99 % held now?"),
+        stat_panel("Record lag", "short", Query(f"sum by (instance) ({series(_LAG)})"), "How much waits to be read?"),
+        stat_panel("Unpublished batches", "short", Query(series("tidemark_unpublished_batches")), "Is it delayed?"),
+        stat_panel(
             "Imbalance",
             "short",
-            Query(of("tidemark_unaccounted_records")),
-            "Is every record accounted for? Anything but 0 is a defect",
+            Query(series("tidemark_unaccounted_records")),
+            "Is every record accounted for? Any value but 0 is a defect",
         ),
-        number("Epoch", "none", Query(of("tidemark_epoch")), "Who writes the warehouse?"),
-        number("Version", "none", Query(of("tidemark_build_info"), "{{version}}"), "Which version runs?"),
+        stat_panel("Epoch", "none", Query(series("tidemark_epoch")), "Who writes the warehouse?"),
+        stat_panel("Version", "none", Query(series("tidemark_build_info"), "{{version}}"), "Which version runs?"),
     ]
 
 
 def _progress() -> list[timeseries.Panel]:
     return [
-        lines(
+        line_panel(
             "Freshness",
             "s",
             *(
                 Query(quantile(share, _FRESHNESS, by="instance, le"), f"{{{{instance}}}} {share:.0%}")
                 for share in (0.5, 0.95, 0.99)
             ),
-            asks="How old is a record when it counts?",
+            question="How old is a record when it is committed?",
         ),
-        lines(
+        line_panel(
             "Watermark lag by partition",
             "s",
-            Query(of("partition:tidemark_watermark_lag:seconds"), "{{instance}} {{partition}}"),
-            Query(of("tidemark_bound_seconds"), "{{instance}} bound"),
-            asks="Which partition holds the watermark? Idle ones do not, and are left out",
+            Query(series("partition:tidemark_watermark_lag:seconds"), "{{instance}} {{partition}}"),
+            Query(series("tidemark_bound_seconds"), "{{instance}} bound"),
+            question="Which partition holds the watermark back? Idle partitions do not, and are omitted",
         ),
-        lines("Record lag by partition", "short", Query(of(_LAG), "{{instance}} {{partition}}"), asks="What waits?"),
+        line_panel(
+            "Record lag by partition",
+            "short",
+            Query(series(_LAG), "{{instance}} {{partition}}"),
+            question="What waits?",
+        ),
     ]
 
 
 def _counts() -> list[timeseries.Panel]:
     return [
-        lines(
+        line_panel(
             "Records by verdict",
             "cps",
             Query(rate("tidemark_records_total"), "{{verdict}}"),
-            asks="What becomes of them?",
+            question="How many records are counted, how many rejected?",
         ),
-        lines(
+        line_panel(
             "Dead letters by reason",
             "cps",
             Query(rate("tidemark_dead_letters_total"), "{{reason}}"),
-            asks="Why rejected?",
+            question="Why are records rejected?",
         ),
-        lines(
+        line_panel(
             "Windows",
             "cps",
             Query(rate("tidemark_windows_total"), "{{report}} {{event}}"),
-            asks="Do windows fire, and how often are they fired again?",
+            question="Do windows fire, and how often do they refire?",
         ),
-        lines(
+        line_panel(
             "Open windows",
             "short",
-            Query(of("tidemark_open_windows"), "{{instance}} {{report}}"),
-            asks="How many may still change?",
+            Query(series("tidemark_open_windows"), "{{instance}} {{report}}"),
+            question="How many windows may still change?",
         ),
-        lines(
+        line_panel(
             "Failures",
             "short",
-            Query(f"increase({of('tidemark_failures_total')}[5m])", "{{instance}} {{kind}}"),
-            asks="What makes the service start again?",
+            Query(f"increase({series('tidemark_failures_total')}[5m])", "{{instance}} {{kind}}"),
+            question="Why does the service restart?",
         ),
     ]
 
 
 def _within_a_minute() -> str:
     fresh = rate(f"{_FRESHNESS}_bucket", 'le="60.0"', over="5m")
-    every = rate(f"{_FRESHNESS}_count", over="5m")
-    return f"sum by (instance) ({fresh}) / sum by (instance) ({every})"
+    total = rate(f"{_FRESHNESS}_count", over="5m")
+    return f"sum by (instance) ({fresh}) / sum by (instance) ({total})"

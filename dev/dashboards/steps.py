@@ -1,10 +1,10 @@
-"""The five steps of a batch: where the time goes."""
+"""The dashboard with the duration of the five steps of a batch."""
 
 from typing import Final
 
 from grafana_foundation_sdk.builders import dashboard, timeseries
 
-from dev.dashboards.panels import Query, board, lines, of, quantile, rate
+from dev.dashboards.panels import Query, board, line_panel, quantile, rate, series
 from pipeline.metrics.metric_catalogue import Step
 
 _DURATION: Final = "tidemark_batch_duration_seconds"
@@ -17,15 +17,15 @@ def steps() -> dashboard.Dashboard:
 
 def _durations() -> list[timeseries.Panel]:
     return [
-        lines(
+        line_panel(
             "Share of the time",
             "percentunit",
             Query(_seconds("sum"), "{{step}}"),
-            asks="Which step takes how much of a second? Publication runs beside the others",
+            question="How much of a second does each step take? Publication is concurrent with the other steps",
         ),
-        lines("Batches", "cps", Query(rate("tidemark_batches_total")), asks="Is it at work?"),
+        line_panel("Batches", "cps", Query(rate("tidemark_batches_total")), question="Are batches processed?"),
         *(
-            lines(
+            line_panel(
                 step.replace("_", " ").capitalize(),
                 "s",
                 *(
@@ -33,7 +33,7 @@ def _durations() -> list[timeseries.Panel]:
                     for share in (0.5, 0.95)
                 ),
                 Query(f"{_seconds('sum', step)} / {_seconds('count', step)}", "mean"),
-                asks=f"How long does the step {step} take?",
+                question=f"How long does the step {step} take?",
             )
             for step in Step
         ),
@@ -42,32 +42,32 @@ def _durations() -> list[timeseries.Panel]:
 
 def _commits() -> list[timeseries.Panel]:
     return [
-        lines(
+        line_panel(
             "Records a batch",
             "short",
             Query(
                 f"sum by (instance) ({rate('tidemark_records_total')}) "
                 f"/ sum by (instance) ({rate('tidemark_batches_total')})"
             ),
-            asks="How large are batches?",
+            question="How large are batches?",
         ),
-        lines(
+        line_panel(
             "Since the last commit and publication",
             "s",
-            Query(f"time() - {of('tidemark_last_commit_timestamp_seconds')}", "{{instance}} commit"),
-            Query(f"time() - {of('tidemark_last_publication_timestamp_seconds')}", "{{instance}} publication"),
-            asks="Does one of them stand still?",
+            Query(f"time() - {series('tidemark_last_commit_timestamp_seconds')}", "{{instance}} commit"),
+            Query(f"time() - {series('tidemark_last_publication_timestamp_seconds')}", "{{instance}} publication"),
+            question="Do commits or publications stop?",
         ),
-        lines(
+        line_panel(
             "Publication",
             "short",
-            Query(of("tidemark_unpublished_batches"), "{{instance}} batches unpublished"),
-            Query(f"increase({of('tidemark_publication_failures_total')}[5m])", "{{instance}} refused in 5 minutes"),
-            asks="Is publication behind, or refused?",
+            Query(series("tidemark_unpublished_batches"), "{{instance}} batches unpublished"),
+            Query(f"increase({series('tidemark_publication_failures_total')}[5m])", "{{instance}} refused in 5 min"),
+            question="Is publication delayed, or refused?",
         ),
     ]
 
 
 def _seconds(part: str, step: str = ".*") -> str:
-    series = rate(f"{_DURATION}_{part}", f'step=~"{step}"')
-    return f"sum by (step) ({series})"
+    seconds = rate(f"{_DURATION}_{part}", f'step=~"{step}"')
+    return f"sum by (step) ({seconds})"

@@ -1,8 +1,8 @@
-"""Tables and state: what there is on disk and in memory."""
+"""The dashboard with the sizes of tables, disk and memory."""
 
 from grafana_foundation_sdk.builders import dashboard, timeseries
 
-from dev.dashboards.panels import Query, board, lines, of, rate
+from dev.dashboards.panels import Query, board, line_panel, rate, series
 
 
 def tables() -> dashboard.Dashboard:
@@ -15,52 +15,53 @@ def _disk() -> list[timeseries.Panel]:
         _by_table("Rows", "short", "rows", "How large is each table? Of panes: how much state is held"),
         _by_table("Size", "bytes", "bytes", "Which table takes the space?"),
         _by_table("Files", "short", "files", "Does upkeep keep the number of files small?"),
-        lines(
+        line_panel(
             "Bytes written",
             "Bps",
             Query(rate("tidemark_table_written_bytes_total"), "{{instance}} {{table}} {{purpose}}"),
-            asks="What is written again and again?",
+            question="Which tables are written how much, and for what?",
         ),
-        lines(
+        line_panel(
             "Free disk",
             "bytes",
-            Query(of("tidemark_warehouse_free_bytes"), "{{instance}} free"),
-            Query(of("tidemark_warehouse_size_bytes"), "{{instance}} in all"),
-            asks="When is the disk full?",
+            Query(series("tidemark_warehouse_free_bytes"), "{{instance}} free"),
+            Query(series("tidemark_warehouse_size_bytes"), "{{instance}} in all"),
+            question="When will the disk be full?",
         ),
     ]
 
 
 def _process() -> list[timeseries.Panel]:
     return [
-        lines(
+        line_panel(
             "Open windows",
             "short",
-            Query(of("tidemark_open_windows"), "{{instance}} {{report}}"),
-            asks="How many windows are not closed?",
+            Query(series("tidemark_open_windows"), "{{instance}} {{report}}"),
+            question="How many windows are not closed?",
         ),
-        lines(
-            "Upkeep refused",
+        line_panel(
+            "Maintenance failures",
             "short",
-            Query(f"increase({of('tidemark_upkeep_failures_total')}[1h])"),
-            asks="Does the store refuse merges and cleaning?",
+            Query(f"increase({series('tidemark_upkeep_failures_total')}[1h])"),
+            question="Does the store refuse merges and clean-ups?",
         ),
-        lines(
+        line_panel(
             "Memory",
             "bytes",
-            Query(of("process_resident_memory_bytes"), "{{instance}} Python"),
-            Query(of("tidemark_java_process_resident_memory_bytes"), "{{instance}} Java"),
-            asks="Does memory grow?",
+            Query(series("process_resident_memory_bytes"), "{{instance}} Python"),
+            Query(series("tidemark_java_process_resident_memory_bytes"), "{{instance}} Java"),
+            question="Does memory grow?",
         ),
-        lines(
+        line_panel(
             "CPU",
             "short",
             Query(rate("process_cpu_seconds_total"), "{{instance}} Python"),
             Query(rate("tidemark_java_process_cpu_seconds_total"), "{{instance}} Java"),
-            asks="How many cores does it take?",
+            question="How many cores does the service use?",
         ),
     ]
 
 
-def _by_table(title: str, unit: str, what: str, asks: str) -> timeseries.Panel:
-    return lines(title, unit, Query(of(f"tidemark_table_{what}"), "{{instance}} {{table}}"), asks=asks)
+def _by_table(title: str, unit: str, metric: str, question: str) -> timeseries.Panel:
+    query = Query(series(f"tidemark_table_{metric}"), "{{instance}} {{table}}")
+    return line_panel(title, unit, query, question=question)

@@ -55,7 +55,7 @@ def reader(schemas: EventSchemas, sql: str = "") -> Reader:
     """
     texts = {schema_id: normal_schema(schema_id, text) for schema_id, text in schemas.texts.items()}
     schemas = replace(schemas, texts=texts)
-    if schemas.fields.are_ours:
+    if schemas.fields.are_default:
         further = mentioned(sql, texts.values())
         names = [*OURS, *(field["name"] for field in further)]
         others = [*further, *skipped_texts(texts.values(), names)]

@@ -1,1 +1,1 @@
-"""Visits from the access log of a web server: read once, judged by stated rules, sent exactly once."""
+"""Visits from the access log of a web server: read once, judged by documented rules, sent exactly once."""

@@ -1,4 +1,4 @@
-"""`producers access-log`: its place on the command line."""
+"""The verb `producers access-log`."""
 
 from argparse import Namespace
 from typing import Any, Final
@@ -10,8 +10,8 @@ from producers.access_log.options import access_log_options
 
 
 def _access_log(**options: Any) -> int:
-    # Patterns of robots are not what `--help` should wait for.
-    from producers.access_log.collector import execute
+    # Imported here, so that `--help` does not wait for the patterns of bots.
+    from producers.access_log.access_log_run import execute
 
     click.echo(execute(Namespace(**options)))
     return 0
@@ -21,7 +21,7 @@ access_log: Final = Verb(
     "access-log",
     callback=_access_log,
     params=access_log_options(),
-    short_help="Take visits from a web server's log.",
+    short_help="Send visits from a web server's access log.",
     help="Follows the access log of nginx or Apache, with its rotated files, and sends each visit exactly once, until "
     "Ctrl-C. LOG is the file that the server writes to, or - for standard input.",
     context_settings={"show_default": True},

@@ -1,39 +1,54 @@
-"""The files of a log in order of time: what rotation has left beside it, and the log itself."""
+"""The files of a log, oldest first: rotated files, then the log itself."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from producers.errors import SetupError
 
 _COUNTS_BACK: Final = 5
-"""A number of at most so many digits counts rotations, the newest being the lowest; a longer one is a date."""
+"""A suffix of at most this many digits counts rotations, the lowest being the newest; a longer suffix is a date."""
 _DATE: Final = r"(?:19|20)\d\d[._-]?(?:0[1-9]|1[0-2])(?:[\d._-]*\d)?|1\d{9}"
-"""A date, which may have a time, or seconds since 1970."""
+"""A date with an optional time, or seconds since 1970."""
 _GAP: Final = 9
-"""Of rotations in front of an extension at most so many may be missing: a higher number is another log's, as a port."""
+"""At most this many rotation counts before an extension may be missing: a higher number belongs to another log, such as
+a port."""
+
+
+class FileId(NamedTuple):
+    """The identity of a file on this machine."""
+
+    device: int
+    inode: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> "FileId":
+        """Returns the identity in the result of `stat`."""
+        return cls(stat.st_dev, stat.st_ino)
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file as it was when the folder was read; `size` is in bytes on the disk."""
+    """A file as it was when the folder was read; `size` is in bytes on disk."""
 
     path: Path
-    identity: tuple[int, int]
+    identity: FileId
     size: int
 
 
 def files_of(log: Path) -> list[LogFile]:
-    """The log and its rotated files, oldest first; empty if there are none. Raises SetupError if they cannot be read.
+    """Returns `log` and its rotated files, oldest first; empty if there are no files.
 
-    Order is that of the names (`log.2.gz`, `log.1`, `log`, or `log-20240501`, `log`): times of files change when they
-    are copied. The folder is read until it says the same twice, lest a rotation under way hide a file.
+    The order is that of the names (`log.2.gz`, `log.1`, `log`, or `log-20240501`, `log`), because the times of files
+    change when they are copied. The folder is read until two listings agree, so that a concurrent rotation hides no
+    file. Raises SetupError if the folder cannot be read.
     """
-    found = _snapshot(log)
-    while found != (again := _snapshot(log)):
-        found = again
-    return found
+    files = _snapshot(log)
+    while files != (newer := _snapshot(log)):
+        files = newer
+    return files
 
 
 def _snapshot(log: Path) -> list[LogFile]:
@@ -47,7 +62,7 @@ def _snapshot(log: Path) -> list[LogFile]:
         return _snapshot(log) if log.parent.is_dir() else []
     except OSError as error:
         raise SetupError(f"the folder {log.parent} cannot be read: {error.strerror}; allow it") from error
-    # While a file is being compressed, its beginning stands beside it. A log that is a link has two names.
+    # A file that is being compressed exists twice, the copy incomplete. A log that is a link has two names.
     newest = {file.identity: name for name, file in files.items()}
     return [
         file
@@ -57,14 +72,14 @@ def _snapshot(log: Path) -> list[LogFile]:
 
 
 def _stat(path: Path) -> LogFile:
-    found = path.stat()
-    return LogFile(path, (found.st_dev, found.st_ino), found.st_size)
+    stat = path.stat()
+    return LogFile(path, FileId.of(stat), stat.st_size)
 
 
 def _pattern(log: Path) -> re.Pattern[str]:
-    """Matches the log's name and those of its rotated files.
+    """Returns a pattern of the names of `log` and of its rotated files.
 
-    Groups are the number behind the name, and in front of its extension a number of rotations or a date.
+    Its groups are the number after the name, the rotation count before the extension, and the date before it.
     """
     name, stem, suffix = (re.escape(part) for part in (log.name, log.stem, log.suffix))
     in_front = rf"(?:\.(\d{{1,{_COUNTS_BACK}}})|[.-]({_DATE}))"
@@ -72,7 +87,7 @@ def _pattern(log: Path) -> re.Pattern[str]:
 
 
 def _age(match: re.Match[str]) -> tuple[int, int, str]:
-    """What orders a file among the others, by the match of its name."""
+    """Returns the sort key of a file, oldest first, from the match of its name."""
     digits = re.sub(r"\D", "", match[1] or match[2] or match[3] or "")
     if not digits:
         return 2, 0, ""

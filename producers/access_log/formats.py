@@ -1,4 +1,4 @@
-"""The formats of access logs: from a line to a request."""
+"""The formats of access logs: parse a line into a request."""
 
 import json
 import re
@@ -21,15 +21,15 @@ FIELDS: Final = {
     "host": "host",
     "purpose": "http_sec_purpose",
 }
-"""Of a log in JSON: what a field means, and how it is named unless told otherwise (nginx's variables)."""
+"""Fields of a log in JSON by meaning, with their default names (nginx's variables)."""
 _NEEDED: Final = ("address", "time", "status")
 
-# Possessive, so that no character is looked at twice: whoever sends requests chooses what is between the quotes.
+# Possessive, so that no character is examined twice: clients choose the text between the quotes.
 _QUOTED: Final = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
-# After the agent more may follow: many append times of upstreams, or headers.
+# Further fields may follow the user agent: many servers append upstream times or headers.
 _FROM_REQUEST: Final = re.compile(rf"{_QUOTED} (\d{{3}}) (?:\d++|-)(?: {_QUOTED} {_QUOTED})?(?: .*+)?", re.ASCII)
 _WHO: Final = 3
-"""Address, identity and user, of which the user may have spaces."""
+"""Address, identity and user; the user may contain spaces."""
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|(.))")
 _NO_ASCII: Final = 0x80
 _SURROGATE: Final = 0xDC00
@@ -37,7 +37,7 @@ _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "v": "\v", "f": "\f
 
 
 def combined(line: str) -> Request:
-    """Apache's and nginx's `combined`. Raises ValueError for another line."""
+    """Parses a line of Apache's and nginx's `combined` format. Raises ValueError for another line."""
     address, time, match = _split(line)
     if match[3] is None:
         raise ValueError("not a line of the combined format")
@@ -45,15 +45,15 @@ def combined(line: str) -> Request:
 
 
 def common(line: str) -> Request:
-    """Apache's `common`, which has neither referrer nor agent. Raises ValueError for another line."""
+    """Parses a line of Apache's `common` format: no referrer, no user agent. Raises ValueError for another line."""
     address, time, match = _split(line)
     return Request(address, time_ms(time), _text(match[1]), int(match[2]))
 
 
 def _split(line: str) -> tuple[str, str, re.Match[str]]:
-    """Returns address, time, and the fields of `_FROM_REQUEST`. Raises ValueError for a line of another format.
+    """Returns address, time and the match of `_FROM_REQUEST`. Raises ValueError for a line of another format.
 
-    A user name may have brackets and spaces, but no quote, which servers escape: the first `] "` ends the time.
+    A user name may contain brackets and spaces, but no quote, which servers escape: the first `] "` ends the time.
     """
     before, _, after = line.partition('] "')
     who, _, time = before.rpartition(" [")
@@ -65,45 +65,45 @@ def _split(line: str) -> tuple[str, str, re.Match[str]]:
 
 
 def json_format(names: Mapping[str, str]) -> Parse:
-    """A format of a JSON object a line, with the fields of `FIELDS`, of which `names` names some otherwise."""
+    """Returns a parser for one JSON object per line; `names` overrides field names of `FIELDS`."""
     fields = {**FIELDS, **names}
 
     def parse(line: str) -> Request:
-        found = json.loads(line)
-        if not isinstance(found, dict):
+        entry = json.loads(line)
+        if not isinstance(entry, dict):
             raise ValueError("not a JSON object")  # noqa: TRY004 - the line's error, not the caller's
-        told = {meaning: _told(found, name) for meaning, name in fields.items()}
-        missing = [fields[meaning] for meaning in _NEEDED if not told[meaning]]
-        if told["request"] is None:
+        texts = {meaning: _field_text(entry, name) for meaning, name in fields.items()}
+        missing = [fields[meaning] for meaning in _NEEDED if not texts[meaning]]
+        if texts["request"] is None:
             missing.append(fields["request"])
         if missing:
             raise ValueError(f"without {', '.join(missing)}")
-        host = told["host"]
+        host = texts["host"]
         return Request(
-            address=told["address"] or "",
-            time_ms=time_ms(told["time"] or ""),
-            line=told["request"] or "",
-            status=int(told["status"] or ""),
-            referrer=told["referrer"],
-            agent=told["agent"],
-            site=f"{told['scheme'] or 'https'}://{host}" if host else None,
-            purpose=told["purpose"],
+            address=texts["address"] or "",
+            time_ms=time_ms(texts["time"] or ""),
+            line=texts["request"] or "",
+            status=int(texts["status"] or ""),
+            referrer=texts["referrer"],
+            agent=texts["agent"],
+            site=f"{texts['scheme'] or 'https'}://{host}" if host else None,
+            purpose=texts["purpose"],
         )
 
     return parse
 
 
-def _told(found: Mapping[str, Any], name: str) -> str | None:
-    """The text of a field: None if the line does not have it, "" if the request did not."""
-    if name not in found:
+def _field_text(entry: Mapping[str, Any], name: str) -> str | None:
+    """Returns the text of a field: None if the log line lacks the field, "" if the request lacked it."""
+    if name not in entry:
         return None
-    value = found[name]
-    # Half of a surrogate pair is JSON, and no text.
+    value = entry[name]
+    # Half of a surrogate pair is valid JSON, but not encodable text.
     return "" if value in (None, "-") else str(value).encode("utf-8", "replace").decode()
 
 
 def _text(logged: str) -> str:
-    """A quoted field without its escapes, as Apache and nginx write them; "-" stands for none."""
+    """Returns a quoted field without the escapes that Apache and nginx write; "-" is an empty field."""
     if logged == "-":
         return ""
     if "\\" not in logged:
@@ -115,6 +115,6 @@ def _text(logged: str) -> str:
 def _unescaped(match: re.Match[str]) -> str:
     if match[1]:
         octet = int(match[1], 16)
-        # An octet of UTF-8, to be joined with its neighbours.
+        # An octet of UTF-8, which is decoded together with its neighbours.
         return chr(octet) if octet < _NO_ASCII else chr(_SURROGATE + octet)
     return _PLAIN.get(match[2], match[2])

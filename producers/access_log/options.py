@@ -12,15 +12,15 @@ from command_line.types import Read, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.access_log.formats import FIELDS
-from producers.options import filling_options
+from producers.options import KAFKA, batch_options
 from producers.units import length_ms
 
 FORMATS: Final = ("combined", "common", "json")
 
 
 def _name(text: str) -> str:
-    if not text or any(not (one.isascii() and (one.isalnum() or one in "._-")) for one in text):
-        raise ValueError(f"{text!r} is no name; write letters, digits, '.', '_' and '-'")
+    if not text or any(not (letter.isascii() and (letter.isalnum() or letter in "._-")) for letter in text):
+        raise ValueError(f"{text!r} is not a name; use letters, digits, '.', '_' and '-'")
     return text
 
 
@@ -28,7 +28,7 @@ def _fields(text: str) -> dict[str, str]:
     pairs = dict(pair.partition("=")[::2] for pair in text.split(","))
     for meaning, field in pairs.items():
         if meaning not in FIELDS or not field:
-            raise ValueError(f"{meaning!r} is not given a field; write as time=ts, with one of {', '.join(FIELDS)}")
+            raise ValueError(f"{meaning!r} has no field; write it like time=ts, with one of {', '.join(FIELDS)}")
     return pairs
 
 
@@ -38,26 +38,26 @@ def _names(text: str) -> frozenset[str]:
 
 def _site(text: str) -> str:
     if not text.startswith(("http://", "https://")):
-        raise ValueError(f"{text!r} is no address of a site; write as https://shop.example")
+        raise ValueError(f"{text!r} is not the address of a site; write it like https://shop.example")
     return text.rstrip("/")
 
 
-def _where_to() -> list[click.Option]:
-    option = partial(SectionOption, section="Where to")
+def _kafka() -> list[click.Option]:
+    option = partial(SectionOption, section=KAFKA)
     return [
-        *filling_options(),
-        option(["--timeout"], type=Read("DURATION", length_ms), default="30s", help="For the broker to answer."),
+        *batch_options(),
+        option(["--timeout"], type=Read("DURATION", length_ms), default="30s", help="Time-out of the broker."),
         option(
             ["--name"],
             type=Read("NAME", _name),
             required=True,
-            help="Under it the run is known, and goes on where it ended; one for each log.",
+            help="Run id, one per log; a restart with the same id resumes.",
         ),
         option(
             ["--state-topic"],
             default="access-log-state",
             type=named("NAME"),
-            help="The compacted topic on which runs keep where they are; created if there is none.",
+            help="Compacted topic that stores the positions of runs; created if it does not exist.",
         ),
     ]
 
@@ -65,53 +65,57 @@ def _where_to() -> list[click.Option]:
 def _log() -> list[click.Option]:
     option = partial(SectionOption, section="The log")
     return [
-        option(["--format"], type=click.Choice(FORMATS), default="combined", help="How its lines are written."),
+        option(["--format"], type=click.Choice(FORMATS), default="combined", help="Format of its lines."),
         option(
             ["--json-fields"],
             type=Read("MEANING=FIELD,...", _fields),
             default={},
             show_default=False,
-            help="Fields that the format json names otherwise than nginx's variables: "
+            help="Field names of the format json; by default nginx's variables: "
             + ", ".join(f"{meaning}={field}" for meaning, field in FIELDS.items())
             + ".",
         ),
-        option(["--until-caught-up"], is_flag=True, help="End when all lines that are there were read."),
+        option(["--until-caught-up"], is_flag=True, help="Stop at the end of the log."),
         option(
             ["--settle"],
             type=Read("DURATION", duration_ms),
             default="5s",
-            help="How long a rotated file must have been left alone before the next is read.",
+            help="Read the next file once the rotated file has not changed for this long.",
         ),
     ]
 
 
 def _visits() -> list[click.Option]:
-    option = partial(SectionOption, section="What is a visit")
+    option = partial(SectionOption, section="Visits")
     return [
-        option(["--salt-file"], type=click.Path(path_type=Path), required=True, help="The salt of users' pseudonyms."),
-        option(["--session-gap"], type=Read("DURATION", length_ms), default="30m", help="It ends a user's session."),
-        option(["--site"], type=Read("URL", _site), help="Stands before each path, as https://shop.example."),
+        option(
+            ["--salt-file"], type=click.Path(path_type=Path), required=True, help="File with the salt of pseudonyms."
+        ),
+        option(
+            ["--session-gap"], type=Read("DURATION", length_ms), default="30m", help="Inactivity that ends a session."
+        ),
+        option(["--site"], type=Read("URL", _site), help="Prefix of each path, like https://shop.example."),
         option(
             ["--query-parameters"],
             type=Read("NAME,...", _names),
             default=frozenset(),
             show_default=False,
-            help="Those that tell one page from another and are kept; all others are left out.",
+            help="Parameters that identify a page; all others are removed.",
         ),
-        option(["--ignore"], multiple=True, metavar="PATTERN", help="Paths that are no pages, as '/api/*'."),
-        option(["--since"], type=Read("TIME", instant_ms), help="Leave out what is older, as 2024-05-01T00:00:00Z."),
+        option(["--ignore"], multiple=True, metavar="PATTERN", help="Paths that are not pages, like '/api/*'."),
+        option(["--since"], type=Read("TIME", instant_ms), help="Skip older requests, like 2024-05-01T00:00:00Z."),
     ]
 
 
 def _metrics() -> list[click.Option]:
     option = partial(SectionOption, section="Metrics")
     return [
-        option(["--metrics-port"], type=click.IntRange(1, 65_535), help="Serve counts of lines to Prometheus there."),
-        option(["--metrics-host"], default="127.0.0.1", metavar="ADDRESS", help="Where that port listens."),
+        option(["--metrics-port"], type=click.IntRange(1, 65_535), help="Port for Prometheus, with counts of lines."),
+        option(["--metrics-host"], default="127.0.0.1", metavar="ADDRESS", help="Address of the metrics port."),
     ]
 
 
 def access_log_options() -> list[Any]:
-    """The log and the options, as they stand in help."""
+    """Returns the argument LOG and the options, in the order of the help."""
     log = click.Argument(["log"], type=click.Path(path_type=Path, allow_dash=True))
-    return [log, *_where_to(), *access_options(), *_log(), *_visits(), *_metrics()]
+    return [log, *_kafka(), *access_options(), *_log(), *_visits(), *_metrics()]

@@ -1,4 +1,7 @@
-"""Paths that are no pages: assets, and what scanners and health checks ask for. Rules look here, not at expressions."""
+"""Paths that are no pages: assets, and paths that only scanners and health checks request.
+
+Plain words, not regular expressions.
+"""
 
 from itertools import pairwise
 from typing import Final
@@ -20,28 +23,28 @@ ASSETS: Final = _words(
 HEALTH_CHECKS: Final = _words(
     "/health /healthz /livez /readyz /ping /status /server-status /nginx_status /stub_status /basic_status"
 )
-"""Whole paths that health checks ask for."""
+"""Whole paths that health checks request."""
 
 SCRIPTS: Final = _words("wp-login.php xmlrpc.php wp-cron.php eval-stdin.php phpinfo.php")
-"""Last segments of paths that scanners ask for."""
+"""Last segments of paths that scanners request."""
 
 FOLDERS: Final = _words("wp-admin wp-includes phpmyadmin pma cgi-bin")
-"""Segments of paths that scanners ask for, anywhere."""
+"""Segments anywhere in paths that scanners request."""
 
 ROOTS: Final = _words("actuator boaform hnap1 _ignition solr owa autodiscover druid geoserver")
-"""First segments of paths that scanners ask for."""
+"""First segments of paths that scanners request."""
 
 
 def is_asset(path: str) -> bool:
-    """Whether a path has the extension of a file that is no page."""
+    """Returns whether `path` has the extension of a file that is no page."""
     _, dot, extension = path.rpartition(".")
     return bool(dot) and extension.lower() in ASSETS
 
 
 def is_probe(path: str) -> bool:
-    """Whether only scanners and health checks ask for a path.
+    """Returns whether only scanners and health checks request `path`.
 
-    A path without a slash in front asks for a proxy: `http://...`, `host:port`, `*`.
+    A path without a leading slash asks for a proxy: `http://...`, `host:port`, `*`.
     """
     first, *segments = path.lower().split("/")
     return (

@@ -1,4 +1,4 @@
-"""A line of an access log as a request, and the times in it."""
+"""A request of an access log, and the parser of its time."""
 
 import re
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ _CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):([0
 _SECONDS: Final = re.compile(r"(\d{1,12})(?:\.(\d+))?", re.ASCII)
 _LEAP_SECOND: Final = re.compile(r"^([^T ]++[T ]\d\d(?::\d\d:|\d\d))60")
 _LONGEST_TIME: Final = 40
-"""Times are cached: a longer text, which is no time, must not fill the memory."""
+"""Times are cached: a longer text, which cannot be a time, must not fill the memory."""
 _END_MS: Final = 253_402_300_800_000
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a log tells of a request; None where it does not tell, and "" where it tells that there was none."""
+    """A request as logged. A field is None if the log does not record it, "" if the request did not have it."""
 
     address: str
     time_ms: int
@@ -34,37 +34,38 @@ class Request:
 
 
 def time_ms(text: str) -> int:
-    """Epoch milliseconds of `01/May/2024:12:00:00 +0000`, ISO 8601 with an offset, or seconds with a fraction.
+    """Returns the milliseconds since 1970 of a logged time.
 
+    `text` is like `01/May/2024:12:00:00 +0000`, ISO 8601 with an offset, or seconds with an optional fraction.
     Raises ValueError for anything else, and for a time that is not after 1970 and before the year 10000.
     """
     if len(text) > _LONGEST_TIME:
-        raise ValueError(f"{text[:_LONGEST_TIME]!r}... is no time of a request")
+        raise ValueError(f"{text[:_LONGEST_TIME]!r}... is not the time of a request")
     return _checked_ms(text)
 
 
 @lru_cache(maxsize=4096)
 def _checked_ms(text: str) -> int:
-    found = _time_ms(text)
-    if not 0 < found < _END_MS:
-        raise ValueError(f"{text!r} is no time of a request")
-    return found
+    instant_ms = _time_ms(text)
+    if not 0 < instant_ms < _END_MS:
+        raise ValueError(f"{text!r} is not the time of a request")
+    return instant_ms
 
 
 def _time_ms(text: str) -> int:
     if match := _CLF_TIME.fullmatch(text):
         day, month, year, hour, minute, second, sign, hours, minutes = match.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
-        number = _MONTHS.find(month) // _LETTERS + 1
-        moment = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=timezone(offset))
+        month_number = _MONTHS.find(month) // _LETTERS + 1
+        moment = datetime(int(year), month_number, int(day), int(hour), int(minute), tzinfo=timezone(offset))
         return _ms(moment) + int(second) * 1000
     if match := _SECONDS.fullmatch(text):
         return int(match[1]) * 1000 + int(f"{match[2] or ''}000"[:3])
-    # A leap second, which `datetime` does not have, is the second after its minute.
+    # `datetime` has no leap second: it becomes the second after its minute.
     before = _LEAP_SECOND.sub(r"\g<1>59", text, 1)
     moment = datetime.fromisoformat(before)
     if moment.tzinfo is None:
-        raise ValueError(f"{text!r} does not say its offset from UTC")
+        raise ValueError(f"{text!r} has no offset from UTC")
     return _ms(moment) + (1000 if before != text else 0)
 
 

@@ -1,54 +1,54 @@
-"""The rules by which a request is a visit. docs/collecting.md states them; `Outcome` has their order."""
+"""The rules by which a request is a visit. docs/collecting.md lists them; `LineOutcome` has their order."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from producers.access_log.outcome import Outcome
+from producers.access_log.outcome import LineOutcome
 from producers.access_log.paths import is_asset, is_probe
 from producers.access_log.request import Request
-from producers.access_log.target import canonical, target_of
+from producers.access_log.request_target import canonical, parse_target
 from producers.collect.contract import AGENT_LENGTH
 from producers.robots import is_robot
 
 _OK: Final = (200, 304)
 
 
-def judge(request: Request, since_ms: int, ignored: Sequence[str]) -> Outcome:
-    """Whether a request is a visit, or why it is none. `ignored` are patterns of paths, as a shell has them."""
-    target = target_of(request.line)
+def judge(request: Request, since_ms: int, ignored: Sequence[str]) -> LineOutcome:
+    """Returns VISIT or the reason why `request` is no visit. `ignored` are glob patterns of paths."""
+    target = parse_target(request.line)
     if request.time_ms < since_ms:
-        return Outcome.BEFORE
+        return LineOutcome.BEFORE
     if target is None:
-        return Outcome.NO_REQUEST
+        return LineOutcome.NO_REQUEST
     method, path, _ = target
     return _of_path(method, path) or _of_status(request.status) or _of_page(path, ignored) or _of_client(request)
 
 
-def _of_path(method: str, path: str) -> Outcome | None:
+def _of_path(method: str, path: str) -> LineOutcome | None:
     if method != "GET":
-        return Outcome.OTHER_METHOD
-    return Outcome.PROBE if is_probe(path) else None
+        return LineOutcome.OTHER_METHOD
+    return LineOutcome.PROBE if is_probe(path) else None
 
 
-def _of_status(status: int) -> Outcome | None:
+def _of_status(status: int) -> LineOutcome | None:
     if status in _OK:
         return None
-    kinds = {3: Outcome.REDIRECT, 4: Outcome.CLIENT_ERROR, 5: Outcome.SERVER_ERROR}
-    return kinds.get(status // 100, Outcome.OTHER_STATUS)
+    kinds = {3: LineOutcome.REDIRECT, 4: LineOutcome.CLIENT_ERROR, 5: LineOutcome.SERVER_ERROR}
+    return kinds.get(status // 100, LineOutcome.OTHER_STATUS)
 
 
-def _of_page(path: str, ignored: Sequence[str]) -> Outcome | None:
+def _of_page(path: str, ignored: Sequence[str]) -> LineOutcome | None:
     if is_asset(path):
-        return Outcome.ASSET
-    return Outcome.IGNORED if any(fnmatchcase(path, canonical(pattern)) for pattern in ignored) else None
+        return LineOutcome.ASSET
+    return LineOutcome.IGNORED if any(fnmatchcase(path, canonical(pattern)) for pattern in ignored) else None
 
 
-def _of_client(request: Request) -> Outcome:
+def _of_client(request: Request) -> LineOutcome:
     if request.purpose and "prefetch" in request.purpose:
-        return Outcome.PREFETCH
+        return LineOutcome.PREFETCH
     if request.agent is None:
-        return Outcome.VISIT
+        return LineOutcome.VISIT
     if not request.agent.strip():
-        return Outcome.NO_AGENT
-    return Outcome.ROBOT if is_robot(request.agent[:AGENT_LENGTH]) else Outcome.VISIT
+        return LineOutcome.NO_AGENT
+    return LineOutcome.ROBOT if is_robot(request.agent[:AGENT_LENGTH]) else LineOutcome.VISIT

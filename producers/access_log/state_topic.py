@@ -1,4 +1,4 @@
-"""The compacted topic that keeps what runs need to go on: made once, and read at each start."""
+"""The compacted topic that stores the state of runs: created once, and read at each start."""
 
 import time
 from collections.abc import Iterator
@@ -8,62 +8,62 @@ from typing import Final
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import ConfigResource, OffsetSpec, ResourceType
 
-from producers.access_log.state import Kept, Record
+from producers.access_log.state import RunState, StateRecord
 from producers.broker import Target, admin, create_topic, partitions_of
 from producers.errors import SetupError
 from producers.partition import partition_of
 
 _CONFIG: Final = {
     "cleanup.policy": "compact",
-    # What is not compacted yet is read at each start; by default that would be up to a gigabyte.
+    # Records not yet compacted are read at each start: up to a gigabyte by default.
     "segment.bytes": str(4 << 20),
     "min.cleanable.dirty.ratio": "0.1",
 }
 _POLL_S: Final = 0.2
 _READ: Final = 10_000
 _OTHERS_S: Final = 60
-"""A run that was killed holds others up until its transaction has timed out, which a broker looks for now and then."""
+"""Upper bound of the wait for a killed run: its transaction time-out plus the broker's check interval, in seconds."""
 
 
 class StateTopic:
-    """A topic for any number of runs; the records of a run are on one partition."""
+    """A topic for any number of runs; all records of a run are on one partition."""
 
     def __init__(self, target: Target, topic: str) -> None:
-        """Creates the topic if there is none. Raises SetupError if that is refused, or if it is not compacted."""
+        """Creates the topic if it does not exist. Raises SetupError if that fails or the topic is not compacted."""
         self.topic = topic
         self._target = replace(target, topic=topic)
         self._timeout_s = target.timeout_ms / 1000
-        found = partitions_of(self._target)
-        if found is None:
+        partitions = partitions_of(self._target)
+        if partitions is None:
             create_topic(self._target, 1, _CONFIG)
         else:
             self._check_policy()
-        self._is_new = found is None
-        self._partitions = found or 1
+        self._is_new = partitions is None
+        self._partitions = partitions or 1
 
     def partition(self, name: str) -> int:
-        """The partition of a run's records."""
+        """Returns the partition of the records of run `name`."""
         return partition_of(name.encode(), self._partitions)
 
-    def read(self, name: str) -> Kept:
-        """What is kept of a run. Raises SetupError if it cannot be read."""
-        if self._is_new:  # brokers may not know it yet
-            return Kept()
+    def read(self, name: str) -> RunState:
+        """Returns the state of run `name`, empty for a new run. Raises SetupError if it cannot be read."""
+        if self._is_new:  # the brokers may not have its metadata yet
+            return RunState()
         try:
-            return Kept.of(name, self._records(self.partition(name)))
+            return RunState.from_records(name, self._records(self.partition(name)))
         except (KafkaException, TimeoutError) as error:
             cause = error.args[0].str() if isinstance(error, KafkaException) else "the request timed out"
-            raise SetupError(f"{self.topic} cannot be read ({cause}); see to the broker") from error
+            raise SetupError(f"{self.topic} cannot be read ({cause}); check the broker") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise SetupError(f"{self.topic} has something else under {name} ({error}); take another --name") from error
+            raise SetupError(f"{self.topic} has another record for {name} ({error}); choose another --name") from error
 
-    def _records(self, partition: int) -> Iterator[Record]:
-        """All committed records, waiting for other runs to end the transactions that stand before the last of them."""
-        place = TopicPartition(self.topic, partition, 0)
-        end = self._end(place)
+    def _records(self, partition: int) -> Iterator[StateRecord]:
+        """Yields all committed records, waiting for open transactions of other runs to end."""
+        start = TopicPartition(self.topic, partition, 0)
+        end = self._end(start)
         consumer = Consumer(
             {
-                **self._target.client(),
+                **self._target.client_config(),
                 "group.id": "access-log",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
@@ -72,7 +72,7 @@ class StateTopic:
             }
         )
         try:
-            consumer.assign([place])
+            consumer.assign([start])
             deadline = time.monotonic() + self._timeout_s + _OTHERS_S
             position = 0
             while position < end:
@@ -88,28 +88,28 @@ class StateTopic:
         finally:
             consumer.close()
 
-    def _end(self, place: TopicPartition) -> int:
-        """The offset behind the last record, committed or not."""
-        client = admin(self._target)  # a name, lest it be closed before the broker answers
-        asked = client.list_offsets(
-            {place: OffsetSpec.latest()},
+    def _end(self, partition: TopicPartition) -> int:
+        """Returns the offset after the last record, committed or not."""
+        client = admin(self._target)  # held by a name, so that it stays open until the broker answers
+        futures = client.list_offsets(
+            {partition: OffsetSpec.latest()},
             isolation_level=IsolationLevel.READ_UNCOMMITTED,
             request_timeout=self._timeout_s,
         )
-        return int(asked[place].result(self._timeout_s).offset)
+        return int(futures[partition].result(self._timeout_s).offset)
 
     def _check_policy(self) -> None:
         resource = ConfigResource(ResourceType.TOPIC, self.topic)
         client = admin(self._target)
         try:
-            found = client.describe_configs([resource], request_timeout=self._timeout_s)[resource].result()
+            config = client.describe_configs([resource], request_timeout=self._timeout_s)[resource].result()
         except KafkaException as error:
             raise SetupError(
                 f"the settings of {self.topic} cannot be read ({error.args[0].str()}); allow DescribeConfigs on it"
             ) from error
-        policy = found["cleanup.policy"].value
+        policy = config["cleanup.policy"].value
         if policy != "compact":
             raise SetupError(
-                f"{self.topic} has cleanup.policy={policy}, which would delete where runs stand; "
+                f"{self.topic} has cleanup.policy={policy}, which would delete the positions of runs; "
                 "set it to compact, or name another topic with --state-topic"
             )

@@ -1,4 +1,4 @@
-"""Events and what is kept of their run, in one transaction."""
+"""Sends events and the state of their run in one transaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException
 
-from producers.access_log.state import Record
+from producers.access_log.state import StateRecord
 from producers.broker import Target
 from producers.delivery import Delivery
 from producers.encode import arrow_schema, encode
@@ -22,10 +22,10 @@ _REPLACED: Final = frozenset({KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EP
 
 
 class Transactions:
-    """The transactions of a run, which is alone under its name: an older process of that name can commit no more."""
+    """The transactions of a run. They fence off an older process of the same name, which cannot commit any more."""
 
     def __init__(self, target: Target, partitions: int, name: str, compression: str) -> None:
-        """Ends what an earlier process left open. Raises SetupError if the broker does not let it."""
+        """Aborts the open transaction of an earlier process. Raises SetupError if the broker refuses."""
         self.publisher = Publisher(target, compression, Delivery.EXACTLY_ONCE, f"access-log.{name}")
         self._name, self._partitions = name, partitions
         self._timeout_s = target.timeout_ms / 1000
@@ -33,21 +33,23 @@ class Transactions:
             self.publisher.producer.init_transactions(self._timeout_s)
         except KafkaException as error:
             raise SetupError(
-                f"no transactions are to be had under the name {name} ({error.args[0].str()}); see to the broker, or "
+                f"cannot open transactions for the name {name} ({error.args[0].str()}); check the broker, or "
                 f"allow Write on the transactional id access-log.{name}"
             ) from error
 
-    def send(self, events: Sequence[Mapping[str, Any]], topic: str, partition: int, records: Iterator[Record]) -> None:
-        """Sends the events, and the records to one partition of a topic: all of them or none.
+    def send(
+        self, events: Sequence[Mapping[str, Any]], topic: str, partition: int, records: Iterator[StateRecord]
+    ) -> None:
+        """Sends `events`, and `records` to `partition` of the state topic `topic`, atomically.
 
-        Raises DeliveryError if the broker does not take them, SetupError if another process has taken over the name.
+        Raises DeliveryError if the broker does not accept them, SetupError if another process has taken over the name.
         """
         producer = self.publisher.producer
-        with self._told():
+        with self._translate_errors():
             producer.begin_transaction()
             self._send_events(events)
-            while some := list(islice(records, _AT_ONCE)):
-                keys, values = zip(*some, strict=True)
+            while chunk := list(islice(records, _AT_ONCE)):
+                keys, values = zip(*chunk, strict=True)
                 self.publisher.send(keys, values, [partition] * len(keys), topic)
             producer.commit_transaction(self._timeout_s)
 
@@ -57,7 +59,7 @@ class Transactions:
         self.publisher.send(keys, values, [partition_of(key, self._partitions) for key in keys])
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except KafkaException as error:
@@ -65,11 +67,11 @@ class Transactions:
             if cause.code() in _REPLACED:
                 raise self._taken_over() from error
             raise DeliveryError(
-                f"the broker did not take what was read ({cause.str()}); see to it and start the run again, which goes "
-                "on where it was"
+                f"the broker did not accept the records ({cause.str()}); check the broker and start the run again, "
+                "which resumes where it stopped"
             ) from error
         except DeliveryError:
-            # Why a producer can do no more it does not tell who queues a record, but who ends the transaction.
+            # A fatal error of a producer is reported when the transaction ends, not when a record is queued.
             try:
                 self.publisher.producer.abort_transaction(_ABORT_S)
             except KafkaException as error:

@@ -1,4 +1,4 @@
-"""From lines to events: each line is judged and counted, and each visit is given a user and a session."""
+"""Turns lines into events: judges and counts each line, and gives each visit a user and a session."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -7,19 +7,19 @@ from typing import Any
 
 from producers.access_log.follow import Line
 from producers.access_log.formats import Parse
-from producers.access_log.opened import LONGEST
-from producers.access_log.outcome import Outcome
+from producers.access_log.open_file import LONGEST_LINE
+from producers.access_log.outcome import LineOutcome
 from producers.access_log.request import Request
+from producers.access_log.request_target import canonical_path, parse_target, selected_query
 from producers.access_log.rules import judge
 from producers.access_log.sessions import Sessions
-from producers.access_log.target import canonical_path, kept_query, target_of
 from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What a person has chosen. `site` stands before each path; `parameters` of a query are kept, and no others."""
+class VisitRules:
+    """The configured rules. `site` is the prefix of each path; only `parameters` of a query become part of a page."""
 
     parse: Parse
     site: str = ""
@@ -30,40 +30,40 @@ class Rules:
 
 @dataclass
 class Visits:
-    """Makes events of lines. `counts` has each line once, by its outcome."""
+    """Turns lines of run `name` into events. `counts` counts each line once, by outcome."""
 
     name: str
-    rules: Rules
+    rules: VisitRules
     pseudonyms: Pseudonyms
     sessions: Sessions
-    counts: Counter[Outcome] = field(default_factory=Counter)
+    counts: Counter[LineOutcome] = field(default_factory=Counter)
 
-    def of(self, lines: Iterable[Line]) -> list[dict[str, Any]]:
-        """The events of those lines that are visits, as rows of the contract."""
+    def events_from(self, lines: Iterable[Line]) -> list[dict[str, Any]]:
+        """Returns the events of the lines that are visits, with the fields of the contract."""
         events = []
         for line in lines:
             outcome, request = self._read(line.text)
             self.counts[outcome] += 1
-            if outcome is Outcome.VISIT and request:
+            if outcome is LineOutcome.VISIT and request:
                 events.append(self._event(line, request))
         return events
 
-    def _read(self, text: bytes) -> tuple[Outcome, Request | None]:
-        if len(text) > LONGEST:
-            return Outcome.TOO_LONG, None
+    def _read(self, text: bytes) -> tuple[LineOutcome, Request | None]:
+        if len(text) > LONGEST_LINE:
+            return LineOutcome.TOO_LONG, None
         try:
             request = self.rules.parse(text.decode().rstrip("\r"))
         except UnicodeDecodeError:
-            return Outcome.UNDECODABLE, None
+            return LineOutcome.UNDECODABLE, None
         except (ValueError, RecursionError):
-            return Outcome.MALFORMED, None
+            return LineOutcome.MALFORMED, None
         return judge(request, self.rules.since_ms, self.rules.ignored), request
 
     def _event(self, line: Line, request: Request) -> dict[str, Any]:
-        user_id = self.pseudonyms.of(request.address, request.agent or "")
+        user_id = self.pseudonyms.pseudonym_of(request.address, request.agent or "")
         return {
-            # The line has the address, so its hash is keyed as the user's is.
-            "event_id": self.pseudonyms.of(self.name, str(line.offset), line.text),
+            # The line contains the address, so its hash is keyed, like the user's.
+            "event_id": self.pseudonyms.pseudonym_of(self.name, str(line.offset), line.text),
             "event_type": "visit",
             "user_id": user_id,
             "event_time": request.time_ms,
@@ -75,12 +75,12 @@ class Visits:
         }
 
     def _page(self, request: Request) -> str:
-        target = target_of(request.line)
-        query = kept_query(target.query, self.rules.parameters) if target else ""
+        target = parse_target(request.line)
+        query = selected_query(target.query, self.rules.parameters) if target else ""
         path = target.path if target else ""
         return f"{self.rules.site or request.site or ''}{path}{'?' if query else ''}{query}"
 
 
 def _without_query(address: str) -> str:
-    """The address of a page without what may identify a person."""
+    """Returns the address of a page without query and fragment, which may identify a person."""
     return canonical_path(address.partition("#")[0].partition("?")[0])

@@ -1,4 +1,4 @@
-"""The HTTP end point: which path does what."""
+"""The HTTP endpoint: paths and their handlers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,14 +20,14 @@ from producers.collect.snippet import SNIPPET
 
 _SNIPPET_HEADERS: Final = {
     "Cache-Control": "public, max-age=3600",
-    # Else a page that wants to be isolated could not load it from another site.
+    # Otherwise a page with cross-origin isolation could not load the snippet from another site.
     "Cross-Origin-Resource-Policy": "cross-origin",
 }
 _PREFLIGHT_HOLDS_S: Final = 86_400
 
 
 def application(intake: Intake) -> Starlette:
-    """Serves an intake; its sink is closed when the server ends."""
+    """Returns the application that serves `intake`; its sink is closed when the server stops."""
 
     class Events(HTTPEndpoint):
         async def post(self, request: Request) -> Response:
@@ -49,7 +49,7 @@ def application(intake: Intake) -> Starlette:
         listening.cancel()
         intake.sink.close()
 
-    # A beacon brings cookies along, whoever sets them: without the word on credentials no browser sends one of JSON.
+    # `sendBeacon` always includes cookies: without `allow_credentials` browsers send no beacon of JSON.
     cors = Middleware(
         CORSMiddleware,
         allow_origins=intake.origins,
@@ -68,6 +68,6 @@ def application(intake: Intake) -> Starlette:
     return Starlette(routes=routes, lifespan=lifespan)
 
 
-def _state(good: bool, well: str, ill: str) -> Response:  # noqa: FBT001 - it is what is told
+def _state(good: bool, well: str, ill: str) -> Response:  # noqa: FBT001 - the state itself
     status = HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE
     return PlainTextResponse(f"{well if good else ill}\n", status)

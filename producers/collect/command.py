@@ -1,4 +1,4 @@
-"""`producers collect`: the composition root of a collector."""
+"""The verb `producers collect`."""
 
 from argparse import Namespace
 from typing import Any, Final
@@ -8,8 +8,8 @@ from producers.collect.options import collect_options
 
 
 def _collect(**options: Any) -> int:
-    # The server is not what `--help` should wait for.
-    from producers.collect.collect import execute
+    # Imported here, so that `--help` does not wait for the server.
+    from producers.collect.collect_run import execute
 
     execute(Namespace(**options))
     return 0
@@ -19,8 +19,9 @@ collect: Final = Verb(
     "collect",
     callback=_collect,
     params=collect_options(),
-    short_help="Take visits and clicks of browsers.",
-    help="Takes visits and clicks by HTTP and answers when Kafka has them. Serves the snippet that sends them, too.",
+    short_help="Collect visits and clicks from browsers.",
+    help="Accepts visits and clicks by HTTP and answers once Kafka has acknowledged them. Also serves the snippet that "
+    "sends them.",
     context_settings={"show_default": True},
     examples=[
         "producers collect --bootstrap-servers kafka:9092 --topic events --allow-origin https://shop.example",

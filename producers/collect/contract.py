@@ -1,26 +1,26 @@
-"""What a request may hold: events in the words of `schemas/user_event.avsc`, and how long each text may be."""
+"""The contract of a request: events with the fields of `schemas/user_event.avsc`, and the longest texts."""
 
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 BODY_BYTES: Final = 65_536
-"""As much as a browser lets a page have on its way by `sendBeacon`."""
+"""The limit of browsers for the pending bytes of `sendBeacon`."""
 EVENTS: Final = 100
 ID_LENGTH: Final = 128
 URL_LENGTH: Final = 2_048
 AGENT_LENGTH: Final = 512
-"""The rest of a user agent's name is cut off; it comes with the request, and no event is refused for it."""
+"""A longer user agent is cut off, not rejected, because it is a header of the request and no field of the event."""
 
 _Id = Annotated[str, StringConstraints(min_length=1, max_length=ID_LENGTH)]
 _Url = Annotated[str, StringConstraints(min_length=1, max_length=URL_LENGTH)]
 _Milliseconds = Annotated[int, Field(gt=0, lt=2**53)]
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == "" else value)
-"""A browser has no referrer in this way."""
+"""Browsers send an empty text if there is no referrer."""
 
 
 class Event(BaseModel):
-    """An act as it is told: its time is that of the teller's clock."""
+    """An event as sent by a client; `event_time` is in milliseconds of the client's clock."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -34,8 +34,8 @@ class Event(BaseModel):
     element_id: Annotated[_Id | None, _NoneIfEmpty] = None
 
 
-class Told(BaseModel):
-    """A request's body; its events are looked at one by one, for a bad one must not cost the others."""
+class RequestBody(BaseModel):
+    """The body of a request. Its events are validated one by one, so that a bad event does not reject the others."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

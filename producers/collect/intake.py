@@ -1,4 +1,4 @@
-"""What becomes of a request with events: the checks in their order, Kafka, and the answer."""
+"""Handles a request with events: checks in order, sends to Kafka, answers."""
 
 import time
 from collections.abc import Sequence
@@ -12,40 +12,40 @@ from starlette.responses import JSONResponse, Response
 
 from http_server.body import TooLarge, TooSlow, read_body
 from producers.collect.contract import BODY_BYTES, Event
-from producers.collect.metrics import Metrics, Outcome
 from producers.collect.rates import Rates
 from producers.collect.reading import MAX_AGE_MS, Malformed, Objection, Record, Rejected, read
-from producers.collect.sink import Sink, Unavailable
+from producers.collect.request_metrics import Metrics, RequestOutcome
+from producers.collect.sink import KafkaSink, Unavailable
 from producers.collect.variety import Variety
 
 ANY_ORIGIN: Final = "*"
 BODY_S: Final = 10.0
 _RETRY: Final = {"Retry-After": "10"}
 _STATUS: Final = {
-    Outcome.FOREIGN: HTTPStatus.FORBIDDEN,
-    Outcome.TOO_OFTEN: HTTPStatus.TOO_MANY_REQUESTS,
-    Outcome.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    Outcome.TOO_SLOW: HTTPStatus.REQUEST_TIMEOUT,
-    Outcome.MALFORMED: HTTPStatus.BAD_REQUEST,
-    Outcome.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+    RequestOutcome.FOREIGN: HTTPStatus.FORBIDDEN,
+    RequestOutcome.TOO_OFTEN: HTTPStatus.TOO_MANY_REQUESTS,
+    RequestOutcome.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    RequestOutcome.TOO_SLOW: HTTPStatus.REQUEST_TIMEOUT,
+    RequestOutcome.MALFORMED: HTTPStatus.BAD_REQUEST,
+    RequestOutcome.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
 
-class _Refused(Exception):
-    """The end of a request; its text goes into the answer."""
+class _RequestRejected(Exception):
+    """The request is rejected; the text is sent in the response."""
 
-    def __init__(self, outcome: Outcome, detail: str) -> None:
+    def __init__(self, outcome: RequestOutcome, detail: str) -> None:
         super().__init__(detail)
         self.outcome = outcome
 
 
 @dataclass(frozen=True)
 class Intake:
-    """Takes requests from pages of `origins`."""
+    """Accepts requests from pages of `origins`."""
 
-    sink: Sink
+    sink: KafkaSink
     rates: Rates
-    """Of events."""
+    """Limits the events per second of an address."""
     origins: Sequence[str]
     metrics: Metrics
     users: Variety = field(default_factory=lambda: Variety(0))
@@ -53,38 +53,38 @@ class Intake:
     max_age_ms: int = MAX_AGE_MS
 
     async def take(self, request: Request) -> Response:
-        """The answer, which is a good one only if every event that was not rejected is in Kafka."""
+        """Returns the response; its status is 200 or 204 only if every event that was not rejected is in Kafka."""
         try:
             outcome, response = await self._take(request)
-        except _Refused as refused:
-            outcome, status = refused.outcome, _STATUS[refused.outcome]
-            again = _RETRY if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE) else None
-            response = JSONResponse({"error": str(refused)}, status, again)
+        except _RequestRejected as rejection:
+            outcome, status = rejection.outcome, _STATUS[rejection.outcome]
+            headers = _RETRY if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE) else None
+            response = JSONResponse({"error": str(rejection)}, status, headers)
         self.metrics.requests.labels(outcome).inc()
         return response
 
-    async def _take(self, request: Request) -> tuple[Outcome, Response]:
+    async def _take(self, request: Request) -> tuple[RequestOutcome, Response]:
         if _opted_out(request):
-            return Outcome.OPTED_OUT, Response(status_code=HTTPStatus.NO_CONTENT)
+            return RequestOutcome.OPTED_OUT, Response(status_code=HTTPStatus.NO_CONTENT)
         self._check_origin(request)
         self._charge(request, 1)
         records, rejected = self._read(await _body(request), request)
-        # A debt that another request of the address left meanwhile is waited for; one event is paid for already.
+        # `least=0` admits the request despite a debt of concurrent requests; one event was charged above.
         self._charge(request, len(records) + len(rejected) - 1, least=0)
         if not records:
-            raise _Refused(Outcome.MALFORMED, f"event {rejected[0].event}: {rejected[0].detail}")
+            raise _RequestRejected(RequestOutcome.MALFORMED, f"event {rejected[0].event}: {rejected[0].detail}")
         await self._send(records)
-        return Outcome.ACCEPTED, _answer(len(records), rejected)
+        return RequestOutcome.ACCEPTED, _answer(len(records), rejected)
 
     def _check_origin(self, request: Request) -> None:
         origin = request.headers.get("origin")
-        # Only browsers tell it. Who is none could tell any.
+        # Only browsers send it; other clients could send any origin.
         if origin is not None and ANY_ORIGIN not in self.origins and origin not in self.origins:
-            raise _Refused(Outcome.FOREIGN, f"pages of {origin} are not collected here")
+            raise _RequestRejected(RequestOutcome.FOREIGN, f"pages of {origin} are not collected here")
 
     def _charge(self, request: Request, events: int, least: float = 1) -> None:
         if not self.rates.take(_address(request), events, time.monotonic(), least):
-            raise _Refused(Outcome.TOO_OFTEN, "too many events")
+            raise _RequestRejected(RequestOutcome.TOO_OFTEN, "too many events")
 
     def _read(self, body: bytes, request: Request) -> tuple[list[Record], list[Rejected]]:
         received_ms, agent = time.time_ns() // 1_000_000, request.headers.get("user-agent")
@@ -92,7 +92,7 @@ class Intake:
             records, rejected = read(body, received_ms, agent, self.max_age_ms, partial(self._judge, _address(request)))
         except Malformed as error:
             self.metrics.rejected.labels(error.reason).inc()
-            raise _Refused(Outcome.MALFORMED, str(error)) from error
+            raise _RequestRejected(RequestOutcome.MALFORMED, str(error)) from error
         for event in rejected:
             self.metrics.rejected.labels(event.reason).inc()
         return records, rejected
@@ -100,9 +100,9 @@ class Intake:
     def _judge(self, address: str, event: Event) -> Objection | None:
         now_s = time.monotonic()
         if not self.users.admits(address, event.user_id, now_s):
-            return "too_many_users", "user_id: this address has brought too many within an hour"
+            return Objection("too_many_users", "user_id: too many new users from this address within an hour")
         if not self.pages.admits(address, event.page_url, now_s):
-            return "too_many_pages", "page_url: this address has brought too many within an hour"
+            return Objection("too_many_pages", "page_url: too many new pages from this address within an hour")
         return None
 
     async def _send(self, records: Sequence[Record]) -> None:
@@ -111,13 +111,15 @@ class Intake:
                 await self.sink.send(records)
         except Unavailable as error:
             self.metrics.unavailable.labels(error.reason).inc()
-            raise _Refused(Outcome.UNAVAILABLE, f"Kafka has not acknowledged ({error.reason})") from error
+            raise _RequestRejected(
+                RequestOutcome.UNAVAILABLE, f"Kafka has not acknowledged ({error.reason})"
+            ) from error
         for record in records:
             self.metrics.events.labels(record.event_type).inc()
 
 
 def _opted_out(request: Request) -> bool:
-    """Do Not Track, or Global Privacy Control."""
+    """Returns whether the browser sends Do Not Track or Global Privacy Control."""
     return "1" in (request.headers.get("dnt"), request.headers.get("sec-gpc"))
 
 
@@ -129,12 +131,12 @@ async def _body(request: Request) -> bytes:
     try:
         return await read_body(request, BODY_BYTES, BODY_S)
     except TooLarge as error:
-        raise _Refused(Outcome.TOO_LARGE, str(error)) from error
+        raise _RequestRejected(RequestOutcome.TOO_LARGE, str(error)) from error
     except TooSlow as error:
-        raise _Refused(Outcome.TOO_SLOW, str(error)) from error
+        raise _RequestRejected(RequestOutcome.TOO_SLOW, str(error)) from error
 
 
 def _answer(accepted: int, rejected: Sequence[Rejected]) -> Response:
     if not rejected:
         return Response(status_code=HTTPStatus.NO_CONTENT)
-    return JSONResponse({"accepted": accepted, "rejected": [asdict(one) for one in rejected]})
+    return JSONResponse({"accepted": accepted, "rejected": [asdict(event) for event in rejected]})

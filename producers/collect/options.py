@@ -17,7 +17,7 @@ ANY: Final = "*"
 
 
 def _origin(text: str) -> str:
-    """As a browser writes it, or `*`; ValueError otherwise."""
+    """Returns an origin as browsers write it, or `*`. Raises ValueError for another text."""
     parts = urlsplit(text)
     if text != ANY and (not parts.scheme or not parts.netloc or text != f"{parts.scheme}://{parts.netloc}".lower()):
         raise ValueError(f"{text!r} is not an origin; write it like https://shop.example or http://localhost:8000")
@@ -28,26 +28,28 @@ def _network(text: str) -> str:
     try:
         return str(ip_network(text))
     except ValueError as error:
-        raise ValueError(f"{text!r} is no address of a proxy; write it like 10.0.0.7 or 10.0.0.0/8") from error
+        raise ValueError(f"{text!r} is not the address of a proxy; write it like 10.0.0.7 or 10.0.0.0/8") from error
 
 
-def _where_from() -> list[click.Option]:
-    option = partial(SectionOption, section="Where from")
+def _endpoint() -> list[click.Option]:
+    option = partial(SectionOption, section="Endpoint")
     return [
-        option(["--host"], default="127.0.0.1", metavar="ADDRESS", help="Where to listen; 0.0.0.0 is everywhere."),
-        option(["--port"], type=click.IntRange(0, 65_535), default=8480, help="Where to listen; 0: a free one."),
+        option(
+            ["--host"], default="127.0.0.1", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all addresses."
+        ),
+        option(["--port"], type=click.IntRange(0, 65_535), default=8480, help="Port to listen on; 0: any free port."),
         option(
             ["--allow-origin"],
             type=Read("ORIGIN", _origin),
             multiple=True,
             required=True,
-            help="A site whose pages may send, like https://shop.example; * for any.",
+            help="Site whose pages may send events, like https://shop.example; *: any site.",
         ),
         option(
             ["--trust-proxy"],
             type=Read("ADDRESS", _network),
             multiple=True,
-            help="A proxy, or a network of them, whose X-Forwarded-For is believed.",
+            help="Proxy or network of proxies whose X-Forwarded-For is trusted.",
         ),
     ]
 
@@ -59,41 +61,41 @@ def _limits() -> list[click.Option]:
             ["--rate"],
             type=Read("PER_SECOND", rate),
             default="50",
-            help="Events per second of one address; 0: any number.",
+            help="Events per second per address; 0: no limit.",
         ),
         option(
             ["--new-users"],
             type=click.IntRange(min=0),
             default=1_000,
-            help="Different users of one address in an hour; 0: any number.",
+            help="New users per address and hour; 0: no limit.",
         ),
         option(
             ["--new-pages"],
             type=click.IntRange(min=0),
             default=5_000,
-            help="Different pages of one address in an hour; 0: any number.",
+            help="New pages per address and hour; 0: no limit.",
         ),
         option(
             ["--max-age"],
             type=Read("DURATION", length_ms),
             default="10m",
-            help="Events that a browser held back for longer are rejected.",
+            help="Reject events that a browser held back for longer.",
         ),
         option(
             ["--pending"],
             type=Read("COUNT", whole),
             default="10000",
-            help="Events on their way to Kafka; more are answered 503.",
+            help="Events not yet acknowledged by Kafka; beyond it the answer is 503.",
         ),
         option(
             ["--timeout"],
             type=Read("DURATION", length_ms),
             default="5s",
-            help="For Kafka to acknowledge; later is answered 503.",
+            help="Time-out of Kafka's acknowledgement; after it the answer is 503.",
         ),
     ]
 
 
 def collect_options() -> list[Any]:
-    """The options, as they stand in help."""
-    return [*broker_options(), *access_options(), *_where_from(), *_limits()]
+    """Returns the options, in the order of the help."""
+    return [*broker_options(), *access_options(), *_endpoint(), *_limits()]

@@ -1,34 +1,37 @@
-"""The body of a request to records for Kafka: pure, `received_ms` is an argument."""
+"""Turns the body of a request into records for Kafka; pure, `received_ms` is an argument."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, assert_never
 
 from pydantic import ValidationError
 
-from producers.collect.contract import AGENT_LENGTH, Event, Told
+from producers.collect.contract import AGENT_LENGTH, Event, RequestBody
 from producers.encode import encode_one
 
 MAX_AGE_MS: Final = 10 * 60_000
-"""How old an event may be, unless told otherwise: old events of one client hold back the results of a quiet site."""
+"""Default of the maximal age of an event: old events of one client delay the results of a quiet site."""
 TOO_OLD: Final = "too_old"
 
 
 class Malformed(Exception):
-    """A body of which no event can be read; its text says why."""
+    """The body cannot be read; the text is the reason."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
         self.reason = reason
 
 
-Objection = tuple[str, str]
-"""Reason of a rejection (one of a fixed set) and a sentence."""
+class Objection(NamedTuple):
+    """The reason of a rejection, which is one of a fixed set, and a sentence."""
+
+    reason: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A rejected event; `event` is its index in the request, `reason` is one of a fixed set."""
+    """A rejected event; `event` is its index in the request, `reason` is from a fixed set."""
 
     event: int
     reason: str
@@ -37,7 +40,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event as it goes to Kafka."""
+    """An event as sent to Kafka."""
 
     event_type: str
     key: bytes
@@ -51,43 +54,45 @@ def read(
     max_age_ms: int = MAX_AGE_MS,
     judge: Callable[[Event], Objection | None] = lambda _: None,
 ) -> tuple[list[Record], list[Rejected]]:
-    """Returns the records of a body, and the events that are rejected: malformed, too old, or by `judge`.
+    """Returns the records of `body`, and its rejected events: malformed, too old, or rejected by `judge`.
 
-    Raises Malformed where the body is not of the contract.
+    Raises Malformed if the body violates the contract.
     """
     try:
-        told = Told.model_validate_json(body)
+        request = RequestBody.model_validate_json(body)
     except ValidationError as error:
-        raise Malformed(*_why(error)) from error
+        raise Malformed(*_objection(error)) from error
     agent = user_agent[:AGENT_LENGTH] if user_agent else None
     records, rejected = list[Record](), list[Rejected]()
-    for place, item in enumerate(told.events):
-        match _read_event(item, told.sent_at, max_age_ms, judge):
+    for index, item in enumerate(request.events):
+        match _read_event(item, request.sent_at, max_age_ms, judge):
             case Event() as event:
-                acted_ms = acted_at(event.event_time, told.sent_at, received_ms)
+                acted_ms = acted_at(event.event_time, request.sent_at, received_ms)
                 records.append(_record(event, acted_ms, agent))
-            case reason, detail:
-                rejected.append(Rejected(place, reason, detail))
+            case Objection(reason, detail):
+                rejected.append(Rejected(index, reason, detail))
+            case never:
+                assert_never(never)
     return records, rejected
 
 
 def acted_at(event_time: int, sent_at: int, received_ms: int) -> int:
-    """When the user acted, by our clock: so long before we heard of it as the teller held it back.
+    """Returns when the user acted by our clock, in ms: `received_ms` minus the time the client held the event back.
 
-    A wrong clock of the teller cancels out, and nothing is in the future. Source: Snowplow's `derived_tstamp`.
+    A wrong clock of the client cancels out, and no event is in the future. Source: Snowplow's `derived_tstamp`.
     """
     return received_ms - max(0, sent_at - event_time)
 
 
 def _read_event(
-    told: Any, sent_at: int, max_age_ms: int, judge: Callable[[Event], Objection | None]
+    item: Any, sent_at: int, max_age_ms: int, judge: Callable[[Event], Objection | None]
 ) -> Event | Objection:
     try:
-        event = Event.model_validate(told)
+        event = Event.model_validate(item)
     except ValidationError as error:
-        return _why(error)
+        return _objection(error)
     if sent_at - event.event_time > max_age_ms:
-        return TOO_OLD, f"event_time: more than {max_age_ms} ms before sent_at"
+        return Objection(TOO_OLD, f"event_time: more than {max_age_ms} ms before sent_at")
     return judge(event) or event
 
 
@@ -96,8 +101,8 @@ def _record(event: Event, acted_ms: int, agent: str | None) -> Record:
     return Record(event.event_type, event.user_id.encode(), encode_one(fields))
 
 
-def _why(error: ValidationError) -> tuple[str, str]:
-    """The first thing that is wrong: pydantic's name for it, and a sentence."""
+def _objection(error: ValidationError) -> Objection:
+    """Returns the first problem; its reason is pydantic's name of the problem."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return first["type"], f"{place}: {first['msg']}" if place else first["msg"]
+    path = ".".join(map(str, first["loc"]))
+    return Objection(first["type"], f"{path}: {first['msg']}" if path else first["msg"])

@@ -1,4 +1,4 @@
-"""The server: where it listens, whom it believes, and how it ends."""
+"""The server: its address, its trusted proxies, and its shutdown."""
 
 import math
 import socket
@@ -17,23 +17,26 @@ LIMITS: Final = Limits(connections=512)
 
 
 def listener(host: str, port: int) -> socket.socket:
-    """A socket that listens, on any free port for 0. Raises SetupError if the address cannot be had."""
+    """Returns a listening socket; `port` 0 is any free port. Raises SetupError if the address is not available."""
     try:
         return listen(host, port)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]  # Python names the address again
+        why = str(error.strerror).partition(" (while")[0]  # Python repeats the address
         raise SetupError(
             f"cannot listen on {host} port {port} ({why}): stop what listens there, or correct --port or --host"
         ) from error
 
 
 def server(app: Starlette, proxies: Sequence[str], patience_ms: int) -> Server:
-    """Believes X-Forwarded-For of `proxies` only; told to stop, it answers what has been asked first."""
+    """Returns a server that trusts X-Forwarded-For of `proxies` only.
+
+    On shutdown it finishes pending requests, for `patience_ms` plus a second at most.
+    """
     return Server(app, LIMITS, proxies=proxies, lifespan="on", stop_s=math.ceil(patience_ms / 1000) + 1)
 
 
 def serve(listening: socket.socket, serving: Server) -> None:
-    """Serves until a signal, after which this process goes on."""
-    # uvicorn raises the signal again when it has ended.
+    """Serves until a signal, and then returns."""
+    # uvicorn raises the signal again after its shutdown.
     with stop_on_signals():
         serving.run(sockets=[listening])

@@ -1,4 +1,4 @@
-"""Records to Kafka, each awaited: what `send` returns from is there, on every replica that the topic asks for."""
+"""Sends records to Kafka and awaits their acknowledgement by all replicas that the topic requires."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from producers.collect.reading import Record
 from producers.delivery import Delivery, client_options
 
 _TICK_S: Final = 0.005
-"""How often the client is asked what the broker has said. In the loop's own thread, so that nothing needs a lock."""
+"""Interval of polling the client, in the event loop's own thread, so that no lock is needed."""
 _PENDING_KBYTES: Final = 65_536
 _ASK_S: Final = 2.0
 _ANSWER_HOLDS_S: Final = 1.0
@@ -21,60 +21,60 @@ FULL: Final = "full"
 
 
 class Unavailable(Exception):
-    """Kafka has not acknowledged in time, or too much waits for that. A record may still arrive."""
+    """Kafka has not acknowledged in time, or too many records are pending. A record may still arrive."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
-class Sink:
-    """A Kafka producer for one topic, with no more than `pending` records on their way."""
+class KafkaSink:
+    """A Kafka producer for one topic, with at most `pending` records that are not yet acknowledged."""
 
     def __init__(self, target: Target, pending: int) -> None:
         self.ended = ""
-        """Why, if the client can do no more and another process must take this one's place."""
+        """The fatal error of the client, after which another process must replace this one; empty before."""
         self.on_end: Callable[[], None] = lambda: None
-        """Called when that happens."""
+        """Called at the fatal error."""
         self._topic, self._pending = target.topic, pending
         self._asked_at, self._answered, self._asking = -_ANSWER_HOLDS_S, False, asyncio.Lock()
         self._producer = Producer(
             {
-                **target.client(),
+                **target.client_config(),
                 **client_options(Delivery.AT_LEAST_ONCE, None, target.timeout_ms),
                 "message.timeout.ms": target.timeout_ms,
                 "queue.buffering.max.messages": pending,
                 "queue.buffering.max.kbytes": _PENDING_KBYTES,
                 "partitioner": "murmur2_random",  # as Java's clients and the simulator choose
-                "error_cb": self._hear_error,
+                "error_cb": self._on_error,
             }
         )
 
     def __len__(self) -> int:
-        """How many records are on their way."""
+        """Returns the number of records that are not yet acknowledged."""
         return len(self._producer)
 
     async def send(self, records: Sequence[Record]) -> None:
-        """Returns when the broker has acknowledged each. Raises Unavailable, and none or some may be there."""
+        """Returns once the broker has acknowledged every record. Raises Unavailable; some records may have arrived."""
         if len(self._producer) + len(records) > self._pending:
             raise Unavailable(FULL)
         acknowledged = _Acknowledged(len(records))
         try:
             for record in records:
-                self._producer.produce(self._topic, record.value, record.key, on_delivery=acknowledged.hear)
+                self._producer.produce(self._topic, record.value, record.key, on_delivery=acknowledged.on_delivery)
         except (BufferError, KafkaException) as error:
             acknowledged.all.cancel()
             raise Unavailable(FULL if isinstance(error, BufferError) else error.args[0].name()) from error
         await acknowledged.all
 
     async def listen(self) -> None:
-        """Hears what the broker says, until it is cancelled."""
+        """Polls the client for acknowledgements, until it is cancelled."""
         while True:
             self._producer.poll(0)
             await asyncio.sleep(_TICK_S)
 
     async def answers(self) -> bool:
-        """Whether a broker tells of the topic; asked anew after a second, however many want to know."""
+        """Returns whether a broker describes the topic; the answer is cached for a second."""
         async with self._asking:
             if time.monotonic() - self._asked_at > _ANSWER_HOLDS_S:
                 self._answered = await asyncio.to_thread(self._ask)
@@ -82,10 +82,10 @@ class Sink:
             return self._answered and not self.ended
 
     def close(self) -> None:
-        """Waits for what is still on its way, as long as a record may take."""
+        """Waits until every pending record is acknowledged or has timed out."""
         self._producer.flush()
 
-    def _hear_error(self, error: KafkaError) -> None:
+    def _on_error(self, error: KafkaError) -> None:
         if error.fatal():
             self.ended = error.str()
             self.on_end()
@@ -97,13 +97,13 @@ class Sink:
 
 
 class _Acknowledged:
-    """Counts the acknowledgements of a request's records; `all` is done with the last, or with the first failure."""
+    """Counts the acknowledgements of a request's records; `all` is done at the last or at the first failure."""
 
     def __init__(self, count: int) -> None:
         self._left = count
         self.all: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def hear(self, error: KafkaError | None, _: Message) -> None:
+    def on_delivery(self, error: KafkaError | None, _: Message) -> None:
         self._left -= 1
         if self.all.done():
             return

@@ -1,4 +1,4 @@
-"""The snippet that a site puts into its pages, as it is served: `tidemark.js` without comments and indentation."""
+"""The snippet for the pages of a site: `tidemark.js` without comments and indentation."""
 
 from pathlib import Path
 from typing import Final

@@ -1,17 +1,17 @@
-// Visits and clicks of a page. It is served without these lines and without indentation, see `snippet.py`.
+// Sends visits and clicks of a page. Served without comments and indentation, see `snippet.py`.
 (() => {
   const page = document, me = navigator, on = addEventListener
   const to = new URL("events", page.currentScript.src)
   if (me.doNotTrack == 1 || me.globalPrivacyControl) return
-  let held = [], shown
+  let held = [], seen
   const id = () => crypto.getRandomValues(new Uint32Array(4)).join("-")
   const plain = url => url.split(/[?#]/)[0]
-  // What cannot be sent now goes with the next event, or when the browser is online again.
+  // Events that cannot be sent now are sent with the next event, or when the browser is online again.
   const flush = () => {
     if (held[0] && me.onLine && me.sendBeacon(to, JSON.stringify({sent_at: Date.now(), events: held}))) held = []
   }
-  // Without storage there is no user, and nothing is told.
-  const tell = (event_type, more) => {
+  // Without storage there is no user id, and no event is sent.
+  const send = (event_type, more) => {
     const now = Date.now(), page_url = plain(location.href)
     try {
       let [user_id, session_id, last] = (localStorage.tidemark || "").split(" ")
@@ -22,25 +22,25 @@
     } catch {}
   }
   const visit = () => {
-    const referrer = shown || plain(page.referrer)
-    if (shown != (shown = plain(location.href))) tell("visit", {referrer})
+    const referrer = seen || plain(page.referrer)
+    if (seen != (seen = plain(location.href))) send("visit", {referrer})
   }
-  // Pages of an application that never leaves the first one.
+  // Pages of a single-page application.
   const push = history.pushState
-  history.pushState = (...told) => {
-    push.apply(history, told)
+  history.pushState = (...args) => {
+    push.apply(history, args)
     visit()
   }
   on("popstate", visit)
-  // Back to a page that the browser has kept as it was.
-  on("pageshow", e => e.persisted && visit(shown = ""))
+  // The browser shows a page from its back/forward cache.
+  on("pageshow", e => e.persisted && visit(seen = ""))
   on("online", flush)
-  // Before the page's own listeners, which may stop the event or go elsewhere.
+  // Capture before the page's own listeners, which may stop the event or navigate.
   on("click", e => {
     const it = e.target.closest?.("a,button,input,[data-tidemark]")
-    if (it) tell("click", {element_id: it.dataset.tidemark || it.id || it.name || it.localName})
+    if (it) send("click", {element_id: it.dataset.tidemark || it.id || it.name || it.localName})
   }, true)
-  // A page that nobody looks at yet is no visit.
+  // A page in the background becomes a visit when it is displayed.
   if (page.hidden) page.addEventListener("visibilitychange", visit)
   else visit()
 })()

@@ -1,19 +1,19 @@
-"""Limits the number of different users and pages of an address, because each adds rows to every table."""
+"""Limits the number of new users and pages of an address, because each adds rows to every table."""
 
 from collections import OrderedDict
 from typing import Final
 
-from producers.collect.rates import Rates, asker
+from producers.collect.rates import Rates, client_key
 
 PERIOD_S: Final = 3_600
 REMEMBERED: Final = 500_000
-"""Number of values of all addresses together: about 60 MB."""
+"""Number of remembered values of all addresses together: about 60 MB."""
 
 
 class Variety:
-    """Admits at most `per_hour` new values of an address, 0 for any number.
+    """Admits at most `per_hour` new values per address, 0 for no limit.
 
-    A value is new unless it is remembered; values that were seen longest ago are forgotten first.
+    A value is new unless it is remembered; the least recently seen values are forgotten first.
     """
 
     def __init__(self, per_hour: int, remembered: int = REMEMBERED) -> None:
@@ -23,14 +23,14 @@ class Variety:
         self._seen: OrderedDict[int, None] = OrderedDict()
 
     def admits(self, address: str, value: str, now_s: float) -> bool:
-        """Returns whether the value is remembered for the address or may be added; remembers it then."""
+        """Returns whether `value` is remembered for `address` or may be added, and remembers it if so."""
         if not self._is_limited:
             return True
-        known = hash((asker(address), value))
-        if known not in self._seen and not self._new.take(address, 1, now_s):
+        digest = hash((client_key(address), value))
+        if digest not in self._seen and not self._new.take(address, 1, now_s):
             return False
-        self._seen[known] = None
-        self._seen.move_to_end(known)
+        self._seen[digest] = None
+        self._seen.move_to_end(digest)
         if len(self._seen) > self._remembered:
             self._seen.popitem(last=False)
         return True

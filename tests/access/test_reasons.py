@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation
 
-from kafka_access.reasons import forbidden, is_refusal, refused
+from kafka_access.reasons import forbidden_sentence, is_refusal, refusal_sentence
 from kafka_access.settings import Access
 from tests.support.certificates import Authority, Pair
 
@@ -48,10 +48,7 @@ def access(settings: dict[str, Any]) -> Access:
                 f"sasl_ssl://{BOOTSTRAP}: SASL authentication error: Authentication failed during authentication "
                 "due to invalid credentials with SASL mechanism SCRAM-SHA-512 (after 422ms in state AUTH_REQ)"
             ),
-            (
-                "the broker at b:9093 does not take the password of ann: "
-                "correct kafka.sasl.username or kafka.sasl.password"
-            ),
+            ("the broker at b:9093 rejects the password of ann: correct kafka.sasl.username or kafka.sasl.password"),
         ),
         (
             BY_PASSWORD,
@@ -67,7 +64,7 @@ def access(settings: dict[str, Any]) -> Access:
                 f"sasl_plaintext://{BOOTSTRAP}: SASL SCRAM-SHA-512 mechanism handshake failed: Broker: Request "
                 "not valid in current SASL state: broker's supported mechanisms:  (after 36ms in state AUTH_HANDSHAKE)"
             ),
-            "the broker at b:9093 does not ask who the client is: correct kafka.security.protocol",
+            "the broker at b:9093 does not authenticate clients: correct kafka.security.protocol",
         ),
         (
             BY_PASSWORD,
@@ -75,13 +72,13 @@ def access(settings: dict[str, Any]) -> Access:
                 f"sasl_ssl://{BOOTSTRAP}: SSL handshake failed: Disconnected: SSL connection closed by peer: "
                 "connecting to a PLAINTEXT broker listener?"
             ),
-            "the broker at b:9093 speaks no TLS there: correct kafka.security.protocol",
+            "the broker at b:9093 does not use TLS: correct kafka.security.protocol",
         ),
         (
             BY_TOKEN,
             'Failed to acquire SASL OAUTHBEARER token: {"error": "invalid_client"}',
             (
-                "https://login.example/token gives no token: "
+                "https://login.example/token issues no token: "
                 "correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret"
             ),
         ),
@@ -89,14 +86,14 @@ def access(settings: dict[str, Any]) -> Access:
             WITH_CERTIFICATE,
             ALERT,
             (
-                "the broker at b:9093 does not take the client's certificate, which may have expired or be "
-                "signed by an authority that it does not know: correct kafka.tls.certificate and kafka.tls.key"
+                "the broker at b:9093 rejects the client's certificate, which may have expired or be "
+                "signed by an authority that it does not trust: correct kafka.tls.certificate and kafka.tls.key"
             ),
         ),
         (
             {"security": {"protocol": "SSL"}},
             ALERT,
-            ("the broker at b:9093 wants a certificate of the client: set kafka.tls.certificate and kafka.tls.key"),
+            ("the broker at b:9093 requires a client certificate: set kafka.tls.certificate and kafka.tls.key"),
         ),
     ],
 )
@@ -104,7 +101,7 @@ def test_a_refusal_is_one_sentence_that_names_what_to_change(
     settings: dict[str, Any], text: str, sentence: str
 ) -> None:
     assert is_refusal(text)
-    assert refused(access(settings), text) == sentence
+    assert refusal_sentence(access(settings), text) == sentence
 
 
 @pytest.mark.parametrize(
@@ -120,8 +117,8 @@ def test_an_outage_is_no_refusal(text: str) -> None:
 
 
 def test_a_missing_right_is_told_with_how_to_give_it() -> None:
-    assert forbidden(access(BY_PASSWORD), AclOperation.READ, "clicks") == (
-        "ann may not read topic clicks: allow it, as by "
+    assert forbidden_sentence(access(BY_PASSWORD), AclOperation.READ, "clicks") == (
+        "ann may not read topic clicks: allow it, for example by "
         "`kafka-acls.sh --add --allow-principal User:ann --operation Read --topic clicks`"
     )
 
@@ -149,10 +146,10 @@ def listening(pair: Pair) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("signed", "trusted", "verify", "words"),
     [
-        ({"valid": -timedelta(days=1)}, True, "full", "has expired: have it renewed"),
-        ({}, False, "full", "no authority that is trusted signed .*: correct kafka.tls.ca"),
+        ({"valid": -timedelta(days=1)}, True, "full", "has expired: renew it"),
+        ({}, False, "full", "no trusted authority signed .*: correct kafka.tls.ca"),
         ({"host": "192.0.2.1"}, True, "full", "is for another host: correct kafka.bootstrap_servers"),
-        ({"host": "192.0.2.1", "valid": -timedelta(days=1)}, True, "ca", "has expired: have it renewed"),
+        ({"host": "192.0.2.1", "valid": -timedelta(days=1)}, True, "ca", "has expired: renew it"),
         ({"valid": timedelta(days=20)}, True, "full", "is not valid yet: correct the clock of this machine"),
     ],
 )
@@ -165,4 +162,4 @@ def test_what_is_wrong_with_a_brokers_certificate_is_told(
         text = (
             f"ssl://{address}/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
         )
-        assert re.search(words, refused(access({"security": {"protocol": "SSL"}, "tls": tls}), text))
+        assert re.search(words, refusal_sentence(access({"security": {"protocol": "SSL"}, "tls": tls}), text))

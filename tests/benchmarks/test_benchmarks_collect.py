@@ -7,7 +7,7 @@ from benchmarks.collect.part import COLLECTOR, KAFKA, PEER, Plan, render
 from benchmarks.collect.peer import PEER as APPLICATION
 from benchmarks.errors import BenchmarkError
 from producers.collect.reading import read
-from tests.producers.collect.told import NOW_MS, served
+from tests.producers.collect.collect_client import NOW_MS, served
 
 pytestmark = pytest.mark.slow
 

@@ -86,7 +86,7 @@ MISTAKES: dict[str, tuple[Callable[[SecuredBroker], tuple[str, Tree]], str]] = {
     ),
     "a broker's certificate that has expired": (
         lambda broker: ("EXPIRED", {"security": {"protocol": "SSL"}, "tls": {"ca": str(broker.authority.file)}}),
-        "has expired: have it renewed",
+        "has expired: renew it",
     ),
     "an authority that did not sign the broker's certificate": (
         lambda broker: ("SASL", {**by_password(broker), "tls": {"ca": str(broker.stranger.file)}}),
@@ -111,11 +111,11 @@ MISTAKES: dict[str, tuple[Callable[[SecuredBroker], tuple[str, Tree]], str]] = {
     "no encryption where the broker wants it": (lambda _: ("SASL", {}), "kafka.security.protocol"),
     "encryption where the broker has none": (
         lambda broker: ("PLAINTEXT", by_password(broker)),
-        "speaks no TLS there: correct kafka.security.protocol",
+        "does not use TLS: correct kafka.security.protocol",
     ),
     "a password where the broker asks for none": (
         lambda broker: ("PLAINTEXT", {**by_password(broker), "security": {"protocol": "SASL_PLAINTEXT"}, "tls": {}}),
-        "does not ask who the client is: correct kafka.security.protocol",
+        "does not authenticate clients: correct kafka.security.protocol",
     ),
     "a user without rights": (
         lambda broker: ("SASL", by_password(broker, username="bob")),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.deploy.containers import HOST, Here
 from tests.deploy.files import services
-from tests.producers.collect.told import Asker, event, told
+from tests.producers.collect.collect_client import Asker, event, told
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
 from tests.support.waiting import wait_for

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.dashboards.__main__ import FOLDER, made
+from dev.dashboards.__main__ import FOLDER, dashboard_files
 from tests.deploy.rules import known_names, names_in, queries
 from tests.support.yaml_text import parsed
 
@@ -13,7 +13,7 @@ FILES = sorted(FOLDER.glob("*.json"))
 
 
 def test_the_dashboards_are_what_the_module_makes() -> None:
-    assert {file: file.read_text() for file in FILES} == made(), "make pages"
+    assert {file: file.read_text() for file in FILES} == dashboard_files(), "make pages"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

@@ -23,10 +23,10 @@ NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
         ("simulate --rate -1", "'-1' is not a rate"),
         ("simulate --events 0", "'0' is not a whole number above 0"),
         ("simulate --jitter 5", "'5' is not a duration: write a number and ms"),
-        ("simulate --duration 0s", "'0s' is no time at all"),
+        ("simulate --duration 0s", "'0s' is zero; write a duration above 0"),
         ("simulate --late-share 2", "'2' is not a share"),
         ("simulate --start-time noon", "'noon' is not an instant"),
-        ("simulate --malformed-kinds typo", "'typo' is no kind of malformed value"),
+        ("simulate --malformed-kinds typo", "'typo' is not a kind of malformed value"),
         ("simulate --late-share 0.6 --future-share 0.6", "add up to 1.2"),
         ("simulate --late-share 0.1 --late-by 1s --jitter 5s", "raise late-by above jitter"),
         ("simulate --event-rate 10", "--event-rate needs --events or --start-time"),
@@ -66,7 +66,7 @@ def test_only_an_earlier_truth_may_stand_where_the_truth_is_to_go(
 ) -> None:
     make(tmp_path / "precious")
     assert main(["simulate", *NOWHERE, "--truth", str(tmp_path / "precious")]) == 2
-    assert "is not a truth file; name another one" in capsys.readouterr().err
+    assert "is not a truth file; choose another file" in capsys.readouterr().err
     assert (tmp_path / "precious").exists()
 
 

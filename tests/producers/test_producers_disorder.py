@@ -76,7 +76,7 @@ def test_future_events_are_ahead_of_the_wall_clock_even_when_the_past_is_replaye
     [
         ({"late_share": 0.5, "future_share": 0.4, "malformed_share": 0.2}, "add up to 1.1"),
         ({"late_share": 0.1, "late_by_ms": 5_000, "jitter_ms": 5_000}, "raise late-by"),
-        ({"malformed_share": 0.1, "malformed_kinds": ()}, "name at least one"),
+        ({"malformed_share": 0.1, "malformed_kinds": ()}, "needs at least one kind"),
     ],
 )
 def test_a_policy_that_contradicts_itself_is_refused(wrong: "dict[str, float]", words: str) -> None:

@@ -20,16 +20,16 @@ def needed(tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--name web/1", "'web/1' is no name; write letters, digits"),
+        ("--name web/1", "'web/1' is not a name; use letters, digits"),
         ("--format w3c", "--format: 'w3c' is not one of 'combined', 'common', 'json'"),
-        ("--json-fields when=ts", "'when' is not given a field; write as time=ts, with one of address, time"),
-        ("--json-fields time", "'time' is not given a field"),
-        ("--site shop.example", "'shop.example' is no address of a site; write as https://shop.example"),
+        ("--json-fields when=ts", "'when' has no field; write it like time=ts, with one of address, time"),
+        ("--json-fields time", "'time' has no field"),
+        ("--site shop.example", "'shop.example' is not the address of a site; write it like https://shop.example"),
         ("--since yesterday", "'yesterday' is not an instant"),
-        ("--session-gap 0s", "'0s' is no time at all"),
+        ("--session-gap 0s", "'0s' is zero; write a duration above 0"),
         ("--settle 5", "'5' is not a duration"),
         ("--metrics-port 0", "--metrics-port: 0 is not in the range"),
-        ("--salt-file /nowhere", "the salt cannot be read from /nowhere: No such file or directory; make one"),
+        ("--salt-file /nowhere", "the salt cannot be read from /nowhere: No such file or directory; create a salt"),
         ("", "no Kafka broker answered at 127.0.0.1:1 within 0.1 s"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.producers.access_log.server import Reader, Server
+from tests.producers.access_log.log_writer import Reader, Server
 
 SYSTEM_CALLS: Final = {"_open", "fstat", "listdir", "read", "scandir", "seek", "stat"}
 """Functions of Python that are one each; `_open` opens a file by a type, which no profile shows."""
@@ -96,7 +96,7 @@ def lived(before: str, rotation: str, reading: str, places: list[int]) -> int:
                 act()
         reader.all()
         reader.follower.close()
-        assert (reader.lines, reader.told) == (server.written, []), (before, rotation, reading, places)
+        assert (reader.lines, reader.reports) == (server.written, []), (before, rotation, reading, places)
     return count
 
 

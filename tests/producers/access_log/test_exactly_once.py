@@ -19,17 +19,17 @@ from demo.children import free_port
 from demo.topics import admin
 from producers.access_log.follow import Line
 from producers.access_log.formats import combined
-from producers.access_log.metrics import LINES
-from producers.access_log.outcome import Outcome
+from producers.access_log.line_metrics import LINES
+from producers.access_log.outcome import LineOutcome
 from producers.access_log.sessions import Sessions
-from producers.access_log.state import Kept
+from producers.access_log.state import RunState
 from producers.access_log.transactions import Transactions
-from producers.access_log.visits import Rules, Visits
+from producers.access_log.visits import VisitRules, Visits
 from producers.broker import Target
 from producers.cli import main
 from producers.errors import SetupError
 from producers.pseudonym import Pseudonyms
-from tests.producers.access_log.server import Server
+from tests.producers.access_log.log_writer import Server
 from tests.producers.recount import decode
 from tests.producers.test_producers_delivery import PARTITIONS, Watch, committed_values
 from tests.support.kafka_cluster import Cluster
@@ -86,13 +86,13 @@ def by_user(found: list[dict[str, Any]]) -> dict[str, list[tuple[object, ...]]]:
     return users
 
 
-def undisturbed(server: Server) -> tuple[list[dict[str, Any]], Counter[Outcome]]:
+def undisturbed(server: Server) -> tuple[list[dict[str, Any]], Counter[LineOutcome]]:
     """What one run makes of all lines that nobody disturbs."""
-    visits = Visits("web-1", Rules(combined), Pseudonyms(SALT.encode()), Sessions(600_000))
-    return visits.of(Line(text, 0) for text in server.written), visits.counts
+    visits = Visits("web-1", VisitRules(combined), Pseudonyms(SALT.encode()), Sessions(600_000))
+    return visits.events_from(Line(text, 0) for text in server.written), visits.counts
 
 
-def kept(broker: Cluster, topic: str) -> Kept:
+def kept(broker: Cluster, topic: str) -> RunState:
     """What the state topic has of the run."""
     reader = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "test", "isolation.level": "read_committed"}
     consumer = Consumer({**reader, "enable.partition.eof": True})
@@ -101,7 +101,7 @@ def kept(broker: Cluster, topic: str) -> Kept:
     while (message := consumer.poll(30)) is not None and message.error() is None:
         records.append((message.key() or b"", message.value()))
     consumer.close()
-    return Kept.of("web-1", records)
+    return RunState.from_records("web-1", records)
 
 
 def disturb(server: Server, life: int) -> None:
@@ -169,7 +169,7 @@ def test_who_is_replaced_while_it_queues_says_so_too(broker: Cluster, make_topic
             older.publisher.send([b"key"], [b"value"], [0])
             older.publisher.wait(0.1)
 
-    with pytest.raises(SetupError, match="has taken over"), older._told():
+    with pytest.raises(SetupError, match="has taken over"), older._translate_errors():
         queue_for_ever()
 
 
@@ -205,7 +205,7 @@ def test_counts_are_served_and_go_on_over_a_restart(
         busy(server, 300, random.Random(1))
         expected = undisturbed(server)[1]
         with following(broker, topic, server, tmp_path / "said", "--metrics-port", str(port)):
-            wait_for(lambda: served(port) == {one.value: expected[one] for one in Outcome}, 60, "the counts")  # noqa: B023
+            wait_for(lambda: served(port) == {one.value: expected[one] for one in LineOutcome}, 60, "the counts")  # noqa: B023
 
 
 def test_standard_input_is_read_to_its_end_whatever_its_lines_are(
@@ -224,10 +224,10 @@ def test_standard_input_is_read_to_its_end_whatever_its_lines_are(
     done = subprocess.run(command, input=text, capture_output=True, check=True)
     expected, counts = undisturbed(server)
     assert by_user(events(broker, topic)) == by_user(expected)
-    said = f"sent {counts[Outcome.VISIT]} visits to {topic}, of 5000 lines of standard input in "
+    said = f"sent {counts[LineOutcome.VISIT]} visits to {topic}, of 5000 lines of standard input in "
     assert done.stdout.decode().startswith(said)
-    assert f"{counts[Outcome.ASSET]} asset" in done.stdout.decode()
-    assert (counts[Outcome.MALFORMED], counts[Outcome.UNDECODABLE], counts[Outcome.TOO_LONG]) == (1, 1, 1)
+    assert f"{counts[LineOutcome.ASSET]} asset" in done.stdout.decode()
+    assert (counts[LineOutcome.MALFORMED], counts[LineOutcome.UNDECODABLE], counts[LineOutcome.TOO_LONG]) == (1, 1, 1)
 
 
 def test_a_state_topic_that_would_forget_is_refused(
@@ -237,7 +237,7 @@ def test_a_state_topic_that_would_forget_is_refused(
     server.line(3)
     server.write()
     assert main([*options(broker, topic, server), "--state-topic", other]) == 2
-    assert f"{other} has cleanup.policy=delete, which would delete where runs stand" in capsys.readouterr().err
+    assert f"{other} has cleanup.policy=delete, which would delete the positions of runs" in capsys.readouterr().err
 
 
 def following(broker: Cluster, topic: str, server: Server, log: Path, *more: str) -> Process:

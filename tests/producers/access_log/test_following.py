@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from producers.access_log.files import files_of
 from producers.access_log.follow import Follower
-from producers.access_log.opened import BLOCK, LONGEST
+from producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE
 from producers.errors import SetupError
-from tests.producers.access_log.server import Reader, Server
+from tests.producers.access_log.log_writer import Reader, Server
 
 Act = tuple[str, Callable[[Server, Reader], object]]
 
@@ -70,7 +70,7 @@ def test_each_line_is_read_once_and_in_order(plan: list[Act]) -> None:
         reader.follower.close()
         assert reader.follower.at_end
         assert reader.lines == server.written
-        assert reader.told == []
+        assert reader.reports == []
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_a_log_that_is_a_link_to_a_dated_file_is_read_once(
         reader.all()
     reader.follower.close()
     assert reader.lines == [b"1 first", b"1 late", b"2 first", b"2 late", b"3 first"]
-    assert reader.told == []
+    assert reader.reports == []
 
 
 def test_a_file_that_is_being_compressed_is_read_once(server: Server, reader: Reader) -> None:
@@ -260,7 +260,7 @@ def test_a_rotated_file_is_read_to_its_end_though_it_was_removed(server: Server,
     wrote(server)
     reader.all()
     assert reader.lines == server.written
-    assert reader.told == []
+    assert reader.reports == []
 
 
 def test_the_rest_of_a_file_that_ends_without_a_line_end_is_a_line(server: Server, reader: Reader) -> None:
@@ -289,8 +289,8 @@ def test_a_truncated_log_without_a_copy_is_told_and_read_from_its_beginning(
     wrote(server)
     reader.all()
     assert reader.lines == server.written
-    assert len(reader.told) == 1
-    assert "access.log that was read up to byte" in reader.told[0]
+    assert len(reader.reports) == 1
+    assert "access.log that was read up to byte" in reader.reports[0]
 
 
 def test_files_that_were_removed_before_they_were_read_are_told_and_the_rest_is_read(
@@ -308,13 +308,13 @@ def test_files_that_were_removed_before_they_were_read_are_told_and_the_rest_is_
     reader.kill()
     reader.all()
     assert reader.lines == [*first, *kept]
-    assert len(reader.told) == 1
+    assert len(reader.reports) == 1
 
 
 def test_a_line_that_never_ends_fills_no_memory_and_is_passed_when_it_does(tmp_path: Path) -> None:
     log = tmp_path / "access.log"
-    log.write_bytes(b"short\n" + b"x" * (BLOCK + LONGEST))
-    follower = Follower(log, None, settle_s=0, clock=lambda: 0, tell=print)
+    log.write_bytes(b"short\n" + b"x" * (BLOCK_BYTES + LONGEST_LINE))
+    follower = Follower(log, None, settle_s=0, clock=lambda: 0, report=print)
     first = follower.read()
     assert first is not None
     assert [line.text for line in first.lines] == [b"short"]
@@ -325,7 +325,7 @@ def test_a_line_that_never_ends_fills_no_memory_and_is_passed_when_it_does(tmp_p
     follower.close()
     assert second is not None
     assert third is not None
-    assert [len(line.text) for line in second.lines] == [LONGEST + 1]
+    assert [len(line.text) for line in second.lines] == [LONGEST_LINE + 1]
     assert [line.text for line in third.lines] == [b"short again"]
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from producers.access_log.follow import Line
 from producers.access_log.formats import Parse, combined, common, json_format
-from producers.access_log.opened import LONGEST
-from producers.access_log.outcome import Outcome
+from producers.access_log.open_file import LONGEST_LINE
+from producers.access_log.outcome import LineOutcome
 from producers.access_log.sessions import Sessions
-from producers.access_log.visits import Rules, Visits
+from producers.access_log.visits import VisitRules, Visits
 from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
 from tests.producers.access_log.test_formats import AGENT, COMBINED, JSON
@@ -37,7 +37,7 @@ AGENT_UNITS: Final = (
 
 
 def visits(parse: Parse, parameters: frozenset[str] = frozenset()) -> Visits:
-    rules = Rules(parse, parameters=parameters, ignored=["/api/*"])
+    rules = VisitRules(parse, parameters=parameters, ignored=["/api/*"])
     return Visits("web-1", rules, Pseudonyms(b"s" * 32), Sessions(1_800_000))
 
 
@@ -99,9 +99,9 @@ def opcodes(act: Callable[[], object]) -> int:
     return count
 
 
-def judged(parse: Parse, line: str) -> Counter[Outcome]:
+def judged(parse: Parse, line: str) -> Counter[LineOutcome]:
     one = visits(parse, frozenset({"a"}))
-    one.of([Line(line.encode(), 0)])
+    one.events_from([Line(line.encode(), 0)])
     return one.counts
 
 
@@ -151,7 +151,7 @@ def test_whether_an_agent_is_a_robots_is_seen_without_looking_again_and_again(un
     ],
 )
 def test_a_time_or_a_number_that_cannot_be_is_malformed(parse: Parse, line: str) -> None:
-    assert judged(parse, line) == {Outcome.MALFORMED: 1}
+    assert judged(parse, line) == {LineOutcome.MALFORMED: 1}
 
 
 def mutated(chance: random.Random) -> str:
@@ -167,15 +167,15 @@ def test_ten_thousand_hostile_lines_are_rejections_or_events_in_bounded_memory()
     chance = random.Random(32)
     lines = [mutated(chance).encode() for _ in range(9_400)]
     lines += [chance.randbytes(200) for _ in range(50)]
-    lines += [chance.choice([b"[", b'"', b" ", b'{"a":']) * (LONGEST + 1) for _ in range(50)]
+    lines += [chance.choice([b"[", b'"', b" ", b'{"a":']) * (LONGEST_LINE + 1) for _ in range(50)]
     lines += [json.dumps({**JSON, "time_iso8601": f"{number}.{'0' * 60_000}"}).encode() for number in range(1, 501)]
     readers = [visits(parse, frozenset({"a"})) for parse in FORMATS.values()]
     tracemalloc.start()
     for text in lines:
-        chance.choice(readers).of([Line(text, 0)])
+        chance.choice(readers).events_from([Line(text, 0)])
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    counts = sum((reader.counts for reader in readers), Counter[Outcome]())
+    counts = sum((reader.counts for reader in readers), Counter[LineOutcome]())
     assert counts.total() == 10_000
-    assert counts[Outcome.TOO_LONG] == 50
+    assert counts[LineOutcome.TOO_LONG] == 50
     assert held < 8 << 20

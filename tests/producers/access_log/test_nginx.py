@@ -14,7 +14,7 @@ import pytest
 from producers.access_log.follow import Follower, Line
 from producers.access_log.formats import Parse, combined, common, json_format
 from producers.access_log.sessions import Sessions
-from producers.access_log.visits import Rules, Visits
+from producers.access_log.visits import VisitRules, Visits
 from producers.pseudonym import Pseudonyms
 from tests.support.nginx import NGINX, Nginx, ask, crowd
 from tests.support.waiting import wait_for
@@ -37,13 +37,13 @@ needs_nginx = pytest.mark.skipif(
 
 
 def visits(parse: Parse) -> Visits:
-    return Visits("sample", Rules(parse), Pseudonyms(b"s" * 32), Sessions(1_800_000))
+    return Visits("sample", VisitRules(parse), Pseudonyms(b"s" * 32), Sessions(1_800_000))
 
 
 def counted(parse: Parse, file: Path) -> Counter[str]:
     """What became of the lines of a file."""
     one = visits(parse)
-    one.of(Line(text, number) for number, text in enumerate(file.read_bytes().splitlines()))
+    one.events_from(Line(text, number) for number, text in enumerate(file.read_bytes().splitlines()))
     return Counter({outcome.value: count for outcome, count in one.counts.items()})
 
 
@@ -60,7 +60,7 @@ def test_a_log_without_agents_takes_robots_for_visits() -> None:
 
 def test_no_event_of_the_sample_tells_an_address_or_a_query() -> None:
     lines = [Line(text, 0) for text in (SAMPLE / "access.log").read_bytes().splitlines()]
-    events = visits(combined).of(lines)
+    events = visits(combined).events_from(lines)
     assert events
     assert "127.0.0." in (SAMPLE / "access.log").read_text()
     assert not any(word in str(event) for event in events for word in ("127.0.0.", "secret"))
@@ -73,7 +73,7 @@ def test_under_load_and_rotation_each_request_is_read_once(tmp_path: Path, how: 
     with Nginx(tmp_path) as nginx:
         log, lines, one = tmp_path / "access.log", list[Line](), visits(combined)
         wait_for(log.exists, 20, "a log")
-        follower = Follower(log, None, settle_s=0.3, clock=time.time, tell=pytest.fail)
+        follower = Follower(log, None, settle_s=0.3, clock=time.time, report=pytest.fail)
         rotate = rotation(tmp_path, log, how)
         expected = Counter[str]()
         with ThreadPoolExecutor(1) as pool:
@@ -87,7 +87,7 @@ def test_under_load_and_rotation_each_request_is_read_once(tmp_path: Path, how: 
                 expected += load.result()
         wait_for(lambda: read(follower, lines) == expected.total(), 20, "all lines")
         follower.close()
-    one.of(lines)
+    one.events_from(lines)
     assert {outcome.value: count for outcome, count in one.counts.items()} == expected
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from producers.access_log.outcome import Outcome
+from producers.access_log.outcome import LineOutcome
 from producers.access_log.request import Request
 from producers.access_log.rules import judge
 from tests.producers.access_log.test_formats import AGENT
@@ -12,11 +12,11 @@ from tests.producers.access_log.test_formats import AGENT
 VISIT = Request("203.0.113.7", 1_714_564_800_000, "GET /shoes HTTP/1.1", 200, "", AGENT)
 
 
-def judged(**changed: object) -> Outcome:
+def judged(**changed: object) -> LineOutcome:
     return judge(replace(VISIT, **changed), 0, ())  # type: ignore[arg-type] # by the fields' names
 
 
-def of_path(path: str) -> Outcome:
+def of_path(path: str) -> LineOutcome:
     return judged(line=f"GET {path} HTTP/1.1")
 
 
@@ -41,28 +41,28 @@ def of_path(path: str) -> Outcome:
     ],
 )
 def test_a_page_is_a_visit(path: str) -> None:
-    assert of_path(path) is Outcome.VISIT
+    assert of_path(path) is LineOutcome.VISIT
 
 
 @pytest.mark.parametrize("status", [200, 304])
 def test_a_page_that_the_browser_had_already_is_a_visit_too(status: int) -> None:
-    assert judged(status=status) is Outcome.VISIT
+    assert judged(status=status) is LineOutcome.VISIT
 
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
-        (301, Outcome.REDIRECT),
-        (302, Outcome.REDIRECT),
-        (404, Outcome.CLIENT_ERROR),
-        (499, Outcome.CLIENT_ERROR),
-        (500, Outcome.SERVER_ERROR),
-        (503, Outcome.SERVER_ERROR),
-        (206, Outcome.OTHER_STATUS),
-        (101, Outcome.OTHER_STATUS),
+        (301, LineOutcome.REDIRECT),
+        (302, LineOutcome.REDIRECT),
+        (404, LineOutcome.CLIENT_ERROR),
+        (499, LineOutcome.CLIENT_ERROR),
+        (500, LineOutcome.SERVER_ERROR),
+        (503, LineOutcome.SERVER_ERROR),
+        (206, LineOutcome.OTHER_STATUS),
+        (101, LineOutcome.OTHER_STATUS),
     ],
 )
-def test_another_status_is_none(status: int, outcome: Outcome) -> None:
+def test_another_status_is_none(status: int, outcome: LineOutcome) -> None:
     assert judged(status=status) is outcome
 
 
@@ -82,7 +82,7 @@ def test_another_status_is_none(status: int, outcome: Outcome) -> None:
     ],
 )
 def test_an_asset_is_none(path: str) -> None:
-    assert of_path(path) in (Outcome.ASSET, Outcome.PROBE)
+    assert of_path(path) in (LineOutcome.ASSET, LineOutcome.PROBE)
 
 
 @pytest.mark.parametrize(
@@ -112,18 +112,18 @@ def test_an_asset_is_none(path: str) -> None:
     ],
 )
 def test_a_probe_is_none_whatever_its_status(path: str) -> None:
-    assert of_path(path) is Outcome.PROBE
-    assert judged(line=f"GET {path} HTTP/1.1", status=404) is Outcome.PROBE
+    assert of_path(path) is LineOutcome.PROBE
+    assert judged(line=f"GET {path} HTTP/1.1", status=404) is LineOutcome.PROBE
 
 
 @pytest.mark.parametrize("line", ["", "\x16\x03\x01", "GET /", "quit", "GET /a b HTTP/1.1", "GET /a\tb HTTP/1.1"])
 def test_what_is_no_request_of_http_is_none(line: str) -> None:
-    assert judged(line=line, status=400) is Outcome.NO_REQUEST
+    assert judged(line=line, status=400) is LineOutcome.NO_REQUEST
 
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS", "PROPFIND", "VERSION-CONTROL", "M-SEARCH", "X_1"])
 def test_another_method_is_none(method: str) -> None:
-    assert judged(line=f"{method} /shoes HTTP/2.0") is Outcome.OTHER_METHOD
+    assert judged(line=f"{method} /shoes HTTP/2.0") is LineOutcome.OTHER_METHOD
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_another_method_is_none(method: str) -> None:
     ],
 )
 def test_a_robot_is_none(agent: str) -> None:
-    assert judged(agent=agent) is Outcome.ROBOT
+    assert judged(agent=agent) is LineOutcome.ROBOT
 
 
 @pytest.mark.parametrize(
@@ -154,25 +154,25 @@ def test_a_robot_is_none(agent: str) -> None:
     ],
 )
 def test_a_person_is_a_visit(agent: str | None) -> None:
-    assert judged(agent=agent) is Outcome.VISIT
+    assert judged(agent=agent) is LineOutcome.VISIT
 
 
 def test_a_request_without_an_agent_is_none_where_the_log_has_agents() -> None:
-    assert judged(agent="") is Outcome.NO_AGENT
+    assert judged(agent="") is LineOutcome.NO_AGENT
 
 
 @pytest.mark.parametrize("purpose", ["prefetch", "prefetch;prerender"])
 def test_what_the_browser_fetched_in_advance_is_none(purpose: str) -> None:
-    assert judged(purpose=purpose) is Outcome.PREFETCH
+    assert judged(purpose=purpose) is LineOutcome.PREFETCH
 
 
 def test_what_a_person_ignores_is_none() -> None:
-    assert judge(replace(VISIT, line="GET /api/items?x HTTP/1.1"), 0, ["/api/*"]) is Outcome.IGNORED
-    assert judge(VISIT, 0, ["/api/*"]) is Outcome.VISIT
+    assert judge(replace(VISIT, line="GET /api/items?x HTTP/1.1"), 0, ["/api/*"]) is LineOutcome.IGNORED
+    assert judge(VISIT, 0, ["/api/*"]) is LineOutcome.VISIT
     for pattern in ("/caf\u00e9/*", "/caf%c3%a9/*", "/%63af%C3%A9/*"):
-        assert judge(replace(VISIT, line="GET /caf%C3%a9/1 HTTP/1.1"), 0, [pattern]) is Outcome.IGNORED
+        assert judge(replace(VISIT, line="GET /caf%C3%a9/1 HTTP/1.1"), 0, [pattern]) is LineOutcome.IGNORED
 
 
 def test_what_is_older_than_asked_for_is_none() -> None:
-    assert judge(VISIT, VISIT.time_ms + 1, ()) is Outcome.BEFORE
-    assert judge(VISIT, VISIT.time_ms, ()) is Outcome.VISIT
+    assert judge(VISIT, VISIT.time_ms + 1, ()) is LineOutcome.BEFORE
+    assert judge(VISIT, VISIT.time_ms, ()) is LineOutcome.VISIT

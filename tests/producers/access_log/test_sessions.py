@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producers.access_log.sessions import Session, Sessions
-from producers.access_log.state import Kept, Record, records_of
+from producers.access_log.state import RunState, StateRecord, state_records
 
 GAP_MS = 100
 VISITS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(-40, 160)), max_size=40)
@@ -46,10 +46,10 @@ def test_of_too_many_sessions_the_one_that_was_silent_for_longest_ends() -> None
 @given(VISITS, st.sets(st.integers(0, 40)))
 def test_a_run_that_is_interrupted_makes_the_same_sessions(steps: list[tuple[str, int]], stops: set[int]) -> None:
     at_once, in_lives = Sessions(GAP_MS, most=3), Sessions(GAP_MS, most=3)
-    now, kept = 1_000, list[Record]()
+    now, kept = 1_000, list[StateRecord]()
     for number, (user, step) in enumerate(steps):
         now += step
         assert in_lives.visit(user, now) == at_once.visit(user, now)
         if number in stops:
-            kept += records_of("run", None, Kept().counts, in_lives.changes())
-            in_lives = Sessions(GAP_MS, Kept.of("run", kept).sessions.items(), most=3)
+            kept += state_records("run", None, RunState().counts, in_lives.changes())
+            in_lives = Sessions(GAP_MS, RunState.from_records("run", kept).sessions.items(), most=3)

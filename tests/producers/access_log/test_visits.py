@@ -8,12 +8,12 @@ import pytest
 
 from producers.access_log.follow import Line
 from producers.access_log.formats import combined, json_format
+from producers.access_log.log_position import FilePosition, LogPosition
 from producers.access_log.options import access_log_options
-from producers.access_log.outcome import Outcome
-from producers.access_log.place import Place, Position
+from producers.access_log.outcome import LineOutcome
 from producers.access_log.sessions import Session, Sessions
-from producers.access_log.state import Kept, records_of
-from producers.access_log.visits import Rules, Visits
+from producers.access_log.state import RunState, state_records
+from producers.access_log.visits import VisitRules, Visits
 from producers.encode import encode_one
 from producers.errors import SetupError
 from producers.pseudonym import Pseudonyms
@@ -23,12 +23,12 @@ from tests.producers.recount import decode
 SALT = b"0123456789abcdef0123456789abcdef"
 
 
-def visits(rules: Rules, salt: bytes = SALT) -> Visits:
+def visits(rules: VisitRules, salt: bytes = SALT) -> Visits:
     return Visits("web-1", rules, Pseudonyms(salt), Sessions(1_800_000))
 
 
 def test_a_visit_is_an_event_of_the_contract() -> None:
-    (event,) = visits(Rules(combined)).of([Line(COMBINED.encode(), 7)])
+    (event,) = visits(VisitRules(combined)).events_from([Line(COMBINED.encode(), 7)])
     assert decode(encode_one(event)) == event
     told = {name: event[name] for name in ("event_type", "event_time", "page_url", "referrer", "user_agent")}
     assert told == {
@@ -41,13 +41,13 @@ def test_a_visit_is_an_event_of_the_contract() -> None:
 
 
 def test_the_address_stands_nowhere_in_an_event() -> None:
-    (event,) = visits(Rules(combined)).of([Line(COMBINED.encode(), 0)])
+    (event,) = visits(VisitRules(combined)).events_from([Line(COMBINED.encode(), 0)])
     assert b"203.0.113.7" not in encode_one(event)
 
 
 def test_a_user_is_an_address_with_an_agent_under_a_salt() -> None:
     def user(line: str, salt: bytes = SALT) -> object:
-        return visits(Rules(combined), salt).of([Line(line.encode(), 0)])[0]["user_id"]
+        return visits(VisitRules(combined), salt).events_from([Line(line.encode(), 0)])[0]["user_id"]
 
     assert user(COMBINED) == user(COMBINED.replace("/shoes", "/books"))
     others = [COMBINED.replace("203.0.113.7", "203.0.113.8"), COMBINED.replace("Firefox/128", "Firefox/129")]
@@ -56,21 +56,21 @@ def test_a_user_is_an_address_with_an_agent_under_a_salt() -> None:
 
 
 def test_the_same_line_has_the_same_id_only_at_the_same_place() -> None:
-    same, again, there = visits(Rules(combined)).of([Line(COMBINED.encode(), at) for at in (0, 0, 300)])
+    same, again, there = visits(VisitRules(combined)).events_from([Line(COMBINED.encode(), at) for at in (0, 0, 300)])
     assert same["event_id"] == again["event_id"] != there["event_id"]
 
 
 @pytest.mark.parametrize(
     ("rules", "page"),
     [
-        (Rules(combined), "/shoes"),
-        (Rules(combined, site="https://shop.example"), "https://shop.example/shoes"),
-        (Rules(combined, parameters=frozenset({"size", "id"})), "/shoes?size=42"),
-        (Rules(combined, parameters=frozenset({"id"})), "/shoes"),
+        (VisitRules(combined), "/shoes"),
+        (VisitRules(combined, site="https://shop.example"), "https://shop.example/shoes"),
+        (VisitRules(combined, parameters=frozenset({"size", "id"})), "/shoes?size=42"),
+        (VisitRules(combined, parameters=frozenset({"id"})), "/shoes"),
     ],
 )
-def test_a_page_is_its_path_and_no_more_of_its_query_than_was_asked_for(rules: Rules, page: str) -> None:
-    (event,) = visits(rules).of([Line(COMBINED.replace("size=42", "token=x&size=42").encode(), 0)])
+def test_a_page_is_its_path_and_no_more_of_its_query_than_was_asked_for(rules: VisitRules, page: str) -> None:
+    (event,) = visits(rules).events_from([Line(COMBINED.replace("size=42", "token=x&size=42").encode(), 0)])
     assert event["page_url"] == page
 
 
@@ -92,10 +92,10 @@ def test_a_page_is_its_path_and_no_more_of_its_query_than_was_asked_for(rules: R
 )
 def test_a_page_has_one_spelling_and_no_session(spellings: list[str], page: str) -> None:
     lines = [COMBINED.replace("/shoes?size=42", spelling) for spelling in spellings]
-    events = visits(Rules(combined)).of([Line(line.encode(), 0) for line in lines])
+    events = visits(VisitRules(combined)).events_from([Line(line.encode(), 0) for line in lines])
     assert [event["page_url"] for event in events] == [page] * len(lines)
     referrers = [COMBINED.replace("search.example/?q=shoes", f"x.example{spelling}") for spelling in spellings]
-    events = visits(Rules(combined)).of([Line(line.encode(), 0) for line in referrers])
+    events = visits(VisitRules(combined)).events_from([Line(line.encode(), 0) for line in referrers])
     assert {event["referrer"] for event in events} == {f"https://x.example{page}"}
 
 
@@ -106,83 +106,84 @@ def test_a_parameter_is_kept_however_it_is_spelt(query: str, option: str) -> Non
         one.type.convert(option, None, None) for one in access_log_options() if "query_parameters" in one.name
     )
     line = COMBINED.replace("size=42", query)
-    (event,) = visits(Rules(combined, parameters=parameters)).of([Line(line.encode(), 0)])
+    (event,) = visits(VisitRules(combined, parameters=parameters)).events_from([Line(line.encode(), 0)])
     assert event["page_url"] == "/shoes?cat%5B%5D=1"
 
 
 @pytest.mark.parametrize("agent", ["-", "", None])
 def test_a_line_of_json_without_an_agent_is_no_visit(agent: str | None) -> None:
-    one = visits(Rules(json_format({})))
-    assert one.of([Line(json.dumps({**JSON, "http_user_agent": agent}).encode(), 0)]) == []
-    assert one.counts == {Outcome.NO_AGENT: 1}
+    one = visits(VisitRules(json_format({})))
+    assert one.events_from([Line(json.dumps({**JSON, "http_user_agent": agent}).encode(), 0)]) == []
+    assert one.counts == {LineOutcome.NO_AGENT: 1}
 
 
 def test_what_json_has_no_value_for_is_neither_a_referrer_nor_a_host() -> None:
     line = json.dumps({**JSON, "http_referer": "-", "host": "-"}).encode()
-    (event,) = visits(Rules(json_format({}))).of([Line(line, 0)])
+    (event,) = visits(VisitRules(json_format({}))).events_from([Line(line, 0)])
     assert (event["page_url"], event["referrer"]) == ("/shoes", None)
 
 
 def test_the_host_of_a_log_that_has_it_stands_before_the_path() -> None:
     line = json.dumps({**JSON, "host": "shop.example"}).encode()
-    (event,) = visits(Rules(json_format({}))).of([Line(line, 0)])
+    (event,) = visits(VisitRules(json_format({}))).events_from([Line(line, 0)])
     assert event["page_url"] == "https://shop.example/shoes"
 
 
 def test_each_line_is_counted_once_by_what_became_of_it() -> None:
     lines = {
-        COMBINED.encode(): Outcome.VISIT,
-        COMBINED.encode() + b"\r": Outcome.VISIT,
-        COMBINED.replace("/shoes", "/shoes.css").encode(): Outcome.ASSET,
-        b"": Outcome.MALFORMED,
-        COMBINED.encode() + b"\xff": Outcome.UNDECODABLE,
-        b"x" * 65_537: Outcome.TOO_LONG,
+        COMBINED.encode(): LineOutcome.VISIT,
+        COMBINED.encode() + b"\r": LineOutcome.VISIT,
+        COMBINED.replace("/shoes", "/shoes.css").encode(): LineOutcome.ASSET,
+        b"": LineOutcome.MALFORMED,
+        COMBINED.encode() + b"\xff": LineOutcome.UNDECODABLE,
+        b"x" * 65_537: LineOutcome.TOO_LONG,
     }
-    one = visits(Rules(combined))
-    assert len(one.of([Line(text, 0) for text in lines])) == 2
+    one = visits(VisitRules(combined))
+    assert len(one.events_from([Line(text, 0) for text in lines])) == 2
     assert one.counts == Counter(lines.values())
 
 
 def test_lines_nested_too_deeply_are_malformed() -> None:
-    one = visits(Rules(json_format({})))
-    assert one.of([Line(b"[" * 60_000, 0)]) == []
-    assert one.counts == {Outcome.MALFORMED: 1}
+    one = visits(VisitRules(json_format({})))
+    assert one.events_from([Line(b"[" * 60_000, 0)]) == []
+    assert one.counts == {LineOutcome.MALFORMED: 1}
 
 
 def test_what_is_kept_is_what_was_told_of_the_run_alone() -> None:
-    position = Position(Place.after(b"head", 9), Place.after(b"before", 400))
-    counts = Counter({Outcome.VISIT: 3, Outcome.ASSET: 2})
+    position = LogPosition(FilePosition.after(b"head", 9), FilePosition.after(b"before", 400))
+    counts = Counter({LineOutcome.VISIT: 3, LineOutcome.ASSET: 2})
     records = [
-        *records_of("web-1", None, Counter(), [("gone", Session(1, 2)), ("stays", Session(3, 4))]),
-        *records_of("web-10", None, Counter(), [("other", Session(1, 2))]),
-        *records_of("web-1", position, counts, [("gone", None), ("new", Session(5, 5)), ("stays", Session(3, 6))]),
+        *state_records("web-1", None, Counter(), [("gone", Session(1, 2)), ("stays", Session(3, 4))]),
+        *state_records("web-10", None, Counter(), [("other", Session(1, 2))]),
+        *state_records("web-1", position, counts, [("gone", None), ("new", Session(5, 5)), ("stays", Session(3, 6))]),
     ]
-    kept = Kept.of("web-1", records)
+    kept = RunState.from_records("web-1", records)
     assert (kept.position, kept.counts) == (position, counts)
     assert list(kept.sessions.items()) == [("new", Session(5, 5)), ("stays", Session(3, 6))]
-    assert Kept.of("web-2", records) == Kept()
+    assert RunState.from_records("web-2", records) == RunState()
 
 
 def test_what_another_version_kept_is_refused() -> None:
-    with pytest.raises(ValueError, match="it is of version 2, and this program knows 1"):
-        Kept.of("web-1", [(b"web-1", b'{"version": 2}')])
+    with pytest.raises(ValueError, match="it has version 2, but this program reads version 1"):
+        RunState.from_records("web-1", [(b"web-1", b'{"version": 2}')])
 
 
 @pytest.mark.parametrize("salt", ["", "short", "  0123456789abcdef0123456789abcde\n"])
 def test_a_salt_that_is_too_short_is_refused(tmp_path: Path, salt: str) -> None:
     file = tmp_path / "salt"
     file.write_text(salt)
-    with pytest.raises(SetupError, match=rf"the salt in {file} has \d+ characters of 32; make one, as by `openssl"):
+    words = rf"the salt in {file} has \d+ characters, fewer than 32; create a salt, for example by `openssl"
+    with pytest.raises(SetupError, match=words):
         Pseudonyms.from_file(file)
 
 
 def test_a_salt_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"the salt cannot be read from .*: No such file or directory; make one"):
+    with pytest.raises(SetupError, match=r"the salt cannot be read from .*: No such file or directory; create a salt"):
         Pseudonyms.from_file(tmp_path / "salt")
 
 
 def test_the_end_of_the_salts_line_is_no_part_of_it(tmp_path: Path) -> None:
     file = tmp_path / "salt"
     file.write_bytes(SALT + b"\n")
-    assert Pseudonyms.from_file(file).of("a", "b") == Pseudonyms(SALT).of("a", "b")
-    assert Pseudonyms(SALT).of("ab", "") != Pseudonyms(SALT).of("a", "b")
+    assert Pseudonyms.from_file(file).pseudonym_of("a", "b") == Pseudonyms(SALT).pseudonym_of("a", "b")
+    assert Pseudonyms(SALT).pseudonym_of("ab", "") != Pseudonyms(SALT).pseudonym_of("a", "b")

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from demo.children import free_port
-from tests.producers.collect.told import Asker, collecting
+from tests.producers.collect.collect_client import Asker, collecting
 from tests.producers.recount import decode
 from tests.support.chromium import chromium
 from tests.support.kafka_cluster import Cluster

@@ -14,7 +14,7 @@ import pytest
 
 from demo.broker import Broker
 from producers.partition import partition_of
-from tests.producers.collect.told import Asker, collecting, event, told
+from tests.producers.collect.collect_client import Asker, collecting, event, told
 from tests.producers.recount import decode
 from tests.support.frozen import frozen
 from tests.support.kafka_cluster import Cluster

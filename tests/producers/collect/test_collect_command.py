@@ -19,7 +19,7 @@ SITE = ["--allow-origin", "https://shop.example"]
         (["--allow-origin", "shop.example"], "'shop.example' is not an origin; write it like https://shop.example"),
         (["--allow-origin", "https://shop.example/"], "'https://shop.example/' is not an origin"),
         (["--allow-origin", "https://Shop.example"], "'https://Shop.example' is not an origin"),
-        ([*SITE, "--trust-proxy", "proxy"], "'proxy' is no address of a proxy; write it like 10.0.0.7"),
+        ([*SITE, "--trust-proxy", "proxy"], "'proxy' is not the address of a proxy; write it like 10.0.0.7"),
         ([*SITE, "--port", "70000"], "--port: 70000 is not in the range"),
         ([*SITE, "--rate", "-1"], "'-1' is not a rate"),
         ([*SITE, "--pending", "0"], "'0' is not a whole number above 0"),
@@ -43,7 +43,7 @@ def test_what_cannot_be_is_told_in_one_sentence(
 def test_help_tells_where_it_listens_and_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "--host ADDRESS Where to listen; 0.0.0.0 is everywhere. [default: 127.0.0.1]" in said
+    assert "--host ADDRESS Address to listen on; 0.0.0.0: all addresses. [default: 127.0.0.1]" in said
     assert "[required]" in said
 
 

@@ -14,13 +14,13 @@ from producers.collect import intake
 from producers.collect.app import application
 from producers.collect.contract import BODY_BYTES
 from producers.collect.intake import Intake
-from producers.collect.metrics import Metrics, Outcome
 from producers.collect.rates import Rates
+from producers.collect.request_metrics import Metrics, RequestOutcome
 from producers.collect.server import LIMITS
-from producers.collect.sink import Sink
+from producers.collect.sink import KafkaSink
 from producers.collect.snippet import SNIPPET
 from producers.collect.variety import Variety
-from tests.producers.collect.told import Asker, event, served, told
+from tests.producers.collect.collect_client import Asker, event, served, told
 from tests.support.flood import dripping, hostile, is_ended, open_files
 
 pytestmark = pytest.mark.slow
@@ -34,26 +34,26 @@ SPARE = 8
 
 def collector(pending: int = 100, rate: float = 0, origins: tuple[str, ...] = (SITE,), variety: int = 0) -> Intake:
     """A collector whose Kafka is away."""
-    sink = Sink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
+    sink = KafkaSink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
     return Intake(sink, Rates(rate), origins, Metrics(lambda: len(sink)), Variety(variety), Variety(variety))
 
 
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Asker]:
     """A collector at work, for all that may be shared."""
-    with served(application(collector())) as asker:
-        yield asker
+    with served(application(collector())) as client_key:
+        yield client_key
 
 
-def outcomes(ask: Asker, outcome: Outcome) -> float:
+def outcomes(ask: Asker, outcome: RequestOutcome) -> float:
     return ask.metric(f'tidemark_collect_requests_total{{outcome="{outcome}"}}')
 
 
 @pytest.mark.parametrize("header", [{"dnt": "1"}, {"sec_gpc": "1"}])
 def test_who_does_not_want_to_be_followed_is_not(ask: Asker, header: dict[str, str]) -> None:
-    before = outcomes(ask, Outcome.OPTED_OUT)
+    before = outcomes(ask, RequestOutcome.OPTED_OUT)
     assert ask.post(told(event()), **header).status == 204
-    assert outcomes(ask, Outcome.OPTED_OUT) == before + 1
+    assert outcomes(ask, RequestOutcome.OPTED_OUT) == before + 1
 
 
 def test_who_may_be_followed_is_not_taken_for_one_who_may_not(ask: Asker) -> None:
@@ -159,11 +159,11 @@ def test_a_body_that_does_not_come_is_waited_for_so_long(ask: Asker, monkeypatch
 
 
 def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.CaptureFixture[str]) -> None:
-    before = outcomes(ask, Outcome.TOO_SLOW)
+    before = outcomes(ask, RequestOutcome.TOO_SLOW)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
         line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
-    while outcomes(ask, Outcome.TOO_SLOW) == before:
+    while outcomes(ask, RequestOutcome.TOO_SLOW) == before:
         pass
     assert capfd.readouterr().err == ""
 
@@ -203,9 +203,9 @@ def test_a_kafka_client_that_can_do_no_more_ends_the_server() -> None:
     taking, ends = collector(), list[bool]()
     taking.sink.on_end = lambda: ends.append(True)
     with served(application(taking)) as ask:
-        taking.sink._hear_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "away"))
+        taking.sink._on_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "away"))
         assert (ask("GET", "/healthz").status, ends) == (200, [])
-        taking.sink._hear_error(KafkaError(KafkaError._FATAL, "fenced", fatal=True))
+        taking.sink._on_error(KafkaError(KafkaError._FATAL, "fenced", fatal=True))
         assert (ask("GET", "/healthz").body, ends) == (b"fenced\n", [True])
         assert ask("GET", "/healthz").status == 503
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from producers.collect.rates import BURST_S, Rates, asker
+from producers.collect.rates import BURST_S, Rates, client_key
 from producers.collect.variety import Variety
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
@@ -81,4 +81,4 @@ def test_only_so_many_addresses_are_remembered_those_that_asked_last() -> None:
     ],
 )
 def test_a_subscriber_is_one_whatever_addresses_he_has(address: str, who: str) -> None:
-    assert asker(address) == who
+    assert client_key(address) == who

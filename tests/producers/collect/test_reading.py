@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from producers.collect.contract import AGENT_LENGTH, EVENTS, ID_LENGTH, URL_LENGTH, Event
 from producers.collect.reading import MAX_AGE_MS, TOO_OLD, Malformed, Rejected, acted_at, read
 from schemas import load_schemas
-from tests.producers.collect.told import NOW_MS, event, told
+from tests.producers.collect.collect_client import NOW_MS, event, told
 from tests.producers.recount import decode
 
 RECEIVED_MS = NOW_MS + 100_000

@@ -13,15 +13,15 @@ from producers.access import access_of
 from producers.access_log.files import files_of
 from producers.access_log.follow import Chunk, Follower
 from producers.access_log.formats import Parse, combined, common, json_format
-from producers.access_log.metrics import Counts, serve
-from producers.access_log.outcome import Outcome
-from producers.access_log.place import Position
+from producers.access_log.line_metrics import LineCounts, serve
+from producers.access_log.log_position import LogPosition
+from producers.access_log.outcome import LineOutcome
 from producers.access_log.sessions import Sessions
-from producers.access_log.state import records_of
+from producers.access_log.state import state_records
 from producers.access_log.state_topic import StateTopic
-from producers.access_log.stdin import Stream
+from producers.access_log.stdin import StandardInput
 from producers.access_log.transactions import Transactions
-from producers.access_log.visits import Rules, Visits
+from producers.access_log.visits import VisitRules, Visits
 from producers.broker import Target, partitions_of_topic
 from producers.errors import SetupError
 from producers.pseudonym import Pseudonyms
@@ -32,22 +32,22 @@ _POLL_S: Final = 0.25
 
 
 class Source(Protocol):
-    """What lines come from: a log or standard input."""
+    """A source of lines: a log or standard input."""
 
     at_end: bool
 
     def read(self) -> Chunk | None:
-        """The next lines; None if there are none now."""
+        """Returns the next lines, None if there are no lines yet."""
 
     def close(self) -> None:
-        """Leaves the source."""
+        """Closes the source."""
 
 
 def execute(options: Namespace) -> str:
-    """Send visits until the end or a signal, and return what to tell the user.
+    """Sends visits until the end of the log or a signal, and returns the summary to print.
 
-    Raises SetupError where a person must put something right, DeliveryError if the broker did not take all. Whatever
-    ends it, a run that is started again under its name goes on where this one was.
+    Raises SetupError if the configuration must be corrected, DeliveryError if the broker did not accept all records.
+    However it ends, a run that is started again with the same name resumes where this run stopped.
     """
     began, log, name = time.monotonic(), options.log, options.name
     pseudonyms = Pseudonyms.from_file(options.salt_file)
@@ -58,27 +58,27 @@ def execute(options: Namespace) -> str:
     state = StateTopic(target, options.state_topic)
     with stop_on_signals() as stopped:
         transactions = Transactions(target, partitions, name, options.compression)
-        # Read when no older process of the name can write to it any more.
-        kept = state.read(name)
-        sessions = Sessions(options.session_gap, kept.sessions.items())
-        visits = Visits(name, _rules(options), pseudonyms, sessions, Counter(kept.counts))
-        counts = Counts(name, kept.counts)
+        # Read after the transactions have fenced off any older process of this name.
+        stored = state.read(name)
+        sessions = Sessions(options.session_gap, stored.sessions.items())
+        visits = Visits(name, _rules(options), pseudonyms, sessions, Counter(stored.counts))
+        counts = LineCounts(name, stored.counts)
         if options.metrics_port:
             serve(counts, options.metrics_host, options.metrics_port)
-        with closing(_source(options, kept.position)) as source:
+        with closing(_source(options, stored.position)) as source:
             is_once = options.until_caught_up or log == _STDIN
             for chunk in _chunks(source, transactions.publisher.wait, stopped, is_once=is_once):
-                events = visits.of(chunk.lines)
-                records = records_of(name, chunk.position, visits.counts, sessions.changes())
+                events = visits.events_from(chunk.lines)
+                records = state_records(name, chunk.position, visits.counts, sessions.changes())
                 transactions.send(events, state.topic, state.partition(name), records)
                 counts.committed = Counter(visits.counts)
-    return _report(visits.counts - kept.counts, time.monotonic() - began, options)
+    return _summary(visits.counts - stored.counts, time.monotonic() - began, options)
 
 
 def _chunks(
     source: Source, wait: Callable[[float], None], stopped: Callable[[], bool], *, is_once: bool
 ) -> Iterator[Chunk]:
-    """Lines as they come, until a signal or, if it is for once, the end of the source."""
+    """Yields chunks until a signal or, if `is_once`, until the end of the source."""
     while not stopped():
         if chunk := source.read():
             yield chunk
@@ -88,25 +88,25 @@ def _chunks(
             wait(_POLL_S)
 
 
-def _source(options: Namespace, position: Position | None) -> Source:
+def _source(options: Namespace, position: LogPosition | None) -> Source:
     if options.log == _STDIN:
-        return Stream()
+        return StandardInput()
     return Follower(
         options.log,
         position,
         settle_s=options.settle / 1000,
         clock=time.time,
-        tell=lambda sentence: say(f"producers: {sentence}", err=True),
+        report=lambda sentence: say(f"producers: {sentence}", err=True),
     )
 
 
-def _rules(options: Namespace) -> Rules:
+def _rules(options: Namespace) -> VisitRules:
     formats: dict[str, Parse] = {
         "combined": combined,
         "common": common,
         "json": json_format(options.json_fields),
     }
-    return Rules(
+    return VisitRules(
         parse=formats[options.format],
         site=options.site or "",
         parameters=options.query_parameters,
@@ -115,8 +115,8 @@ def _rules(options: Namespace) -> Rules:
     )
 
 
-def _report(counts: Counter[Outcome], seconds: float, options: Namespace) -> str:
-    total, visits = counts.total(), counts.pop(Outcome.VISIT, 0)
+def _summary(counts: Counter[LineOutcome], seconds: float, options: Namespace) -> str:
+    total, visits = counts.total(), counts.pop(LineOutcome.VISIT, 0)
     others = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.most_common())
     log = "standard input" if options.log == _STDIN else options.log
     return (

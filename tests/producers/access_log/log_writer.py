@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from producers.access_log.follow import Chunk, Follower
-from producers.access_log.place import Position
+from producers.access_log.log_position import LogPosition
 
-BLOCK = 256
+BLOCK_BYTES = 256
 
 
 @dataclass
@@ -88,8 +88,8 @@ class Reader:
     settle_s: float = 0
     now: float = 0
     lines: list[bytes] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
-    position: Position | None = None
+    reports: list[str] = field(default_factory=list)
+    position: LogPosition | None = None
 
     def __post_init__(self) -> None:
         self.follower = self._new()
@@ -113,7 +113,7 @@ class Reader:
             self.follower.read()
         self.follower.close()
         if self.position:
-            self.position = Position.read(self.position.told())
+            self.position = LogPosition.from_json(self.position.to_json())
         self.follower = self._new()
 
     def _new(self) -> Follower:
@@ -122,6 +122,6 @@ class Reader:
             self.position,
             settle_s=self.settle_s,
             clock=lambda: self.now,
-            tell=self.told.append,
-            block=BLOCK,
+            report=self.reports.append,
+            block=BLOCK_BYTES,
         )

@@ -1,4 +1,4 @@
-"""What Prometheus sees of a collector: each metric, once; `docs/collecting.md` has them all."""
+"""The metrics of a collector for Prometheus; `docs/collecting.md` lists them."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -6,11 +6,11 @@ from enum import StrEnum
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 
-class Outcome(StrEnum):
-    """What became of a request to collect."""
+class RequestOutcome(StrEnum):
+    """The outcome of a request with events."""
 
     ACCEPTED = "accepted"
-    """At least one event, and all that are none of the rejected ones are in Kafka."""
+    """Has at least one accepted event, and all accepted events are in Kafka."""
     OPTED_OUT = "opted_out"
     FOREIGN = "foreign"
     TOO_OFTEN = "too_often"
@@ -21,13 +21,13 @@ class Outcome(StrEnum):
 
 
 class Metrics:
-    """The metrics of one collector; `pending` tells how many events are on their way to Kafka."""
+    """The metrics of one collector; `pending` returns the number of events not yet acknowledged by Kafka."""
 
     def __init__(self, pending: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "tidemark_collect_requests_total",
-            "Requests with events, by what became of them.",
+            "Requests with events, by outcome.",
             ["outcome"],
             registry=self.registry,
         )
@@ -36,22 +36,24 @@ class Metrics:
         )
         self.rejected = Counter(
             "tidemark_collect_rejected_total",
-            "Events that are not of the contract, and bodies of which none can be read.",
+            "Rejected events and unreadable bodies, by reason.",
             ["reason"],
             registry=self.registry,
         )
         self.unavailable = Counter(
             "tidemark_collect_unavailable_total",
-            "Requests that Kafka did not acknowledge, by what its client says.",
+            "Requests that Kafka did not acknowledge, by error of the client.",
             ["reason"],
             registry=self.registry,
         )
         self.acknowledgement = Histogram(
             "tidemark_collect_acknowledgement_seconds",
-            "From a request's body to Kafka's acknowledgement of all its events, or until that was given up.",
+            "Time from a request's body to Kafka's acknowledgement of all its events, or to the failure.",
             registry=self.registry,
         )
-        waiting = Gauge("tidemark_collect_pending_events", "Events on their way to Kafka.", registry=self.registry)
-        waiting.set_function(pending)
-        for outcome in Outcome:  # a rate needs a first value
+        gauge = Gauge(
+            "tidemark_collect_pending_events", "Events not yet acknowledged by Kafka.", registry=self.registry
+        )
+        gauge.set_function(pending)
+        for outcome in RequestOutcome:  # a rate needs an initial value
             self.requests.labels(outcome)

@@ -1,4 +1,4 @@
-"""A collector from its options to its end."""
+"""Runs a collector: the composition root of `producers collect`."""
 
 from argparse import Namespace
 
@@ -8,23 +8,23 @@ from producers.access import access_of
 from producers.broker import Target, partitions_of
 from producers.collect.app import application
 from producers.collect.intake import Intake
-from producers.collect.metrics import Metrics
 from producers.collect.rates import Rates
+from producers.collect.request_metrics import Metrics
 from producers.collect.server import listener, serve, server
-from producers.collect.sink import Sink
+from producers.collect.sink import KafkaSink
 from producers.collect.variety import Variety
 from producers.errors import DeliveryError, SetupError
 
 
 def execute(options: Namespace) -> None:
-    """Serves until a signal. Raises SetupError before that, DeliveryError if the Kafka client comes to its end."""
+    """Serves until a signal. Raises SetupError before that, DeliveryError after a fatal error of the Kafka client."""
     target = Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options))
     if partitions_of(target) is None:
         raise SetupError(
             f"there is no topic {target.topic!r} at {target.bootstrap_servers}; correct --topic or create it"
         )
     with listener(options.host, options.port) as listening:
-        sink = Sink(target, options.pending)
+        sink = KafkaSink(target, options.pending)
         intake = Intake(
             sink,
             Rates(options.rate),
@@ -40,4 +40,4 @@ def execute(options: Namespace) -> None:
         click.echo(f"collecting for {target.topic} at http://{address}:{port}/events")
         serve(listening, serving)
     if sink.ended:
-        raise DeliveryError(f"the Kafka client can do no more ({sink.ended}); see to the broker and start again")
+        raise DeliveryError(f"the Kafka client has failed ({sink.ended}); check the broker and start again")
