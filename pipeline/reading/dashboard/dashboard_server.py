@@ -16,7 +16,7 @@ from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.reading.dashboard.dashboard_access import Guard
 from pipeline.reading.dashboard.dashboard_site import site
-from pipeline.reading.dashboard.shared_answer import Shared
+from pipeline.reading.dashboard.shared_answer import SharedAnswer
 from pipeline.reading.health_client import said_by_service
 from pipeline.reading.pages.table_reader import TableReader
 from pipeline.reading.record_decoding import Schemas
@@ -27,8 +27,8 @@ from pipeline.tables.event_schemas import kept_schemas, schemas_of
 _STOP_S: Final = 3
 _LIMITS: Final = Limits(connections=128, request_s=300)
 """A page may take long where the store is slow."""
-_KEPT_S: Final = 5.0
-"""So long the service's word counts."""
+_SHARED_S: Final = 5.0
+"""Requests share an answer of the service for this many seconds."""
 _log = structlog.get_logger()
 
 
@@ -40,9 +40,8 @@ def serve(settings: Settings) -> None:
     """
     require(settings, "warehouse")
     schemas, guard = _schemas(settings), Guard.of(settings.dashboard)
-    app = site(
-        TableReader(settings.warehouse), guard, schemas, Shared(partial(said_by_service, settings.metrics), _KEPT_S)
-    )
+    health = SharedAnswer(partial(said_by_service, settings.metrics), _SHARED_S)
+    app = site(TableReader(settings.warehouse), guard, schemas, health.get)
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
         # uvicorn raises again what ended it, which would end the process by a signal.

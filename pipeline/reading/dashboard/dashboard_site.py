@@ -24,7 +24,7 @@ from pipeline.reading.dashboard.dashboard_access import COOKIE, Guard, Guarded
 from pipeline.reading.dashboard.dashboard_health import Health
 from pipeline.reading.dashboard.key_history import history_of
 from pipeline.reading.dashboard.overview import Overview, overview_of
-from pipeline.reading.dashboard.shared_answer import Shared
+from pipeline.reading.dashboard.shared_answer import SharedAnswer
 from pipeline.reading.ledger_summary import Books
 from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of
 from pipeline.reading.pages.page_text import templates
@@ -42,8 +42,8 @@ _LOGIN_BYTES: Final = 4096
 _LOGIN_S: Final = 10.0
 _QUIET_MS: Final = 10_000
 """A service that reads commits more often than that."""
-_KEPT_S: Final = 0.5
-"""So long the first screen is the same for all who ask."""
+_SHARED_S: Final = 0.5
+"""Requests for the first page share an answer for this many seconds."""
 
 
 class Nothing(TidemarkError):
@@ -61,11 +61,11 @@ class Pages:
         self._schemas = schemas
         self._service = service
         self._templates = templates("pipeline.reading.dashboard")
-        self._overview = Shared(lambda: reader.read(self._look), _KEPT_S)
+        self._overview = SharedAnswer(lambda: reader.read(self._look), _SHARED_S)
 
     def overview(self, _: Request) -> Response:
         """The first screen."""
-        found = self._overview()
+        found = self._overview.get()
         if found is None:
             return self._page("empty.html", None)
         return self._page("overview.html", found.books, it=found)

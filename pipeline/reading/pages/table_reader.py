@@ -1,6 +1,7 @@
 """The tables of a warehouse as pages read them: handles that are kept, and moved on once for each answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, TypeVar
@@ -8,6 +9,7 @@ from typing import Final, TypeVar
 from deltalake import DeltaTable
 
 from pipeline import columns as c
+from pipeline.errors import TransientError
 from pipeline.event_time.reports import Report
 from pipeline.instants import ms_of
 from pipeline.reading.ledger_summary import Books, read_books
@@ -24,6 +26,8 @@ Span = tuple[int | None, int | None]
 Only = Mapping[str, str]
 """Values of keys that rows must have."""
 
+PATIENCE_S: Final = 30.0
+"""The longest that a request waits for another one, which may wait for a store that hangs."""
 # What is not asked for stays unread: files of other windows by their statistics, and of the ledger the batches that are
 # older than every pane.
 _LIVE: Final = """
@@ -88,11 +92,11 @@ class CurrentTables:
 
 
 class TableReader:
-    """A warehouse, for any number of people who look at the same time."""
+    """Reads a warehouse for concurrent requests, one after another."""
 
-    def __init__(self, warehouse: str) -> None:
+    def __init__(self, warehouse: str, patience_s: float = PATIENCE_S) -> None:
         self.warehouse = warehouse
-        self._lock = Lock()
+        self._lock, self._patience_s = Lock(), patience_s
         self._handles: dict[str, DeltaTable] = {}
         self._books: Books | None = None
 
@@ -100,9 +104,9 @@ class TableReader:
         """The answer as of one moment, with the ledger's books; None of them before the first batch.
 
         A file that was removed meanwhile, because a newer version of its table has no use for it, is no failure yet:
-        it is asked again. Raises what a store raises.
+        it is asked again. Raises what a store raises, and TransientError if other requests take too long.
         """
-        with self._lock:
+        with acquired(self._lock, self._patience_s):
             try:
                 return self._ask(ask)
             except Exception as error:
@@ -116,6 +120,17 @@ class TableReader:
         ledger = tables.find(LEDGER.name)
         self._books = None if ledger is None else read_books(ledger, self._books)
         return ask(tables, self._books)
+
+
+@contextmanager
+def acquired(lock: Lock, patience_s: float) -> Iterator[None]:
+    """Holds `lock` within the block. Raises TransientError if others hold it for longer than `patience_s` seconds."""
+    if not lock.acquire(timeout=patience_s):
+        raise TransientError(f"another request has been waiting for the store for more than {patience_s:g} s")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _columns(name: str, report: Report) -> str:
