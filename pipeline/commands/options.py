@@ -20,6 +20,11 @@ from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
+_USUAL: Final = (
+    *("kafka.topic", "kafka.bootstrap_servers", "warehouse", "schemas.folder", "schemas.registry.url"),
+    *("window.size", "reports", "time.bound", "time.allowed_lateness"),
+)
+"""Settings that help shows first, in this order."""
 _FLAGS: Final = "tidemark.flags"
 """Where a context keeps what was said of settings."""
 Run = Callable[..., object]
@@ -58,7 +63,7 @@ def sources_options(run: Run) -> Run:
         return run(*arguments, sources=read_sources(flags_of(click.get_current_context()), config), **own)
 
     decorated: Run = told
-    for setting in reversed(catalogue()):
+    for setting in reversed(sorted(catalogue(), key=_rank)):
         decorated = _option(setting)(decorated)
     return _config_option("Settings in TOML. A flag wins over the environment, and that over the file.")(decorated)
 
@@ -118,6 +123,11 @@ def _from_file(context: click.Context, _: click.Parameter, config: Path | None) 
     context.default_map = {name: value for name, value in told.items() if value}
 
 
+def _rank(setting: Setting) -> int:
+    """Returns the position of a setting among the usual ones; the others follow in the order of the catalogue."""
+    return _USUAL.index(setting.name) if setting.name in _USUAL else len(_USUAL)
+
+
 def _option(setting: Setting) -> Callable[[Run], Run]:
     """The flag of a setting. What it means, and whether it is right, is the business of the tree.
 
@@ -129,7 +139,7 @@ def _option(setting: Setting) -> Callable[[Run], Run]:
         setting.flag,
         "__".join(setting.path),
         cls=SectionOption,
-        section=setting.section,
+        section="Usual settings" if setting.name in _USUAL else setting.section,
         type=click.Path() if setting.form in _PLACES else str,
         multiple=setting.is_map,
         metavar=setting.form,

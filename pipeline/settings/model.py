@@ -42,7 +42,7 @@ def _start(value: str) -> str:
 
 
 class KafkaSettings(JavaAccess):
-    """Where the events come from, and how the service gets in there."""
+    """The topic with the events, and its brokers."""
 
     bootstrap_servers: Annotated[str, "HOST:PORT,..."] = ""
     """Brokers to ask first, `host:port,host:port`."""
