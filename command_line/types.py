@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 
-class Read(click.ParamType[Any]):
+class Parsed(click.ParamType[Any]):
     """Text that a reader makes a value of, or raises ValueError with a sentence."""
 
     def __init__(self, form: str, read: Callable[[str], Any]) -> None:
@@ -26,7 +26,7 @@ class Read(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def named(form: str) -> Read:
+def named(form: str) -> Parsed:
     """Returns the type of a text that names something, as a user; blank text, as of an unset variable, is refused."""
 
     def read(text: str) -> str:
@@ -34,4 +34,4 @@ def named(form: str) -> Read:
             raise ValueError(f"{text!r} is blank: write {form}, and see that the variable is set if it comes from one")
         return text
 
-    return Read(form, read)
+    return Parsed(form, read)

@@ -14,12 +14,12 @@ from starlette.types import ASGIApp
 
 from http_server.connection import Connection
 from http_server.limits import Limits, expendable
-from http_server.seldom import Seldom
+from http_server.log_rate_limit import LogRateLimit
 
 _FULL_S: Final = 0.1
 """Pause before the next accept when the system has no file descriptor left."""
 _log = logging.getLogger("http_server")
-_SELDOM: Final = Seldom()
+_RATE_LIMIT: Final = LogRateLimit()
 
 
 class Server(uvicorn.Server):
@@ -54,7 +54,7 @@ class Server(uvicorn.Server):
         self._open: dict[Connection, None] = {}  # oldest first
         self._accepting: list[asyncio.Task[None]] = []
         for name in ("asyncio", "uvicorn.error", _log.name):
-            logging.getLogger(name).addFilter(_SELDOM)
+            logging.getLogger(name).addFilter(_RATE_LIMIT)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts the application, then accepts connections."""

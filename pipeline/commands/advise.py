@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from command_line.types import Read
+from command_line.types import Parsed
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
 from pipeline.settings.durations import milliseconds, parse_duration
@@ -24,7 +24,7 @@ def _bounds(text: str) -> list[int]:
 @warehouse_option
 @click.option(
     "--bounds",
-    type=Read("DURATION,...", _bounds),
+    type=Parsed("DURATION,...", _bounds),
     default="",
     help="By default some around the one of now.",
 )

@@ -27,14 +27,14 @@ def check(settings: Settings) -> int:
     Each line passes, warns or fails, and says what to do. It makes nothing that stays, and may run beside a service.
     Exit code 0: nothing failed. 1: something did. 2: the settings are not right.
     """
-    from pipeline.commands.preflight.finding import Level
-    from pipeline.commands.preflight.preflight import findings
+    from pipeline.commands.preflight.check_result import Level
+    from pipeline.commands.preflight.preflight import check_results
 
     levels = []
-    for finding in findings(settings, now_ms):
-        levels.append(finding.level)
+    for result in check_results(settings, now_ms):
+        levels.append(result.level)
         click.echo(
-            f"{click.style(finding.level, fg=_COLOURS[finding.level])}  {finding.about:<10}  {printable(finding.said)}"
+            f"{click.style(result.level, fg=_COLOURS[result.level])}  {result.subject:<10}  {printable(result.message)}"
         )
     failed, warned = levels.count(Level.FAIL), levels.count(Level.WARN)
     click.echo(f"{failed} failed, {warned} to look at, {levels.count(Level.PASS)} passed")

@@ -74,7 +74,7 @@ def _lines(setting: Setting, value: Any, told: Any, sources: Sequence[Source]) -
 def _place(path: Sequence[str], sources: Sequence[Source]) -> str:
     source = source_of(path, sources)
     assert source is not None  # noqa: S101 - it was told
-    return f"{source.kind} {source.place(path)}"
+    return f"{source.kind} {source.location(path)}"
 
 
 def _at(tree: Any, path: Sequence[str]) -> Any:

@@ -8,7 +8,7 @@ from command_line.printable import say
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.errors import TransientError
-from pipeline.reading.health_client import address_of, open_page
+from pipeline.reading.health_client import endpoint_url, open_page
 from pipeline.settings.model import Settings
 
 
@@ -25,4 +25,4 @@ def health(settings: Settings) -> None:
     except HTTPError as error:
         raise TransientError(error.read().decode().strip()) from error
     except OSError as error:
-        raise TransientError(f"no service answers at {address_of(settings.metrics, '/healthz')}: {error}") from error
+        raise TransientError(f"no service answers at {endpoint_url(settings.metrics, '/healthz')}: {error}") from error

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from pydantic import TypeAdapter, ValidationError
 
 from command_line.times import instant_ms
-from command_line.types import Read, named
+from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from pipeline.errors import SetUpError
 from pipeline.settings.durations import PositiveDuration
@@ -38,8 +38,8 @@ def _positive(text: str) -> timedelta:
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
 
 
-POSITIVE_DURATION: Final = Read("DURATION", _positive)
-TIME: Final = Read("TIME", instant_ms)
+POSITIVE_DURATION: Final = Parsed("DURATION", _positive)
+TIME: Final = Parsed("TIME", instant_ms)
 """An ISO time, as milliseconds since the epoch."""
 _PLACES: Final = {"FOLDER": "dir", "FILE": "file"}
 """What a shell may complete, by the form of a setting."""
@@ -63,7 +63,8 @@ def sources_options(run: Run) -> Run:
         return run(*arguments, sources=read_sources(flags_of(click.get_current_context()), config), **own)
 
     decorated: Run = told
-    for setting in reversed(sorted(catalogue(), key=_rank)):
+    settings = sorted(catalogue(), key=_rank)
+    for setting in reversed(settings):
         decorated = _option(setting)(decorated)
     return _config_option("Settings in TOML. A flag wins over the environment, and that over the file.")(decorated)
 

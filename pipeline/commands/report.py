@@ -4,10 +4,10 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from command_line.types import Read
+from command_line.types import Parsed
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
-from pipeline.reading.day_report.calendar_day import TODAY, told_day
+from pipeline.reading.day_report.calendar_day import TODAY, checked_day
 from pipeline.settings.report_settings import zone_of
 
 
@@ -21,7 +21,7 @@ from pipeline.settings.report_settings import zone_of
 )
 @click.option(
     "--day",
-    type=Read("DAY", told_day),
+    type=Parsed("DAY", checked_day),
     default=TODAY,
     show_default=True,
     help="today, yesterday, or a date such as 2026-11-22.",
@@ -35,7 +35,7 @@ from pipeline.settings.report_settings import zone_of
 @warehouse_option
 @click.option(
     "--zone",
-    type=Read("ZONE", zone_of),
+    type=Parsed("ZONE", zone_of),
     envvar="TIDEMARK_WINDOW__ZONE",
     show_envvar=True,
     default="UTC",

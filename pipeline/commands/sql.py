@@ -37,10 +37,10 @@ def sql(warehouse: str, statement: str | None, form: str, engine: str | None) ->
     Of each report NAME there is the view NAME_live with its open windows, too. It only reads, and may run beside the
     service.
     """
-    from pipeline.reading.sql_shell import ask, statements
+    from pipeline.reading.sql_shell import run_shell, statements
     from pipeline.tables.engines import Engine
 
     if engine:
         click.echo(statements(warehouse, Engine(engine)), nl=False)
         return 0
-    return ask(warehouse, statement, form)
+    return run_shell(warehouse, statement, form)

@@ -40,9 +40,9 @@ def sql_server(warehouse: str, host: str, port: int, memory: str, user: str, pas
     from kafka_access.secrets import clear_text
     from pipeline.reading.sql_server.login import Access
     from pipeline.reading.sql_server.sql_listener import serve_sql
-    from pipeline.settings.secrets import for_a_person
+    from pipeline.settings.secrets import raising_set_up_errors
 
     said = os.environ.pop("TIDEMARK_SQL_PASSWORD", "")
-    with for_a_person():
+    with raising_set_up_errors():
         password = clear_text(SecretStr(said) if said else None, password_file, "--password")
     serve_sql(warehouse, (host, port), memory, Access(user, None if password is None else SecretStr(password)))

@@ -33,7 +33,7 @@ def read_sources(flags: Flags, config: Path | None) -> list[Source]:
 def settings_of(sources: Sequence[Source]) -> Settings:
     """What the sources come to. Raises SetUpError for anything misspelt or invalid."""
     try:
-        return _Told(**merged(sources))
+        return _MergedSettings(**merged(sources))
     except ValidationError as error:
         raise SetUpError(sentence(error, sources)) from error
 
@@ -57,7 +57,7 @@ def read_file(file: Path | None) -> dict[str, Any]:
         raise SetUpError(f"the settings file {file} is not TOML: {error}") from error
 
 
-class _Told(Settings):
+class _MergedSettings(Settings):
     """Settings from what was read, and from nothing else."""
 
     @classmethod
@@ -103,12 +103,12 @@ def _json(setting: Setting, text: str) -> dict[str, Any]:
 
 
 def _from_environment() -> Source:
-    spelt = {
+    names = {
         tuple(name.lower().removeprefix(PREFIX.lower()).split("__")): name
         for name in os.environ
         if name.upper().startswith(PREFIX)
     }
     try:
-        return Source("environment", EnvSettingsSource(Settings)(), spelt)
+        return Source("environment", EnvSettingsSource(Settings)(), names)
     except SettingsError as error:
         raise SetUpError(f"the environment is not right: {error}: it must be JSON") from error

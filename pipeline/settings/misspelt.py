@@ -43,7 +43,7 @@ def sentence(error: ValidationError, sources: Sequence[Source]) -> str:
 def _told(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
     path = [str(part) for part in problem["loc"]]
     source = source_of(path, sources)
-    place = source.place(path) if source else ""
+    place = source.location(path) if source else ""
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
         meant = _meant(path, in_environment=source is not None and source.kind == "environment")

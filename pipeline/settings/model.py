@@ -91,7 +91,7 @@ class TimeSettings(Section):
             raise ValueError("strategy punctuated and a marker belong together: set both or neither")
         return self
 
-    def moved_by(self) -> Strategy:
+    def watermark_strategy(self) -> Strategy:
         """The strategy as the pure core knows it."""
         bound_ms = milliseconds(self.bound)
         if self.strategy == "punctuated":
@@ -274,7 +274,7 @@ class Settings(BaseSettings):
                 raise ValueError(f"{name} names {c.USER_ID}, of which there are only pseudonyms (privacy)")
         return self
 
-    def kept(self) -> dict[str, Keep]:
+    def keep_by_table(self) -> dict[str, Keep]:
         """How long tables keep what is old, in milliseconds, by the tables that the settings name."""
         return {
             name: Keep(*(None if time is None else milliseconds(time) for time in (keep.time_travel, keep.rows)))
@@ -284,7 +284,7 @@ class Settings(BaseSettings):
     def policy(self) -> Policy:
         """The policy of the pure core, in milliseconds."""
         return Policy(
-            strategy=self.time.moved_by(),
+            strategy=self.time.watermark_strategy(),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
             reports=tuple(self._report(name, report) for name, report in self.reports.items()),

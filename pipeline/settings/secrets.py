@@ -14,7 +14,7 @@ _SHORTEST: Final = 32
 
 
 @contextmanager
-def for_a_person() -> Iterator[None]:
+def raising_set_up_errors() -> Iterator[None]:
     """Within it what is wrong with a secret or a file is a SetUpError."""
     try:
         yield
@@ -25,7 +25,7 @@ def for_a_person() -> Iterator[None]:
 def pseudonyms_from(file: Path | None) -> Pseudonyms | None:
     """Pseudonyms by the key in a file; None where none is named. Raises SetUpError where it holds no key."""
     name = "privacy.pseudonym_key"
-    with for_a_person():
+    with raising_set_up_errors():
         key = clear_text(None, file, name)
     if key is None:
         return None

@@ -14,7 +14,7 @@ class Source:
     """`flag`, `environment` or `file`."""
     values: Mapping[str, Any]
     """The tree, as far as this source has it."""
-    spelt: Mapping[tuple[str, ...], str]
+    names: Mapping[tuple[str, ...], str]
     """How it names a setting, or a part of the tree, such as `--kafka.topic`."""
 
     def has(self, path: Sequence[str]) -> bool:
@@ -26,10 +26,10 @@ class Source:
             found = found[name]
         return True
 
-    def place(self, path: Sequence[str]) -> str:
+    def location(self, path: Sequence[str]) -> str:
         """Where it says it: the flag, the variable or the file."""
         parts = (tuple(path[:length]) for length in range(len(path), -1, -1))
-        return next((self.spelt[part] for part in parts if part in self.spelt), self.kind)
+        return next((self.names[part] for part in parts if part in self.names), self.kind)
 
 
 def source_of(path: Sequence[str], sources: Sequence[Source]) -> Source | None:

@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 import click
 
 from command_line.times import duration_ms, instant_ms
-from command_line.types import Read, named
+from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.access_log.formats import FIELDS
@@ -46,10 +46,10 @@ def _where_to() -> list[click.Option]:
     option = partial(SectionOption, section="Where to")
     return [
         *filling_options(),
-        option(["--timeout"], type=Read("DURATION", length_ms), default="30s", help="For the broker to answer."),
+        option(["--timeout"], type=Parsed("DURATION", length_ms), default="30s", help="For the broker to answer."),
         option(
             ["--name"],
-            type=Read("NAME", _name),
+            type=Parsed("NAME", _name),
             required=True,
             help="Under it the run is known, and goes on where it ended; one for each log.",
         ),
@@ -68,7 +68,7 @@ def _log() -> list[click.Option]:
         option(["--format"], type=click.Choice(FORMATS), default="combined", help="How its lines are written."),
         option(
             ["--json-fields"],
-            type=Read("MEANING=FIELD,...", _fields),
+            type=Parsed("MEANING=FIELD,...", _fields),
             default={},
             show_default=False,
             help="Fields that the format json names otherwise than nginx's variables: "
@@ -78,7 +78,7 @@ def _log() -> list[click.Option]:
         option(["--until-caught-up"], is_flag=True, help="End when all lines that are there were read."),
         option(
             ["--settle"],
-            type=Read("DURATION", duration_ms),
+            type=Parsed("DURATION", duration_ms),
             default="5s",
             help="How long a rotated file must have been left alone before the next is read.",
         ),
@@ -89,17 +89,17 @@ def _visits() -> list[click.Option]:
     option = partial(SectionOption, section="What is a visit")
     return [
         option(["--salt-file"], type=click.Path(path_type=Path), required=True, help="The salt of users' pseudonyms."),
-        option(["--session-gap"], type=Read("DURATION", length_ms), default="30m", help="It ends a user's session."),
-        option(["--site"], type=Read("URL", _site), help="Stands before each path, as https://shop.example."),
+        option(["--session-gap"], type=Parsed("DURATION", length_ms), default="30m", help="It ends a user's session."),
+        option(["--site"], type=Parsed("URL", _site), help="Stands before each path, as https://shop.example."),
         option(
             ["--query-parameters"],
-            type=Read("NAME,...", _names),
+            type=Parsed("NAME,...", _names),
             default=frozenset(),
             show_default=False,
             help="Those that tell one page from another and are kept; all others are left out.",
         ),
         option(["--ignore"], multiple=True, metavar="PATTERN", help="Paths that are no pages, as '/api/*'."),
-        option(["--since"], type=Read("TIME", instant_ms), help="Leave out what is older, as 2024-05-01T00:00:00Z."),
+        option(["--since"], type=Parsed("TIME", instant_ms), help="Leave out what is older, as 2024-05-01T00:00:00Z."),
     ]
 
 

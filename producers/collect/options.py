@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from command_line.types import Read
+from command_line.types import Parsed
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.options import broker_options
@@ -38,14 +38,14 @@ def _where_from() -> list[click.Option]:
         option(["--port"], type=click.IntRange(0, 65_535), default=8480, help="Where to listen; 0: a free one."),
         option(
             ["--allow-origin"],
-            type=Read("ORIGIN", _origin),
+            type=Parsed("ORIGIN", _origin),
             multiple=True,
             required=True,
             help="A site whose pages may send, like https://shop.example; * for any.",
         ),
         option(
             ["--trust-proxy"],
-            type=Read("ADDRESS", _network),
+            type=Parsed("ADDRESS", _network),
             multiple=True,
             help="A proxy, or a network of them, whose X-Forwarded-For is believed.",
         ),
@@ -57,7 +57,7 @@ def _limits() -> list[click.Option]:
     return [
         option(
             ["--rate"],
-            type=Read("PER_SECOND", rate),
+            type=Parsed("PER_SECOND", rate),
             default="50",
             help="Events per second of one address; 0: any number.",
         ),
@@ -75,19 +75,19 @@ def _limits() -> list[click.Option]:
         ),
         option(
             ["--max-age"],
-            type=Read("DURATION", length_ms),
+            type=Parsed("DURATION", length_ms),
             default="10m",
             help="Events that a browser held back for longer are rejected.",
         ),
         option(
             ["--pending"],
-            type=Read("COUNT", whole),
+            type=Parsed("COUNT", whole),
             default="10000",
             help="Events on their way to Kafka; more are answered 503.",
         ),
         option(
             ["--timeout"],
-            type=Read("DURATION", length_ms),
+            type=Parsed("DURATION", length_ms),
             default="5s",
             help="For Kafka to acknowledge; later is answered 503.",
         ),

@@ -19,8 +19,8 @@ from pipeline.app import open_service, serve
 from pipeline.cli import main
 from pipeline.commands.preflight import machine_checks
 from pipeline.commands.preflight.broker_checks import Cluster
-from pipeline.commands.preflight.finding import CheckResult, Level, tried
-from pipeline.commands.preflight.preflight import findings
+from pipeline.commands.preflight.check_result import CheckResult, Level, results_of
+from pipeline.commands.preflight.preflight import check_results
 from pipeline.commands.preflight.warehouse_checks import reports, start, store
 from pipeline.instants import now_ms
 from pipeline.kafka.topic import connect
@@ -68,8 +68,8 @@ def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:
     """What was found, by what it is about; of several the worst."""
     kept: dict[str, CheckResult] = {}
     for one in seen:
-        if one.about not in kept or [*Level].index(one.level) > [*Level].index(kept[one.about].level):
-            kept[one.about] = one
+        if one.subject not in kept or [*Level].index(one.level) > [*Level].index(kept[one.subject].level):
+            kept[one.subject] = one
     return kept
 
 
@@ -111,14 +111,14 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
         service.drain()
         wait_for(lambda: settings.kafka.group_id in kept(broker)[1], PATIENCE_S, "the positions at the broker")
         before, topics = snapshot(tmp_path), kept(broker)
-        beside = worst(findings(settings, now_ms))
+        beside = worst(check_results(settings, now_ms))
         assert {path for path in snapshot(tmp_path) if "_probe" in path} == set()
         changed = {path for path, at in snapshot(tmp_path).items() if before.get(path) != at}
         assert changed <= {str(tmp_path / "warehouse")}  # the probe has come and gone
         assert kept(broker) == topics
         service.drain()  # and it was not replaced
     assert (beside["start"].level, beside["reports"].level) == (Level.PASS, Level.PASS)
-    assert "epoch 2 would go on from the ledger; there are 0 offsets to read" in beside["start"].said
+    assert "epoch 2 would go on from the ledger; there are 0 offsets to read" in beside["start"].message
 
 
 def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
@@ -141,16 +141,16 @@ def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
 )
 def test_a_start_that_cannot_be_is_told(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
     settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
-    seen = [*tried("start", lambda: start(settings, connect(settings.kafka), now_ms))]
+    seen = [*results_of("start", lambda: start(settings, connect(settings.kafka), now_ms))]
     assert seen == [CheckResult(Level.FAIL, "start", said.format(topic=topic))]
 
 
 @pytest.mark.slow
 def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    (seen,) = tried("warehouse", lambda: store(str(tmp_path / "file" / "warehouse")))
+    (seen,) = results_of("warehouse", lambda: store(str(tmp_path / "file" / "warehouse")))
     assert seen.level is Level.FAIL
-    assert seen.said.startswith(f"the warehouse {tmp_path}/file cannot be written: ")
+    assert seen.message.startswith(f"the warehouse {tmp_path}/file cannot be written: ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -168,9 +168,9 @@ def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool
 
 def test_a_store_that_lets_two_writers_have_a_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
-    (seen,) = tried("warehouse", lambda: store(str(tmp_path)))
+    (seen,) = results_of("warehouse", lambda: store(str(tmp_path)))
     assert seen.level is Level.FAIL
-    assert "let 2 of 8 writers have the same version" in seen.said
+    assert "let 2 of 8 writers have the same version" in seen.message
     assert [*tmp_path.iterdir()] == []
 
 
@@ -178,9 +178,9 @@ def test_a_report_that_changed(tmp_path: Path) -> None:
     settings = Settings(warehouse=str(tmp_path))
     create_tables(str(tmp_path), settings.policy())
     changed = settings.model_copy(update={"window": WindowSettings(size=timedelta(minutes=7))})
-    (seen,) = tried("reports", lambda: reports(changed))
+    (seen,) = results_of("reports", lambda: reports(changed))
     assert seen.level is Level.FAIL
-    assert "was made with windows" in seen.said
+    assert "was made with windows" in seen.message
 
 
 def test_a_broker_that_is_away_is_one_failure_and_the_rest_is_looked_at(
@@ -219,14 +219,14 @@ def test_the_topic_is_held_against_bound_and_lateness(
     make_topic: MakeTopic,
     tmp_path: Path,
     config: dict[str, object],
-    about: str,
+    subject: str,
     level: Level,
-    said: str,
+    message: str,
 ) -> None:
     settings = settings_of(broker, make_topic(**config), tmp_path, time=USUAL)
     brokers, policy = asked(settings), settings.policy()
     seen = worst([*brokers.keeping(policy), *brokers.timestamps(policy), *brokers.clocks()])
-    assert (seen[about].level, said in seen[about].said) == (level, True), seen[about]
+    assert (seen[subject].level, message in seen[subject].message) == (level, True), seen[subject]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_producers_clocks_are_warned_of_where_they_would_count(
 ) -> None:
     settings = settings_of(broker, topic, tmp_path, time=time_settings)
     (seen,) = asked(settings).timestamps(settings.policy())
-    assert (seen.level, said in seen.said) == (Level.WARN, True), seen
+    assert (seen.level, said in seen.message) == (Level.WARN, True), seen
 
 
 @contextmanager
@@ -278,7 +278,7 @@ def test_a_clock_that_is_wrong_is_told(
     with coming_in(broker, settings.kafka.topic):
         (seen,) = asked(settings, lambda: now_ms() + here_ms).clocks()
     assert seen.level is level
-    assert re.match(said, seen.said), seen
+    assert re.match(said, seen.message), seen
 
 
 @pytest.mark.parametrize("before_now_ms", [(None, 1, 0), (1, None, 0)])
@@ -295,7 +295,7 @@ def test_brokers_that_tell_of_no_record_while_one_is_on_its_way_are_asked_again(
     answers = iter([-1 if before is None else now - before for before in before_now_ms])
     monkeypatch.setattr(Cluster, "_newest", lambda _: next(answers))
     (seen,) = asked(settings).clocks()
-    assert "came just now" in seen.said, seen
+    assert "came just now" in seen.message, seen
 
 
 def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
@@ -306,14 +306,14 @@ def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path
     with closing(consumer):
         wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), PATIENCE_S, "a member of the group")
         (seen,) = asked(settings).group(settings.kafka)
-    assert (seen.level, "has 1 members" in seen.said) == (Level.WARN, True), seen
+    assert (seen.level, "has 1 members" in seen.message) == (Level.WARN, True), seen
 
 
 def test_a_condition_that_spark_does_not_understand_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
     clicks = {"clicks": {"keys": ("user_id",), "where": "event_typ = 'click'"}}
-    seen = worst(findings(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
+    seen = worst(check_results(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
     assert seen.level is Level.FAIL
-    assert "reports.clicks.where is no condition on an event" in seen.said
+    assert "reports.clicks.where is no condition on an event" in seen.message
 
 
 @pytest.mark.parametrize("serves", [True, False])
@@ -324,9 +324,11 @@ def test_a_port_that_is_taken_is_told_with_by_whom(monkeypatch: pytest.MonkeyPat
     with closing(serve(settings)) if serves else socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port
         metrics = settings.metrics.model_copy(update={"port": port})
-        (seen,) = tried("metrics", lambda: machine_checks.metrics(settings.model_copy(update={"metrics": metrics})))
+        (seen,) = results_of(
+            "metrics", lambda: machine_checks.metrics(settings.model_copy(update={"metrics": metrics}))
+        )
     expected = (Level.WARN, "a Tidemark service listens") if serves else (Level.FAIL, "cannot serve metrics on")
-    assert (seen.level, seen.said[: len(expected[1])]) == expected
+    assert (seen.level, seen.message[: len(expected[1])]) == expected
 
 
 def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +339,7 @@ def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", maven.address)
         (seen,) = machine_checks.jars()
         assert seen.level is Level.FAIL
-        assert seen.said.startswith(f"{lack}, and {maven.address} does not give them")
+        assert seen.message.startswith(f"{lack}, and {maven.address} does not give them")
         maven.files[wanted[0].url("")] = b"the first"
         (seen,) = machine_checks.jars()
         assert seen == CheckResult(Level.WARN, "jars", f"{lack}: the first start fetches them from {maven.address}")
@@ -348,16 +350,16 @@ def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
-    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.jars()).said
+    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.jars()).message
 
 
 def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    (seen,) = tried("java", machine_checks.java)
+    (seen,) = results_of("java", machine_checks.java)
     assert seen.level is Level.FAIL
-    assert seen.said.startswith("Tidemark needs Java 17 or 21: no Java was found")
+    assert seen.message.startswith("Tidemark needs Java 17 or 21: no Java was found")
 
 
 def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,7 +375,7 @@ def test_a_master_that_does_not_listen_is_told() -> None:
         assert seen.level is Level.PASS
     (seen,) = machine_checks.master(Settings(spark=master))
     assert seen.level is Level.FAIL
-    assert "start it, or correct spark.master" in seen.said
+    assert "start it, or correct spark.master" in seen.message
 
 
 CLOSED = {"spark.authenticate": "true"}
@@ -396,5 +398,5 @@ def test_who_may_speak_to_spark_is_told(
 ) -> None:
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     (seen,) = machine_checks.traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
-    assert (seen.level, seen.about) == (level, "spark")
-    assert said in seen.said
+    assert (seen.level, seen.subject) == (level, "spark")
+    assert said in seen.message

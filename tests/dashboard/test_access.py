@@ -41,7 +41,7 @@ def test_other_machines_are_not_listened_to_without_a_token(host: str, capsys: p
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
 def test_this_machine_needs_none(host: str) -> None:
-    assert not Guard.of(DashboardSettings(host=host)).asks
+    assert not Guard.from_settings(DashboardSettings(host=host)).has_token
 
 
 def test_a_token_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,9 +62,9 @@ def test_a_short_token_is_refused_without_being_told(
 
 
 def test_a_file_may_have_the_token(token_file: Path) -> None:
-    guard = Guard.of(DashboardSettings(host="0.0.0.0", token_file=token_file))  # noqa: S104 - with a token
-    assert guard.knows(TOKEN)
-    assert not guard.knows(f"{TOKEN}\n")
+    guard = Guard.from_settings(DashboardSettings(host="0.0.0.0", token_file=token_file))  # noqa: S104 - with a token
+    assert guard.is_token(TOKEN)
+    assert not guard.is_token(f"{TOKEN}\n")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -149,7 +149,8 @@ def test_help_of_run_shows_the_usual_settings_first_and_the_others_in_groups(
     assert main(["run", "--help"]) == 0
     text = capsys.readouterr().out
     headings = re.findall(r"^(\S.*):$", text, re.MULTILINE)
-    assert headings[:4] == ["Options", "Usual settings", "Settings", "kafka: The topic with the events, and its brokers"]
+    kafka = "kafka: The topic with the events, and its brokers"
+    assert headings[:4] == ["Options", "Usual settings", "Settings", kafka]
     usual = text[text.index("Usual settings:") : text.index("\nSettings:")]
     assert re.findall(r"--([a-z.-]+) [^ ]+ *(?:\n|  )", usual) == [
         *("kafka.topic", "kafka.bootstrap-servers", "warehouse", "schemas.folder", "schemas.registry.url"),

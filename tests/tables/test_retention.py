@@ -140,8 +140,8 @@ def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, 
 def test_nothing_is_removed_unless_it_is_said(tmp_path: Path) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text('[retention]\npage_views = { time_travel = "7d" }\ndead_letters = { rows = "90d" }\n')
-    assert settings_told("--config", str(file)).kept() == {
+    assert settings_told("--config", str(file)).keep_by_table() == {
         "page_views": Keep(7 * DAY),
         "dead_letters": Keep(None, 90 * DAY),
     }
-    assert settings_told().kept() == {}
+    assert settings_told().keep_by_table() == {}

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, ConfigResource, OffsetSpec, ResourceType
 
-from pipeline.commands.preflight.finding import CheckResult, doubtful, well, wrong
+from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.errors import TransientError
 from pipeline.event_time.policy import Policy, TimeOf
 from pipeline.kafka.topic import Topic
@@ -36,25 +36,25 @@ class Cluster:
         """Who answered, and whether each partition has a leader."""
         patience = self.topic.patience_s
         cluster = _answer(self.topic.admin.describe_cluster(request_timeout=patience), patience, "its cluster")
-        yield well("brokers", f"{len(cluster.nodes)} of cluster {cluster.cluster_id}")
+        yield passed("brokers", f"{len(cluster.nodes)} of cluster {cluster.cluster_id}")
         partitions = self._described(self.topic.name).partitions
         without = [partition.id for partition in partitions if partition.leader is None]
         if without:
-            yield wrong("topic", f"partitions {without} of {self.topic.name} have no leader: see to the brokers")
+            yield failure("topic", f"partitions {without} of {self.topic.name} have no leader: see to the brokers")
         else:
-            yield well("topic", f"{self.topic.name} has {len(partitions)} partitions, each with a leader")
+            yield passed("topic", f"{self.topic.name} has {len(partitions)} partitions, each with a leader")
 
     def keeping(self, policy: Policy) -> Iterator[CheckResult]:
         """How long records stay, against how late an event may come."""
         config = self._config()
         if "compact" in config.get("cleanup.policy", ""):
-            yield wrong(
+            yield failure(
                 "retention",
                 f"topic {self.topic.name} is compacted: of a user's events only the last is kept. "
                 "Set its cleanup.policy to delete",
             )
         if int(config.get("retention.bytes", -1)) >= 0:
-            yield doubtful(
+            yield warning(
                 "retention",
                 f"topic {self.topic.name} keeps {config['retention.bytes']} bytes a partition: while the service is "
                 "away records may go before they are read. Set its retention.bytes to -1, or watch the record lag",
@@ -66,22 +66,24 @@ class Cluster:
     def timestamps(self, policy: Policy) -> Iterator[CheckResult]:
         """Whose clock the Kafka timestamps are."""
         if self._config().get("message.timestamp.type") == "LogAppendTime":
-            yield well("timestamps", "LogAppendTime: they are of the brokers' clocks")
+            yield passed("timestamps", "LogAppendTime: they are of the brokers' clocks")
         elif policy.time_of is TimeOf.INGESTION:
-            yield doubtful(
+            yield warning(
                 "timestamps",
                 "CreateTime: with time.of = ingestion producers' clocks would count. "
                 "Set the topic's message.timestamp.type to LogAppendTime",
             )
         elif policy.max_ahead_ms is None:
-            yield doubtful(
+            yield warning(
                 "timestamps",
                 "CreateTime: a producer whose clock is ahead takes the watermark along. Set "
                 "time.max_ahead_of_clock, or the topic's message.timestamp.type to LogAppendTime",
             )
         else:
             ahead = write_milliseconds(policy.max_ahead_ms)
-            yield well("timestamps", f"CreateTime: producers' clocks; more than {ahead} ahead of this one is `future`")
+            yield passed(
+                "timestamps", f"CreateTime: producers' clocks; more than {ahead} ahead of this one is `future`"
+            )
 
     def clocks(self) -> Iterator[CheckResult]:
         """The timestamp of the newest record against the clock here."""
@@ -90,40 +92,40 @@ class Cluster:
         newest, fresh = self._newest_of_a_moment()
         ahead = newest - self.now()
         if newest < 0:
-            yield well("clocks", "the brokers tell of no record yet, so nothing tells of other clocks")
+            yield passed("clocks", "the brokers tell of no record yet, so nothing tells of other clocks")
         elif ahead > _SKEW_MS:
-            yield doubtful("clocks", f"{whose} is {ahead / 1000:.1f} s ahead of this one: see to the clocks (NTP)")
+            yield warning("clocks", f"{whose} is {ahead / 1000:.1f} s ahead of this one: see to the clocks (NTP)")
         elif fresh and ahead < -_SKEW_MS:
-            yield doubtful("clocks", f"{whose} is {-ahead / 1000:.1f} s behind this one: see to the clocks (NTP)")
+            yield warning("clocks", f"{whose} is {-ahead / 1000:.1f} s behind this one: see to the clocks (NTP)")
         elif fresh:
-            yield well("clocks", f"a record that came just now is {-ahead / 1000:.1f} s old by the clock here")
+            yield passed("clocks", f"a record that came just now is {-ahead / 1000:.1f} s old by the clock here")
         else:
-            yield well("clocks", "no record is ahead of the clock here; none came meanwhile to tell more")
+            yield passed("clocks", "no record is ahead of the clock here; none came meanwhile to tell more")
 
     def group(self, kafka: KafkaSettings) -> Iterator[CheckResult]:
         """Whether the consumer group can mirror the offsets; a start goes on without."""
         name = kafka.group_id
         if not self._groups_are_kept():
-            yield well("group", f"{name} will be the first that the brokers have")
+            yield passed("group", f"{name} will be the first that the brokers have")
             return
         asked = self.topic.admin.describe_consumer_groups([name], include_authorized_operations=True)
         try:
             found = asked[name].result(self.topic.patience_s)
         except (KafkaException, TimeoutError) as error:
-            yield doubtful("group", f"offsets cannot be mirrored to group {name}: {_reason(error)}")
+            yield warning("group", f"offsets cannot be mirrored to group {name}: {_reason(error)}")
             return
         allowed = found.authorized_operations
         if allowed and AclOperation.READ not in allowed:
-            yield doubtful("group", f"offsets cannot be mirrored to group {name}: allow the client Read on it")
+            yield warning("group", f"offsets cannot be mirrored to group {name}: allow the client Read on it")
         elif found.members:
-            yield doubtful(
+            yield warning(
                 "group",
                 f"{name} has {len(found.members)} members, so offsets cannot be mirrored to it: name another "
                 "kafka.group_id, that nobody reads by",
             )
         else:
             is_new = found.state in (ConsumerGroupState.DEAD, ConsumerGroupState.UNKNOWN)
-            yield well("group", f"{name} {'is new' if is_new else 'has no members'}")
+            yield passed("group", f"{name} {'is new' if is_new else 'has no members'}")
 
     def _config(self) -> Mapping[str, str]:
         resource = ConfigResource(ResourceType.TOPIC, self.topic.name)
@@ -170,18 +172,18 @@ class Cluster:
 def _retention(topic: str, kept_ms: int, latest_ms: int) -> CheckResult:
     kept, latest = write_milliseconds(kept_ms) if kept_ms >= 0 else "", write_milliseconds(latest_ms)
     if kept_ms < 0:
-        return well("retention", f"topic {topic} keeps records for ever")
+        return passed("retention", f"topic {topic} keeps records for ever")
     if kept_ms < latest_ms:
-        return wrong(
+        return failure(
             "retention",
             f"topic {topic} keeps records for {kept}, but events that are {latest} late are still in time (bound and "
             "allowed lateness): they may go before they are read. Raise its retention.ms",
         )
     if kept_ms < _DAY_MS:
-        return doubtful(
+        return warning(
             "retention", f"topic {topic} keeps records for {kept}: a longer outage loses some. Raise its retention.ms"
         )
-    return well("retention", f"topic {topic} keeps records for {kept}; in time are events up to {latest} late")
+    return passed("retention", f"topic {topic} keeps records for {kept}; in time are events up to {latest} late")
 
 
 def _answer(asked: "Future[_T]", seconds: float, what: str) -> _T:

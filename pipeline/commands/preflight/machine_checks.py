@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from pipeline.app import serve
-from pipeline.commands.preflight.finding import CheckResult, doubtful, well, wrong
+from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.errors import SetUpError
 from pipeline.reading.health_client import open_page
 from pipeline.runtime.jars import cache, locked, mirror, missing
@@ -31,7 +31,7 @@ def java() -> Iterator[CheckResult]:
     """The Java that Spark would run on. Raises SetUpError where there is none."""
     home = find_java()
     found = ask(home / "bin" / "java")
-    yield well("java", f"Java {found.version if found else ''} in {home}")
+    yield passed("java", f"Java {found.version if found else ''} in {home}")
 
 
 def jars() -> Iterator[CheckResult]:
@@ -39,17 +39,19 @@ def jars() -> Iterator[CheckResult]:
     wanted, into = locked("spark"), cache()
     source = next(jar.coordinate for jar in wanted if _SOURCE in jar.coordinate)
     if _line(source.rpartition(":")[2]) != _line(version("pyspark")):
-        yield wrong("jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark-lake again")
+        yield failure(
+            "jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark-lake again"
+        )
     absent = missing(wanted, into)
     if not absent:
-        yield well("jars", f"all {len(wanted)} in {into}")
+        yield passed("jars", f"all {len(wanted)} in {into}")
         return
     lack, url = f"{len(absent)} of {len(wanted)} are not in {into}", absent[0].url(mirror())
     try:
         with urllib.request.urlopen(url, timeout=_ANSWER_S):  # noqa: S310 - `mirror` lets http and https through only
-            yield doubtful("jars", f"{lack}: the first start fetches them from {mirror()}")
+            yield warning("jars", f"{lack}: the first start fetches them from {mirror()}")
     except OSError as error:
-        yield wrong("jars", f"{lack}, and {mirror()} does not give them ({error}): set TIDEMARK_MAVEN_MIRROR")
+        yield failure("jars", f"{lack}, and {mirror()} does not give them ({error}): set TIDEMARK_MAVEN_MIRROR")
 
 
 def _line(release: str) -> list[str]:
@@ -59,7 +61,7 @@ def _line(release: str) -> list[str]:
 
 def versions() -> Iterator[CheckResult]:
     """What would run."""
-    yield well("versions", ", ".join(f"{name} {version(name)}" for name in _PACKAGES))
+    yield passed("versions", ", ".join(f"{name} {version(name)}" for name in _PACKAGES))
 
 
 def master(settings: Settings) -> Iterator[CheckResult]:
@@ -70,9 +72,9 @@ def master(settings: Settings) -> Iterator[CheckResult]:
     place = urlsplit(address.split(",")[0])
     try:
         socket.create_connection((place.hostname or "", place.port or 7077), _ANSWER_S).close()
-        yield well("spark", f"a master listens at {address}")
+        yield passed("spark", f"a master listens at {address}")
     except OSError as error:
-        yield wrong("spark", f"no master listens at {address} ({error}): start it, or correct spark.master")
+        yield failure("spark", f"no master listens at {address} ({error}): start it, or correct spark.master")
 
 
 def traffic(settings: Settings) -> Iterator[CheckResult]:
@@ -85,34 +87,34 @@ def traffic(settings: Settings) -> Iterator[CheckResult]:
     if master.startswith("local"):
         is_closed = all(conf.get(name, value) == value for name, value in CLOSED.items())
         if is_closed:
-            yield well("spark", "its ports are open to this machine alone, and ask for a secret of this run")
+            yield passed("spark", "its ports are open to this machine alone, and ask for a secret of this run")
         else:
-            yield doubtful("spark", f"spark.conf opens its ports to strangers: leave out {', '.join(CLOSED)}")
+            yield warning("spark", f"spark.conf opens its ports to strangers: leave out {', '.join(CLOSED)}")
     elif conf.get("spark.authenticate") != "true":
-        yield doubtful(
+        yield warning(
             "spark",
             "driver and executors do not ask each other who they are: whoever reaches their ports can stop batches and "
             "read events and keys. Set spark.authenticate and spark.network.crypto.enabled in spark.conf",
         )
     elif master.startswith("spark:") and not {"spark.authenticate.secret", _SECRET_FILE} & conf.keys():
-        yield wrong("spark", f"spark.authenticate needs a secret that the cluster knows: set {_SECRET_FILE}")
+        yield failure("spark", f"spark.authenticate needs a secret that the cluster knows: set {_SECRET_FILE}")
     elif "true" not in (conf.get("spark.network.crypto.enabled"), conf.get("spark.ssl.rpc.enabled")):
-        yield doubtful(
+        yield warning(
             "spark", "what driver and executors send each other can be read: set spark.network.crypto.enabled"
         )
     else:
-        yield well("spark", "driver and executors ask each other for a secret, and speak encrypted")
+        yield passed("spark", "driver and executors ask each other for a secret, and speak encrypted")
 
 
 def metrics(settings: Settings) -> Iterator[CheckResult]:
     """Whether the endpoint could be served. Raises SetUpError where not."""
     try:
         serve(settings).close()
-        yield well("metrics", f"{settings.metrics.host} port {settings.metrics.port} is free")
+        yield passed("metrics", f"{settings.metrics.host} port {settings.metrics.port} is free")
     except SetUpError:
         if not _is_served_by_tidemark(settings.metrics):
             raise
-        yield doubtful(
+        yield warning(
             "metrics",
             f"a Tidemark service listens on {settings.metrics.host} port {settings.metrics.port}: "
             "beside it a start needs another metrics.port",
@@ -132,8 +134,8 @@ def room(about: str, folder: Path, setting: str) -> CheckResult:
     free = shutil.disk_usage(folder).free
     said = f"{free / 1e9:.1f} GB are free in {folder}"
     if free < _TOO_LITTLE_BYTES:
-        return wrong(about, f"{said}: make room, or set {setting} to another place")
-    return doubtful(about, f"{said}: that will not last") if free < _LITTLE_BYTES else well(about, said)
+        return failure(about, f"{said}: make room, or set {setting} to another place")
+    return warning(about, f"{said}: that will not last") if free < _LITTLE_BYTES else passed(about, said)
 
 
 def scratch() -> Iterator[CheckResult]:
@@ -142,4 +144,4 @@ def scratch() -> Iterator[CheckResult]:
         with tempfile.TemporaryDirectory(prefix="tidemark-check-") as folder:
             yield room("scratch", Path(folder).parent, "TMPDIR")
     except OSError as error:
-        yield wrong("scratch", f"temporary files cannot be written ({error}): set TMPDIR to another folder")
+        yield failure("scratch", f"temporary files cannot be written ({error}): set TMPDIR to another folder")

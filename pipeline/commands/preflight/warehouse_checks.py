@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pipeline.commands.preflight.finding import CheckResult, doubtful, well
+from pipeline.commands.preflight.check_result import CheckResult, passed, warning
 from pipeline.commands.preflight.machine_checks import room
 from pipeline.kafka.topic import Topic
 from pipeline.results import layout
@@ -21,7 +21,7 @@ def store(warehouse: str) -> Iterator[CheckResult]:
     folder = local(warehouse)
     existing = warehouse if folder is None else str(_existing(folder))
     probe(existing)
-    yield well("warehouse", f"{existing} can be written, and of several writers one at a time")
+    yield passed("warehouse", f"{existing} can be written, and of several writers one at a time")
     if folder is not None:
         yield room("space", _existing(folder), "warehouse")
 
@@ -30,7 +30,7 @@ def reports(settings: Settings) -> Iterator[CheckResult]:
     """Whether the reports are those that their tables were made for. Raises SetUpError where not."""
     policy = settings.policy()
     layout.check_results(settings.warehouse, policy)
-    yield well("reports", ", ".join(consumer.name for consumer in policy.consumers))
+    yield passed("reports", ", ".join(consumer.name for consumer in policy.consumers))
 
 
 def start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[CheckResult]:
@@ -41,13 +41,13 @@ def start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[
     rows = ledger.latest()
     found = next_epoch(ground, settings.kafka, rows)
     for remark in remarks(found, settings.kafka):
-        yield doubtful("start", remark)
+        yield warning("start", remark)
     ends = topic.log_ends()
     behind = sum(ends[number] - state.position for number, state in found.batch.after.partitions.items())
     what = (
         f"epoch {found.batch.epoch} would go on from the ledger" if found.earlier else "a new warehouse would be made"
     )
-    yield well("start", f"{what}; there are {behind:,} offsets to read")
+    yield passed("start", f"{what}; there are {behind:,} offsets to read")
 
 
 def _existing(folder: Path) -> Path:

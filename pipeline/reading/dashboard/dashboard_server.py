@@ -17,9 +17,9 @@ from pipeline.logs import configure_logs
 from pipeline.reading.dashboard.dashboard_access import Guard
 from pipeline.reading.dashboard.dashboard_site import site
 from pipeline.reading.dashboard.shared_answer import SharedAnswer
-from pipeline.reading.health_client import said_by_service
+from pipeline.reading.health_client import service_health
 from pipeline.reading.pages.table_reader import TableReader
-from pipeline.reading.record_decoding import Schemas
+from pipeline.reading.record_decoding import SchemaTexts
 from pipeline.settings.load import require
 from pipeline.settings.model import DashboardSettings, Settings
 from pipeline.tables.event_schemas import kept_schemas, schemas_of
@@ -39,8 +39,8 @@ def serve(settings: Settings) -> None:
     cannot be read.
     """
     require(settings, "warehouse")
-    schemas, guard = _schemas(settings), Guard.of(settings.dashboard)
-    health = SharedAnswer(partial(said_by_service, settings.metrics), _SHARED_S)
+    schemas, guard = _schemas(settings), Guard.from_settings(settings.dashboard)
+    health = SharedAnswer(partial(service_health, settings.metrics), _SHARED_S)
     app = site(TableReader(settings.warehouse), guard, schemas, health.get)
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
@@ -57,7 +57,7 @@ def served(app: ASGIApp) -> Server:
     return Server(app, _LIMITS, stop_s=_STOP_S)
 
 
-def _schemas(settings: Settings) -> Callable[[], Schemas]:
+def _schemas(settings: Settings) -> Callable[[], SchemaTexts]:
     """Those of a folder, read once; what a registry told may be more by now."""
     if settings.schemas.registry.url:
         return partial(kept_schemas, settings.warehouse)

@@ -29,12 +29,12 @@ def page_of(warehouse: str, told: str, zone: ZoneInfo) -> tuple[Day, str]:
     now = now_ms()
     day = day_of(told, zone, now)
     found = TableReader(warehouse).read(
-        lambda tables, books: None if books is None else daily_of(tables, books, day, now)
+        lambda tables, summary: None if summary is None else daily_of(tables, summary, day, now)
     )
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))
     page = templates("pipeline.reading.day_report", zone, linked=False).get_template("day.html")
     return day, page.render(
-        it=found,
+        view=found,
         day=day,
         now=now,
         warehouse=warehouse,

@@ -12,7 +12,7 @@ from pipeline import columns as c
 from pipeline.errors import TransientError
 from pipeline.event_time.reports import Report
 from pipeline.instants import ms_of
-from pipeline.reading.ledger_summary import Books, read_books
+from pipeline.reading.ledger_summary import LedgerSummary, read_summary
 from pipeline.results.live_view import live_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.file_statistics import highest, lowest
@@ -23,7 +23,7 @@ from pipeline.tables.store_errors import is_of_store
 T = TypeVar("T")
 Span = tuple[int | None, int | None]
 """Windows that end after the first and not after the second time; milliseconds, None for no bound."""
-Only = Mapping[str, str]
+KeyValues = Mapping[str, str]
 """Values of keys that rows must have."""
 
 PATIENCE_S: Final = 30.0
@@ -61,13 +61,13 @@ class CurrentTables:
         first, last = (None, None) if table is None else (lowest(table, c.WINDOW_END), highest(table, c.WINDOW_END))
         return None if first is None or last is None else (ms_of(first), ms_of(last))
 
-    def live(self, report: Report, select: str, rest: str, span: Span, only: Only) -> list[Row]:
+    def live(self, report: Report, select: str, rest: str, span: Span, only: KeyValues) -> list[Row]:
         """Rows of a report's live view in a span; `select` and `rest`, which stands behind the conditions, are SQL."""
         found = {name: self.find(name) for name in (LEDGER.name, PANES.name, report.name, CORRECTIONS.name)}
         there = {name: table for name, table in found.items() if table is not None}
         if len(there) < len(found) - (CORRECTIONS.name not in there):
             return []
-        keys, within = "".join(f" AND {key} = {text_in_sql(value)}" for key, value in only.items()), _within(*span)
+        keys, within = "".join(f" AND {key} = {text_sql(value)}" for key, value in only.items()), _within(*span)
         first = lowest(there[PANES.name], c.BATCH, report=report.name)
         newest = highest(there[LEDGER.name], c.BATCH)
         of_report = f"{c.REPORT} = '{report.name}'{keys}"
@@ -98,10 +98,10 @@ class TableReader:
         self.warehouse = warehouse
         self._lock, self._patience_s = Lock(), patience_s
         self._handles: dict[str, DeltaTable] = {}
-        self._books: Books | None = None
+        self._summary: LedgerSummary | None = None
 
-    def read(self, ask: Callable[[CurrentTables, Books | None], T]) -> T:
-        """The answer as of one moment, with the ledger's books; None of them before the first batch.
+    def read(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
+        """The answer as of one moment, with the ledger's summary; None of them before the first batch.
 
         A file that was removed meanwhile, because a newer version of its table has no use for it, is no failure yet:
         it is asked again. Raises what a store raises, and TransientError if other requests take too long.
@@ -115,11 +115,11 @@ class TableReader:
                 self._handles.clear()
                 return self._ask(ask)
 
-    def _ask(self, ask: Callable[[CurrentTables, Books | None], T]) -> T:
+    def _ask(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
         tables = CurrentTables(self.warehouse, self._handles)
         ledger = tables.find(LEDGER.name)
-        self._books = None if ledger is None else read_books(ledger, self._books)
-        return ask(tables, self._books)
+        self._summary = None if ledger is None else read_summary(ledger, self._summary)
+        return ask(tables, self._summary)
 
 
 @contextmanager
@@ -148,6 +148,6 @@ def _within(after: int | None, until: int | None) -> str:
     return " AND ".join(told) or "true"
 
 
-def text_in_sql(value: str) -> str:
+def text_sql(value: str) -> str:
     """A text that came from outside, as SQL."""
     return "'" + value.replace("'", "''") + "'"

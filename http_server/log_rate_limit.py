@@ -9,7 +9,7 @@ LINES: Final = 10
 PERIOD_S: Final = 60.0
 
 
-class Seldom(logging.Filter):
+class LogRateLimit(logging.Filter):
     """Passes `lines` records of a logger and level in each period, the first of which says how many were dropped."""
 
     def __init__(

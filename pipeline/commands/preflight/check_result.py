@@ -25,25 +25,25 @@ class CheckResult:
     """One line: about what, and what was found; where it is not well, what to do."""
 
     level: Level
-    about: str
-    said: str
+    subject: str
+    message: str
 
 
-well: Final = partial(CheckResult, Level.PASS)
+passed: Final = partial(CheckResult, Level.PASS)
 """Nothing to do."""
-doubtful: Final = partial(CheckResult, Level.WARN)
+warning: Final = partial(CheckResult, Level.WARN)
 """Something to look at."""
-wrong: Final = partial(CheckResult, Level.FAIL)
+failure: Final = partial(CheckResult, Level.FAIL)
 """Something to put right."""
 
 
-def tried(about: str, look: Callable[[], Iterable[CheckResult]]) -> Iterator[CheckResult]:
+def results_of(about: str, look: Callable[[], Iterable[CheckResult]]) -> Iterator[CheckResult]:
     """The findings of a look; what a start would raise there is one, too."""
     try:
         yield from look()
     except TidemarkError as error:
-        yield wrong(about, str(error))
+        yield failure(about, str(error))
     except Exception as error:
         if not is_of_store(error):
             raise
-        yield wrong(about, f"the store failed: {one_line(error)}")
+        yield failure(about, f"the store failed: {one_line(error)}")
