@@ -22,10 +22,10 @@ _COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "red"}
 )
 @settings_options
 def check(settings: Settings) -> int:
-    """Looks whether a start with these settings would succeed: broker, topic, warehouse, Java and all else it needs.
+    """Checks whether `run` would start with these settings: broker, topic, warehouse, Java and all else that it needs.
 
-    Each line passes, warns or fails, and says what to do. It makes nothing that stays, and may run beside a service.
-    Exit code 0: nothing failed. 1: something did. 2: the settings are not right.
+    Each line is a check that passes, warns or fails, with what to do. It creates nothing permanent, and may run while
+    the service runs. Exit code 0: no check failed. 1: at least one failed. 2: the settings are invalid.
     """
     from pipeline.commands.preflight.check_result import Level
     from pipeline.commands.preflight.preflight import check_results

@@ -1,4 +1,4 @@
-"""`tidemark health`: what the service beside it answers to `/healthz`, found by the settings that both have."""
+"""The verb `health`."""
 
 from urllib.error import HTTPError
 
@@ -15,9 +15,9 @@ from pipeline.settings.model import Settings
 @click.command(cls=Verb, examples=["tidemark health --config tidemark.toml", "tidemark health --metrics.port 9477"])
 @settings_options
 def health(settings: Settings) -> None:
-    """Asks the service beside it whether it is well, at the address of the settings that both have.
+    """Asks the service on this host for its health, at `metrics.host` and `metrics.port`.
 
-    Exit code 0: it is, and says so. 1: it is not, or none answers.
+    Exit code 0: it is healthy. 1: it is unhealthy, or does not answer.
     """
     try:
         with open_page(settings.metrics, "/healthz") as page:

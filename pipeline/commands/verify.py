@@ -9,9 +9,9 @@ from pipeline.commands.options import warehouse_option
 @click.command(cls=Verb, examples=["tidemark verify --warehouse /data/tidemark"])
 @warehouse_option
 def verify(warehouse: str) -> int:
-    """Holds a warehouse against its laws, beside a running service or without one; needs no Spark.
+    """Verifies the tables against their invariants, with or without a running service; needs no Spark.
 
-    Exit code 0: all hold. 1: a line `BREACH: ...` for the first few of each law.
+    Exit code 0: all hold. 1: violations; prints the first few of each invariant.
     """
     from pipeline.verifier import invariants
     from pipeline.verifier.verification_report import show

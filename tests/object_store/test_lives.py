@@ -59,7 +59,7 @@ def test_killed_replaced_and_cut_off_it_tells_the_truth_in_the_end(
                     assert older.wait() == 1, older.said
                     assert "another service has opened epoch 5" in older.said
                     store.kill()
-                    wait_for(lambda: "starts again from the ledger" in newer.said, PATIENCE_S, "an outage")
+                    wait_for(lambda: "service_restarting" in newer.said, PATIENCE_S, "an outage")
                     store.start()
                     wait_for(is_readable, PATIENCE_S, "the data of the store")
                     await_commits(newer, 3)
