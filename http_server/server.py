@@ -16,7 +16,7 @@ from http_server.connection import Connection
 from http_server.limits import Limits, expendable
 from http_server.log_rate_limit import LogRateLimit
 
-_FULL_S: Final = 0.1
+_PAUSE_S: Final = 0.1
 """Pause before the next accept when the system has no file descriptor left."""
 _log = logging.getLogger("http_server")
 _RATE_LIMIT: Final = LogRateLimit()
@@ -77,8 +77,8 @@ class Server(uvicorn.Server):
             try:
                 accepted, address = await loop.sock_accept(listening)
             except OSError as error:  # the client has disconnected, or the system has no file descriptor left
-                _log.error("no connection can be accepted: %s", error.strerror)
-                await asyncio.sleep(_FULL_S)
+                _log.error("cannot_accept_connection reason=%s", error.strerror)
+                await asyncio.sleep(_PAUSE_S)
                 continue
             self._admit(accepted, address[0])
             await asyncio.sleep(0)  # so that a flood does not starve open connections

@@ -27,7 +27,7 @@ def test_a_key_is_read_from_its_file_without_the_end_of_the_line(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"), [("short", "has 5 characters of 32 at least"), ("", "is empty"), (None, "cannot be read")]
+    ("text", "sentence"), [("short", "has 5 characters; it needs at least"), ("", "is empty"), (None, "cannot be read")]
 )
 def test_what_is_no_key_is_refused_and_not_repeated(tmp_path: Path, text: str | None, sentence: str) -> None:
     if text is not None:
@@ -64,7 +64,7 @@ def test_a_fingerprint_is_no_pseudonym_and_tells_keys_apart() -> None:
 def test_a_filter_by_user_is_refused_where_there_are_pseudonyms(tmp_path: Path, sql: str) -> None:
     told: dict[str, Any] = {"reports": {"few": {"where": sql}}}
     assert Settings(**told).reports["few"].where == sql
-    with pytest.raises(ValidationError, match="names user_id, of which there are only pseudonyms"):
+    with pytest.raises(ValidationError, match="names user_id, but privacy.pseudonym_key_file replaces user ids"):
         Settings(**told | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
 
 

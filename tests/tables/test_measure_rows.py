@@ -33,5 +33,5 @@ def test_parts_are_columns_of_panes_by_the_type_that_they_say() -> None:
 
 
 def test_a_measure_that_nobody_knows_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ValidationError, match="no measure 'visits': write some of page_views, clicks, unique_users"):
+    with pytest.raises(ValidationError, match="no measure 'visits': choose from page_views, clicks, unique_users"):
         ReportSettings(measures=("visits",))

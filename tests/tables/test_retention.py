@@ -125,9 +125,9 @@ def test_how_long_versions_stay_is_set_by_table_and_set_back(tmp_path: Path) -> 
     ("table", "said"),
     [
         ('views = { rows = "1d" }', "retention.views: there is no such table"),
-        ('user_totals = { rows = "1d" }', "only windows of time have an age"),
+        ('user_totals = { rows = "1d" }', "only rows of windows of time have an age"),
         ('ledger = { rows = "1d" }', "retention.ledger: there is no such table"),
-        ('visits = { rows = "1d" }', "only windows of time have an age"),
+        ('visits = { rows = "1d" }', "only rows of windows of time have an age"),
     ],
 )
 def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, said: str) -> None:
