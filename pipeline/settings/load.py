@@ -25,7 +25,7 @@ CONFIG = "TIDEMARK_CONFIG"
 
 
 def read_sources(flags: Flags, config: Path | None) -> list[Source]:
-    """Returns flags, environment and the TOML file `config`, strongest first. Raises SetUpError for an unreadable one."""
+    """Returns flags, environment and the TOML file `config`, strongest first. May raise SetUpError."""
     check_variables(os.environ)
     return [_from_flags(flags), _from_environment(), Source("file", read_file(config), {(): str(config or "")})]
 

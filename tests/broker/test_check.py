@@ -1,4 +1,4 @@
-"""`tidemark check`: each line passes, warns or fails in the words of a start, and nothing is left behind."""
+"""`tidemark check`: each line passes, warns or fails with the errors of `run`, and nothing is left behind."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from pipeline.commands.preflight import machine_checks
 from pipeline.commands.preflight.broker_checks import Cluster
 from pipeline.commands.preflight.check_result import CheckResult, Level, results_of
 from pipeline.commands.preflight.preflight import check_results
-from pipeline.commands.preflight.warehouse_checks import reports, start, store
+from pipeline.commands.preflight.warehouse_checks import check_reports, check_start, check_store
 from pipeline.instants import now_ms
 from pipeline.kafka.topic import connect
 from pipeline.results.layout import create_tables
@@ -100,7 +100,7 @@ def test_where_all_is_well_it_says_so_and_leaves_nothing_behind(
     assert "0 failed" in said.out.splitlines()[-1]
     for about in ("java", "jars", "warehouse", "space", "brokers", "topic", "retention", "clocks", "group", "schemas"):
         assert f"pass  {about:<10}  " in said.out, about
-    assert "pass  start       a new warehouse would be made; there are 1 offsets to read" in said.out
+    assert "pass  start       a new warehouse would be created; there are 1 offsets to read" in said.out
     assert (snapshot(tmp_path), kept(broker)) == (before, topics)
 
 
@@ -118,7 +118,7 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
         assert kept(broker) == topics
         service.drain()  # and it was not replaced
     assert (beside["start"].level, beside["reports"].level) == (Level.PASS, Level.PASS)
-    assert "epoch 2 would go on from the ledger; there are 0 offsets to read" in beside["start"].message
+    assert "epoch 2 would resume from the ledger; there are 0 offsets to read" in beside["start"].message
 
 
 def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
@@ -141,14 +141,14 @@ def test_a_topic_that_is_not_there_is_told_in_the_words_of_a_start(
 )
 def test_a_start_that_cannot_be_is_told(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
     settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
-    seen = [*results_of("start", lambda: start(settings, connect(settings.kafka), now_ms))]
+    seen = [*results_of("start", lambda: check_start(settings, connect(settings.kafka), now_ms))]
     assert seen == [CheckResult(Level.FAIL, "start", said.format(topic=topic))]
 
 
 @pytest.mark.slow
 def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    (seen,) = results_of("warehouse", lambda: store(str(tmp_path / "file" / "warehouse")))
+    (seen,) = results_of("warehouse", lambda: check_store(str(tmp_path / "file" / "warehouse")))
     assert seen.level is Level.FAIL
     assert seen.message.startswith(f"the warehouse {tmp_path}/file cannot be written: ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -161,14 +161,14 @@ def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool
     if existing:
         warehouse.mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    seen = worst(store(str(warehouse)))
+    seen = worst(check_store(str(warehouse)))
     assert {about: one.level for about, one in seen.items()} == {"warehouse": Level.PASS, "space": Level.PASS}
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_store_that_lets_two_writers_have_a_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
-    (seen,) = results_of("warehouse", lambda: store(str(tmp_path)))
+    (seen,) = results_of("warehouse", lambda: check_store(str(tmp_path)))
     assert seen.level is Level.FAIL
     assert "let 2 of 8 writers have the same version" in seen.message
     assert [*tmp_path.iterdir()] == []
@@ -178,7 +178,7 @@ def test_a_report_that_changed(tmp_path: Path) -> None:
     settings = Settings(warehouse=str(tmp_path))
     create_tables(str(tmp_path), settings.policy())
     changed = settings.model_copy(update={"window": WindowSettings(size=timedelta(minutes=7))})
-    (seen,) = results_of("reports", lambda: reports(changed))
+    (seen,) = results_of("reports", lambda: check_reports(changed))
     assert seen.level is Level.FAIL
     assert "was made with windows" in seen.message
 
@@ -202,16 +202,16 @@ def test_settings_that_are_not_right_end_with_2(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("config", "about", "level", "said"),
+    ("config", "subject", "level", "message"),
     [
-        ({"retention_ms": 60_000}, "retention", Level.FAIL, "keeps records for 1m, but events that are 70s late"),
-        ({"retention_ms": 3_600_000}, "retention", Level.WARN, "keeps records for 1h: a longer outage loses some"),
-        ({"retention_ms": 259_200_000}, "retention", Level.PASS, "keeps records for 3d"),
-        ({"retention_bytes": 1_000_000}, "retention", Level.WARN, "keeps 1000000 bytes a partition"),
+        ({"retention_ms": 60_000}, "retention", Level.FAIL, "retains records for 1m, but events up to 70s late"),
+        ({"retention_ms": 3_600_000}, "retention", Level.WARN, "retains records for 1h: a longer outage loses records"),
+        ({"retention_ms": 259_200_000}, "retention", Level.PASS, "retains records for 3d"),
+        ({"retention_bytes": 1_000_000}, "retention", Level.WARN, "retains 1000000 bytes a partition"),
         ({"cleanup_policy": "compact"}, "retention", Level.FAIL, "is compacted"),
-        ({"message_timestamp_type": "LogAppendTime"}, "timestamps", Level.PASS, "of the brokers' clocks"),
-        ({}, "timestamps", Level.PASS, "more than 5m ahead of this one is `future`"),
-        ({}, "clocks", Level.PASS, "the brokers tell of no record yet"),
+        ({"message_timestamp_type": "LogAppendTime"}, "timestamps", Level.PASS, "by the brokers' clocks"),
+        ({}, "timestamps", Level.PASS, "more than 5m ahead of this host is `future`"),
+        ({}, "clocks", Level.PASS, "the topic has no record yet"),
     ],
 )
 def test_the_topic_is_held_against_bound_and_lateness(
@@ -225,22 +225,22 @@ def test_the_topic_is_held_against_bound_and_lateness(
 ) -> None:
     settings = settings_of(broker, make_topic(**config), tmp_path, time=USUAL)
     brokers, policy = asked(settings), settings.policy()
-    seen = worst([*brokers.keeping(policy), *brokers.timestamps(policy), *brokers.clocks()])
+    seen = worst([*brokers.check_retention(policy), *brokers.check_timestamps(policy), *brokers.check_clocks()])
     assert (seen[subject].level, message in seen[subject].message) == (level, True), seen[subject]
 
 
 @pytest.mark.parametrize(
     ("time_settings", "said"),
     [
-        ({"max_ahead_of_clock": "off"}, "a producer whose clock is ahead takes the watermark along"),
-        ({"of": "ingestion"}, "with time.of = ingestion producers' clocks would count"),
+        ({"max_ahead_of_clock": "off"}, "a producer whose clock is ahead advances the watermark"),
+        ({"of": "ingestion"}, "with time.of = ingestion the producers' clocks decide"),
     ],
 )
 def test_producers_clocks_are_warned_of_where_they_would_count(
     broker: Kafka, topic: str, tmp_path: Path, time_settings: dict[str, str], said: str
 ) -> None:
     settings = settings_of(broker, topic, tmp_path, time=time_settings)
-    (seen,) = asked(settings).timestamps(settings.policy())
+    (seen,) = asked(settings).check_timestamps(settings.policy())
     assert (seen.level, said in seen.message) == (Level.WARN, True), seen
 
 
@@ -265,9 +265,9 @@ def coming_in(broker: Kafka, topic: str) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("here_ms", "level", "said"),
     [
-        (0, Level.PASS, "a record that came just now is "),
-        (-60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s ahead of this one"),
-        (60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s behind this one"),
+        (0, Level.PASS, "a new record is "),
+        (-60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s ahead of this host"),
+        (60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s behind this host"),
     ],
 )
 def test_a_clock_that_is_wrong_is_told(
@@ -276,7 +276,7 @@ def test_a_clock_that_is_wrong_is_told(
     settings = settings_of(broker, make_topic(message_timestamp_type="LogAppendTime"), tmp_path)
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
     with coming_in(broker, settings.kafka.topic):
-        (seen,) = asked(settings, lambda: now_ms() + here_ms).clocks()
+        (seen,) = asked(settings, lambda: now_ms() + here_ms).check_clocks()
     assert seen.level is level
     assert re.match(said, seen.message), seen
 
@@ -294,8 +294,8 @@ def test_brokers_that_tell_of_no_record_while_one_is_on_its_way_are_asked_again(
     now = now_ms()
     answers = iter([-1 if before is None else now - before for before in before_now_ms])
     monkeypatch.setattr(Cluster, "_newest", lambda _: next(answers))
-    (seen,) = asked(settings).clocks()
-    assert "came just now" in seen.message, seen
+    (seen,) = asked(settings).check_clocks()
+    assert "a new record is" in seen.message, seen
 
 
 def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_group_that_others_read_by_is_told(broker: Kafka, topic: str, tmp_path
     consumer.subscribe([topic])
     with closing(consumer):
         wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), PATIENCE_S, "a member of the group")
-        (seen,) = asked(settings).group(settings.kafka)
+        (seen,) = asked(settings).check_group(settings.kafka)
     assert (seen.level, "has 1 members" in seen.message) == (Level.WARN, True), seen
 
 
@@ -325,7 +325,7 @@ def test_a_port_that_is_taken_is_told_with_by_whom(monkeypatch: pytest.MonkeyPat
         port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port
         metrics = settings.metrics.model_copy(update={"port": port})
         (seen,) = results_of(
-            "metrics", lambda: machine_checks.metrics(settings.model_copy(update={"metrics": metrics}))
+            "metrics", lambda: machine_checks.check_metrics(settings.model_copy(update={"metrics": metrics}))
         )
     expected = (Level.WARN, "a Tidemark service listens") if serves else (Level.FAIL, "cannot serve metrics on")
     assert (seen.level, seen.message[: len(expected[1])]) == expected
@@ -337,12 +337,12 @@ def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pyte
     lack = f"{len(wanted)} of {len(wanted)} are not in {tmp_path / 'jars'}"
     with serving() as maven:
         monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", maven.address)
-        (seen,) = machine_checks.jars()
+        (seen,) = machine_checks.check_jars()
         assert seen.level is Level.FAIL
-        assert seen.message.startswith(f"{lack}, and {maven.address} does not give them")
+        assert seen.message.startswith(f"{lack}, and {maven.address} does not serve them")
         maven.files[wanted[0].url("")] = b"the first"
-        (seen,) = machine_checks.jars()
-        assert seen == CheckResult(Level.WARN, "jars", f"{lack}: the first start fetches them from {maven.address}")
+        (seen,) = machine_checks.check_jars()
+        assert seen == CheckResult(Level.WARN, "jars", f"{lack}: the first start downloads them from {maven.address}")
     assert [*tmp_path.iterdir()] == []
 
 
@@ -350,14 +350,14 @@ def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
-    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.jars()).message
+    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.check_jars()).message
 
 
 def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    (seen,) = results_of("java", machine_checks.java)
+    (seen,) = results_of("java", machine_checks.check_java)
     assert seen.level is Level.FAIL
     assert seen.message.startswith("Tidemark needs Java 17 or 21: no Java was found")
 
@@ -365,15 +365,15 @@ def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch
 def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for free, level in ((50 << 20, Level.FAIL), (500 << 20, Level.WARN), (2 << 30, Level.PASS)):
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        assert machine_checks.room("space", tmp_path, "warehouse").level is level
+        assert machine_checks.check_space("space", tmp_path, "warehouse").level is level
 
 
 def test_a_master_that_does_not_listen_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         master = SparkSettings(master=f"spark://127.0.0.1:{server.getsockname()[1]}")
-        (seen,) = machine_checks.master(Settings(spark=master))
+        (seen,) = machine_checks.check_master(Settings(spark=master))
         assert seen.level is Level.PASS
-    (seen,) = machine_checks.master(Settings(spark=master))
+    (seen,) = machine_checks.check_master(Settings(spark=master))
     assert seen.level is Level.FAIL
     assert "start it, or correct spark.master" in seen.message
 
@@ -384,19 +384,19 @@ CLOSED = {"spark.authenticate": "true"}
 @pytest.mark.parametrize(
     ("master", "conf", "level", "said"),
     [
-        (None, {}, Level.PASS, "its ports are open to this machine alone"),
-        (None, {"spark.driver.bindAddress": "192.0.2.1"}, Level.WARN, "opens its ports to strangers"),
-        ("local[2]", {"spark.authenticate": "false"}, Level.WARN, "opens its ports to strangers"),
+        (None, {}, Level.PASS, "its ports are bound to localhost"),
+        (None, {"spark.driver.bindAddress": "192.0.2.1"}, Level.WARN, "opens its ports to other machines"),
+        ("local[2]", {"spark.authenticate": "false"}, Level.WARN, "opens its ports to other machines"),
         ("spark://far:7077", {}, Level.WARN, "Set spark.authenticate and spark.network.crypto.enabled"),
         ("spark://far:7077", CLOSED, Level.FAIL, "set spark.authenticate.secret.file"),
-        ("spark://far:7077", {**CLOSED, "spark.authenticate.secret": "x"}, Level.WARN, "can be read"),
-        ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "speak encrypted"),
+        ("spark://far:7077", {**CLOSED, "spark.authenticate.secret": "x"}, Level.WARN, "is not encrypted"),
+        ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "encrypt their traffic"),
     ],
 )
 def test_who_may_speak_to_spark_is_told(
     master: str | None, conf: dict[str, str], level: Level, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    (seen,) = machine_checks.traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
+    (seen,) = machine_checks.check_traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
     assert (seen.level, seen.subject) == (level, "spark")
     assert said in seen.message

@@ -1,4 +1,4 @@
-"""What a check found."""
+"""Results of checks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from pipeline.tables.store_errors import is_of_store, one_line
 
 
 class Level(StrEnum):
-    """How good or bad it is."""
+    """Severity of a result."""
 
     PASS = "pass"  # noqa: S105 - a word that is printed
     WARN = "warn"
-    """A start succeeds, but something will not be as one thinks."""
+    """`run` starts, but something may not behave as expected."""
     FAIL = "fail"
-    """A start would not succeed, or its results would be wrong."""
+    """`run` would not start, or its results would be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One line: about what, and what was found; where it is not well, what to do."""
+    """A line of the output: the subject, and what was found with what to do."""
 
     level: Level
     subject: str
@@ -30,20 +30,17 @@ class CheckResult:
 
 
 passed: Final = partial(CheckResult, Level.PASS)
-"""Nothing to do."""
 warning: Final = partial(CheckResult, Level.WARN)
-"""Something to look at."""
 failure: Final = partial(CheckResult, Level.FAIL)
-"""Something to put right."""
 
 
-def results_of(about: str, look: Callable[[], Iterable[CheckResult]]) -> Iterator[CheckResult]:
-    """The findings of a look; what a start would raise there is one, too."""
+def results_of(subject: str, check: Callable[[], Iterable[CheckResult]]) -> Iterator[CheckResult]:
+    """Yields the results of `check`; an error that `run` would raise is a failure of `subject`."""
     try:
-        yield from look()
+        yield from check()
     except TidemarkError as error:
-        yield failure(about, str(error))
+        yield failure(subject, str(error))
     except Exception as error:
         if not is_of_store(error):
             raise
-        yield failure(about, f"the store failed: {one_line(error)}")
+        yield failure(subject, f"the store failed: {one_line(error)}")

@@ -1,4 +1,4 @@
-"""All checks, each as soon as it can be made. What a start would say, it says in the same words."""
+"""Runs all checks, each as early as possible. Reports the same errors as `run`."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,25 +16,25 @@ from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings
 
 _PATIENCE: Final = timedelta(seconds=10)
-"""How long a broker is waited for: long enough to answer, and no start that could wait for it."""
+"""Longest wait for a broker; `kafka.connect_timeout` may be much longer."""
 
 
 def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
-    """One after the other. Raises SetUpError where settings are missing without which nothing can be looked at."""
+    """Yields the results one by one. Raises SetUpError if required settings are missing."""
     require_all(settings)
-    yield passed("settings", "they are right; `tidemark config show` tells where each comes from")
-    yield from machine_checks.versions()
-    yield from results_of("java", machine_checks.java)
-    yield from results_of("jars", machine_checks.jars)
-    yield from machine_checks.scratch()
-    yield from machine_checks.master(settings)
-    yield from machine_checks.traffic(settings)
-    yield from results_of("metrics", lambda: machine_checks.metrics(settings))
+    yield passed("settings", "valid; `tidemark config show` shows the source of each")
+    yield from machine_checks.check_versions()
+    yield from results_of("java", machine_checks.check_java)
+    yield from results_of("jars", machine_checks.check_jars)
+    yield from machine_checks.check_scratch()
+    yield from machine_checks.check_master(settings)
+    yield from machine_checks.check_traffic(settings)
+    yield from results_of("metrics", lambda: machine_checks.check_metrics(settings))
     yield from results_of("schemas", lambda: _schemas(settings))
     yield from results_of("conditions", lambda: _conditions(settings))
-    yield from results_of("warehouse", lambda: warehouse_checks.store(settings.warehouse))
-    yield from results_of("reports", lambda: warehouse_checks.reports(settings))
-    yield from _of_the_topic(settings, now)
+    yield from results_of("warehouse", lambda: warehouse_checks.check_store(settings.warehouse))
+    yield from results_of("reports", lambda: warehouse_checks.check_reports(settings))
+    yield from _topic_checks(settings, now)
 
 
 def _schemas(settings: Settings) -> Iterator[CheckResult]:
@@ -45,14 +45,14 @@ def _schemas(settings: Settings) -> Iterator[CheckResult]:
 
 
 def _conditions(settings: Settings) -> Iterator[CheckResult]:
-    """The conditions on fields of an event: only Spark can judge them, so it starts where there are any."""
+    """Checks the SQL conditions of reports and marker; starts Spark only if there are any."""
     policy = settings.policy()
     if policy.strategy.marker or any(report.where for report in policy.reports):
         check_sql(spark_session(settings.spark), registered_schemas(settings), policy)
-        yield passed("conditions", "Spark understands them")
+        yield passed("conditions", "valid SQL")
 
 
-def _of_the_topic(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
+def _topic_checks(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
     policy, patience = settings.policy(), min(_PATIENCE, settings.kafka.connect_timeout)
     try:
         topic = connect(settings.kafka.model_copy(update={"connect_timeout": patience}))
@@ -61,9 +61,9 @@ def _of_the_topic(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
         return
     topic = replace(topic, patience_s=patience.total_seconds())
     cluster = Cluster(topic, now)
-    yield from results_of("brokers", cluster.brokers)
-    yield from results_of("retention", lambda: cluster.keeping(policy))
-    yield from results_of("timestamps", lambda: cluster.timestamps(policy))
-    yield from results_of("clocks", cluster.clocks)
-    yield from results_of("group", lambda: cluster.group(settings.kafka))
-    yield from results_of("start", lambda: warehouse_checks.start(settings, topic, now))
+    yield from results_of("brokers", cluster.check_brokers)
+    yield from results_of("retention", lambda: cluster.check_retention(policy))
+    yield from results_of("timestamps", lambda: cluster.check_timestamps(policy))
+    yield from results_of("clocks", cluster.check_clocks)
+    yield from results_of("group", lambda: cluster.check_group(settings.kafka))
+    yield from results_of("start", lambda: warehouse_checks.check_start(settings, topic, now))
