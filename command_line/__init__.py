@@ -1,1 +1,1 @@
-"""What the command lines of the pipeline and the producers have in common, on top of Click."""
+"""Shared by the command lines of the pipeline and the producers, on top of Click."""

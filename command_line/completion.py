@@ -1,4 +1,4 @@
-"""The verb `completion`: prints what a shell needs to complete the words of a program."""
+"""The verb `completion`: prints a script that makes a shell complete the words of a program."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -9,21 +9,21 @@ _SHELLS = ("bash", "zsh", "fish")
 
 
 def completion_of(program: str) -> Verb:
-    """The verb for a program, as it is called by its users."""
+    """Returns the verb `completion` of the program with this name."""
     argument = click.Argument(["shell"], type=click.Choice(_SHELLS), metavar=f"{{{'|'.join(_SHELLS)}}}")
 
     def show(shell: str) -> int:
-        found = get_completion_class(shell)
-        assert found is not None  # noqa: S101 - Click has all three
+        completion = get_completion_class(shell)
+        assert completion is not None  # noqa: S101 - Click has all three
         group = click.get_current_context().find_root().command
-        click.echo(found(group, {}, program, f"_{program}_COMPLETE".upper()).source())
+        click.echo(completion(group, {}, program, f"_{program}_COMPLETE".upper()).source())
         return 0
 
     return Verb(
         "completion",
         callback=show,
         params=[argument],
-        short_help="Print what a shell needs to complete words.",
+        short_help="Print a script for completion in a shell.",
         help=f"Prints a script that makes a shell complete the verbs, options and values of {program}.",
         examples=[
             f'eval "$({program} completion bash)"    # in ~/.bashrc',

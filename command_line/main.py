@@ -1,4 +1,4 @@
-"""How a command line begins and ends: exit codes, and one sentence for what was typed wrongly."""
+"""Runs a command line: exit codes, and one sentence for a usage error."""
 
 import sys
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ import click
 from command_line.printable import printable
 
 SET_UP: Final = 2
-"""The exit code where a person must put something right first."""
+"""The exit code of a usage or configuration error."""
 _INTERRUPTED: Final = 130
 
 
 def run(program: click.Group, arguments: Sequence[str] | None = None) -> int:
-    """Runs the verb that the arguments name, by default those of the process; returns the exit code.
+    """Runs the verb that `arguments` name (default: the arguments of the process), and returns the exit code.
 
-    What was typed wrongly is told in one sentence; what a verb raises goes on to the caller.
+    Prints one sentence for a usage error. Errors of a verb are passed on to the caller.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -33,9 +33,9 @@ def run(program: click.Group, arguments: Sequence[str] | None = None) -> int:
 
 
 def _sentence(error: click.UsageError) -> str:
-    """What was wrong, and where to read what would be right."""
-    told = error.format_message()
+    """Returns the error and where to read the right usage."""
+    message = error.format_message()
     if isinstance(error, click.BadParameter) and error.param and not isinstance(error, click.MissingParameter):
-        told = f"{' or '.join(error.param.opts)}: {error.message}"
+        message = f"{' or '.join(error.param.opts)}: {error.message}"
     page = error.ctx.command_path if error.ctx else ""
-    return " ".join(f"{told.removesuffix('.')}; see `{page} --help`".split())
+    return " ".join(f"{message.removesuffix('.')}; see `{page} --help`".split())

@@ -12,7 +12,7 @@ _DURATION: Final = re.compile(r"(\d+)(?:\.(\d+))?\s*(ms|s|m|h|d)")
 def duration_ms(text: str) -> int:
     """Returns a duration in milliseconds: `500ms`, `30s`, `1.5m`, `12h` or `7d`.
 
-    Raises ValueError if it is not written so, or is no whole number of milliseconds.
+    Raises ValueError for any other format, or a fraction of a millisecond.
     """
     match = _DURATION.fullmatch(text.strip())
     if not match:
@@ -21,14 +21,14 @@ def duration_ms(text: str) -> int:
     scale: int = 10 ** len(decimals)
     length, rest = divmod(int(whole + decimals) * unit, scale)
     if rest:
-        raise ValueError(f"{text!r} is no whole number of milliseconds")
+        raise ValueError(f"{text!r} is not a whole number of milliseconds")
     return length
 
 
 def instant_ms(text: str) -> int:
-    """Returns an instant in milliseconds since 1970: digits are milliseconds already, all else is ISO 8601.
+    """Returns an instant in milliseconds since 1970: digits are milliseconds, other text is ISO 8601.
 
-    Without an offset a time is UTC. Raises ValueError with how to write it.
+    A time without an offset is UTC. Raises ValueError with the expected formats.
     """
     if (digits := text.strip()).isdecimal():
         return int(digits)

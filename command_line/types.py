@@ -1,4 +1,4 @@
-"""Values of options as people write them."""
+"""Types of options: parsers of their text."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,32 +6,32 @@ from typing import Any
 import click
 
 
-class Read(click.ParamType[Any]):
-    """Text that a reader makes a value of, or raises ValueError with a sentence."""
+class Parsed(click.ParamType[Any]):
+    """The type of an option that `parse` converts from text; `parse` raises ValueError with a sentence."""
 
-    def __init__(self, form: str, read: Callable[[str], Any]) -> None:
-        """`form` is how help names it, such as DURATION."""
+    def __init__(self, form: str, parse: Callable[[str], Any]) -> None:
+        """`form` is its name in help, such as DURATION."""
         self.name = form
-        self._read = read
+        self._parse = parse
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - the signature is Click's
-        """The form, as it is."""
+        """Returns `form`, not in upper case as Click would."""
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value; of what is none already."""
+        """Returns the parsed value, or the value itself if it is not text."""
         try:
-            return self._read(value) if isinstance(value, str) else value
+            return self._parse(value) if isinstance(value, str) else value
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-def named(form: str) -> Read:
-    """Returns the type of a text that names something, as a user; blank text, as of an unset variable, is refused."""
+def named(form: str) -> Parsed:
+    """Returns the type of a name, such as a user id. Blank text, as from an unset variable, is refused."""
 
     def read(text: str) -> str:
         if not text.strip():
             raise ValueError(f"{text!r} is blank: write {form}, and see that the variable is set if it comes from one")
         return text
 
-    return Read(form, read)
+    return Parsed(form, read)

@@ -1,4 +1,4 @@
-"""Verbs: Click commands whose help has sections and examples, and which are imported when they are needed."""
+"""Verbs: Click commands with sections and examples in their help, imported on demand."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-_OWN = "Options"
+_DEFAULT_SECTION = "Options"
 _WIDEST_LINE = 110
 
 
 class SectionOption(click.Option):
-    """An option that help shows under a heading of its own."""
+    """An option that help shows under the heading `section`."""
 
-    def __init__(self, *arguments: Any, section: str = _OWN, **more: Any) -> None:
+    def __init__(self, *arguments: Any, section: str = _DEFAULT_SECTION, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self.section = section
 
@@ -27,18 +27,18 @@ class Verb(click.Command):
         self.examples = tuple(examples)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the options, those of a section together."""
-        sections: dict[str, list[tuple[str, str]]] = {_OWN: []}
+        """Writes the options by section."""
+        sections: dict[str, list[tuple[str, str]]] = {_DEFAULT_SECTION: []}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx)
             if record and isinstance(option, click.Option):
-                sections.setdefault(getattr(option, "section", _OWN), []).append(record)
+                sections.setdefault(getattr(option, "section", _DEFAULT_SECTION), []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the examples as they are typed, however long."""
+        """Writes the examples without wrapping their lines."""
         super().format_epilog(ctx, formatter)
         if self.examples:
             with formatter.section("Examples"):
@@ -47,29 +47,29 @@ class Verb(click.Command):
 
 
 class _Deferred(click.Command):
-    """Stands for a verb that is not imported yet."""
+    """A placeholder for a verb that is not imported yet."""
 
-    def __init__(self, name: str, place: str, summary: str) -> None:
+    def __init__(self, name: str, target: str, summary: str) -> None:
         super().__init__(name, help=summary)
-        self._place = place
+        self._target = target
 
     def load(self) -> click.Command:
-        module, _, name = self._place.partition(":")
+        module, _, name = self._target.partition(":")
         loaded: click.Command = getattr(importlib.import_module(module), name)
         return loaded
 
 
 class Verbs(click.Group):
-    """A group that imports a verb only to run it or to tell of it, so that listing them is quick."""
+    """A group that imports a verb only to run it or to show its help, so that listing verbs is quick."""
 
     def __init__(self, name: str, verbs: Mapping[str, tuple[str, str]], **more: Any) -> None:
-        """`verbs` gives for each name where it is, as `module:name`, and one line of what it does."""
-        deferred = [_Deferred(verb, place, summary) for verb, (place, summary) in verbs.items()]
+        """`verbs` maps each name to its target (`module:name`) and a summary of one line."""
+        deferred = [_Deferred(verb, target, summary) for verb, (target, summary) in verbs.items()]
         super().__init__(name, commands=deferred, **more)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that the first argument names, imported."""
+        """Imports the verb that the first argument names."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load() if isinstance(command, _Deferred) else command, rest

@@ -94,7 +94,7 @@ def _watch(warehouse: Path, seconds: float, *children: Child) -> None:
         with Live(console=_console, refresh_per_second=2) as live:
             while ends is None or time.monotonic() < ends:
                 status = read_status(str(warehouse))
-                if ends is None and status.books and status.books.number:
+                if ends is None and status.summary and status.summary.batch_in_epoch:
                     ends = time.monotonic() + seconds
                 live.update(_picture(status))
                 for running in children:
@@ -119,8 +119,8 @@ def _await_all_read(warehouse: Path, sent: int, service: Child) -> None:
 
 
 def _read(warehouse: Path) -> int:
-    books = read_status(str(warehouse)).books
-    return books.account.records if books else 0
+    summary = read_status(str(warehouse)).summary
+    return summary.account.records if summary else 0
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""An HTTP server for strangers: bounded connections, headers, bodies, time and log lines."""
+"""An HTTP server for untrusted clients: bounded connections, headers, bodies, time and log lines."""

@@ -12,8 +12,10 @@ from http_server.limits import Limits
 class Connection(H11Protocol):
     """uvicorn's protocol with deadlines for headers, bodies and clients that do not read."""
 
-    def __init__(self, limits: Limits, address: str, on_end: Callable[["Connection"], None], **uvicorns: Any) -> None:
-        super().__init__(**uvicorns)
+    def __init__(
+        self, limits: Limits, address: str, on_end: Callable[["Connection"], None], **uvicorn_options: Any
+    ) -> None:
+        super().__init__(**uvicorn_options)
         self.address = address
         self.handshake: asyncio.Task[None] | None = None
         """The task that opens the connection; with TLS the client decides how long it takes."""
@@ -36,18 +38,18 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Sets the deadline of the first header."""
         super().connection_made(transport)
-        self._allow(self._limits.header_s)
+        self._set_deadline(self._limits.header_s)
 
     def handle_events(self) -> None:
         """Sets the deadline of a request once its header is complete."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before and not self.cycle.response_complete:
-            self._allow(self._limits.request_s)
+            self._set_deadline(self._limits.request_s)
 
     def on_response_complete(self) -> None:
         """Sets the deadline of the next header."""
-        self._allow(self._limits.header_s)
+        self._set_deadline(self._limits.header_s)
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -57,7 +59,7 @@ class Connection(H11Protocol):
             self._deadline.cancel()
         super().connection_lost(exc)
 
-    def _allow(self, seconds: float) -> None:
+    def _set_deadline(self, seconds: float) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = self.loop.call_later(seconds, self.abort)

@@ -18,7 +18,7 @@ class Limits:
     """From the end of a header to the end of the answer, however slowly the client sends or reads."""
 
 
-class Held(Protocol):
+class OpenConnection(Protocol):
     """The part of a connection that the choice needs."""
 
     @property
@@ -30,7 +30,7 @@ class Held(Protocol):
         """Whether the server waits for the client, not the client for the server."""
 
 
-C = TypeVar("C", bound=Held)
+C = TypeVar("C", bound=OpenConnection)
 
 
 def expendable(connections: Sequence[C]) -> C | None:

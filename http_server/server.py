@@ -14,12 +14,12 @@ from starlette.types import ASGIApp
 
 from http_server.connection import Connection
 from http_server.limits import Limits, expendable
-from http_server.seldom import Seldom
+from http_server.log_rate_limit import LogRateLimit
 
-_FULL_S: Final = 0.1
+_PAUSE_S: Final = 0.1
 """Pause before the next accept when the system has no file descriptor left."""
 _log = logging.getLogger("http_server")
-_SELDOM: Final = Seldom()
+_RATE_LIMIT: Final = LogRateLimit()
 
 
 class Server(uvicorn.Server):
@@ -54,7 +54,7 @@ class Server(uvicorn.Server):
         self._open: dict[Connection, None] = {}  # oldest first
         self._accepting: list[asyncio.Task[None]] = []
         for name in ("asyncio", "uvicorn.error", _log.name):
-            logging.getLogger(name).addFilter(_SELDOM)
+            logging.getLogger(name).addFilter(_RATE_LIMIT)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts the application, then accepts connections."""
@@ -77,8 +77,8 @@ class Server(uvicorn.Server):
             try:
                 accepted, address = await loop.sock_accept(listening)
             except OSError as error:  # the client has disconnected, or the system has no file descriptor left
-                _log.error("no connection can be accepted: %s", error.strerror)
-                await asyncio.sleep(_FULL_S)
+                _log.error("cannot_accept_connection reason=%s", error.strerror)
+                await asyncio.sleep(_PAUSE_S)
                 continue
             self._admit(accepted, address[0])
             await asyncio.sleep(0)  # so that a flood does not starve open connections

@@ -118,7 +118,7 @@ def _resources(
         mirror=mirror,
         observer=observer,
         now=now,
-        retention=settings.kept(),
+        retention=settings.keep_by_table(),
         large=_large(spark, settings, observer),
         pseudonyms=pseudonyms,
     )

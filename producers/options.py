@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from command_line.times import duration_ms, instant_ms
-from command_line.types import Read, named
+from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.delivery import Delivery
@@ -27,12 +27,12 @@ def _kinds(text: str) -> tuple[Kind, ...]:
     return tuple(known[name] for name in text.split(","))
 
 
-_WHOLE: Final = Read("COUNT", whole)
-_DURATION: Final = Read("DURATION", duration_ms)
-_LENGTH: Final = Read("DURATION", length_ms)
-_RATE: Final = Read("PER_SECOND", rate)
-_SHARE: Final = Read("SHARE", share)
-_INSTANT: Final = Read("TIME", instant_ms)
+_WHOLE: Final = Parsed("COUNT", whole)
+_DURATION: Final = Parsed("DURATION", duration_ms)
+_LENGTH: Final = Parsed("DURATION", length_ms)
+_RATE: Final = Parsed("PER_SECOND", rate)
+_SHARE: Final = Parsed("SHARE", share)
+_INSTANT: Final = Parsed("TIME", instant_ms)
 _FILE: Final = click.Path(path_type=Path)
 
 
@@ -133,7 +133,9 @@ def _disorder() -> list[click.Option]:
             help="Time by which future events are ahead of the wall clock.",
         ),
         option(["--malformed-share"], type=_SHARE, default="0", help="Share of malformed values."),
-        option(["--malformed-kinds"], type=Read("KIND,...", _kinds), default=_NAMES, help="Kinds of malformed values."),
+        option(
+            ["--malformed-kinds"], type=Parsed("KIND,...", _kinds), default=_NAMES, help="Kinds of malformed values."
+        ),
         option(["--duplicate-share"], type=_SHARE, default="0", help="Share of events that repeat an earlier event."),
         option(["--silent-partition"], type=int, help="Partition that goes silent."),
         option(["--silent-after"], type=_DURATION, default="10s", help="Time from the start until it goes silent."),

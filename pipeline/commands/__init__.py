@@ -1,1 +1,1 @@
-"""The verbs that a person runs, a room each."""
+"""The verbs of `tidemark`, one module each."""

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import click
 
-from command_line.types import Read
+from command_line.types import Parsed
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
 from pipeline.settings.durations import milliseconds, parse_duration
 
 
 def _bounds(text: str) -> list[int]:
-    return [milliseconds(parse_duration(one)) for one in text.split(",") if one]
+    return [milliseconds(parse_duration(bound)) for bound in text.split(",") if bound]
 
 
 @click.command(
@@ -24,12 +24,12 @@ def _bounds(text: str) -> list[int]:
 @warehouse_option
 @click.option(
     "--bounds",
-    type=Read("DURATION,...", _bounds),
+    type=Parsed("DURATION,...", _bounds),
     default="",
-    help="By default some around the one of now.",
+    help="Bounds to estimate; by default multiples of the current one.",
 )
 def advise(warehouse: str, bounds: Sequence[int]) -> None:
-    """Tells what other values of time.bound would have made of a warehouse's events; needs no Spark."""
+    """Estimates how many events other values of time.bound would have counted, and the added delay; needs no Spark."""
     from command_line.terminal import Console
     from pipeline.reading.advice.bounds_advice import outcomes_of, render
 

@@ -22,19 +22,19 @@ _COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "red"}
 )
 @settings_options
 def check(settings: Settings) -> int:
-    """Looks whether a start with these settings would succeed: broker, topic, warehouse, Java and all else it needs.
+    """Checks whether `run` would start with these settings: broker, topic, warehouse, Java and all else that it needs.
 
-    Each line passes, warns or fails, and says what to do. It makes nothing that stays, and may run beside a service.
-    Exit code 0: nothing failed. 1: something did. 2: the settings are not right.
+    Each line is a check that passes, warns or fails, with what to do. It creates nothing permanent, and may run while
+    the service runs. Exit code 0: no check failed. 1: at least one failed. 2: the settings are invalid.
     """
-    from pipeline.commands.preflight.finding import Level
-    from pipeline.commands.preflight.preflight import findings
+    from pipeline.commands.preflight.check_result import Level
+    from pipeline.commands.preflight.preflight import check_results
 
     levels = []
-    for finding in findings(settings, now_ms):
-        levels.append(finding.level)
+    for result in check_results(settings, now_ms):
+        levels.append(result.level)
         click.echo(
-            f"{click.style(finding.level, fg=_COLOURS[finding.level])}  {finding.about:<10}  {printable(finding.said)}"
+            f"{click.style(result.level, fg=_COLOURS[result.level])}  {result.subject:<10}  {printable(result.message)}"
         )
     failed, warned = levels.count(Level.FAIL), levels.count(Level.WARN)
     click.echo(f"{failed} failed, {warned} to look at, {levels.count(Level.PASS)} passed")

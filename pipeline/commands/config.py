@@ -1,4 +1,4 @@
-"""`tidemark config show`: the settings as a file would have them, each with where it comes from."""
+"""`tidemark config show`: prints the settings as a settings file, each with its source."""
 
 import json
 import re
@@ -16,13 +16,13 @@ from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source, merged, source_of
 
 _SECRET: Final = re.compile(r"(?i)secret|password|passwd|token|credential|access.?key|jaas|(^|\.)key(\.pem)?$")
-"""Names of further properties, as of Kafka's clients and Spark, whose values nobody shall see."""
+"""Matches names of Spark and Kafka client properties whose values must not be printed."""
 _HIDDEN: Final = "is set, and hidden"
 
 
 @click.group()
 def config() -> None:
-    """Shows the settings and where each comes from."""
+    """Shows the settings and the source of each."""
 
 
 @config.command(
@@ -34,26 +34,25 @@ def config() -> None:
 )
 @sources_options
 def show(sources: Sequence[Source]) -> None:
-    """Prints the settings that a start would go by, in TOML, each with where it comes from.
+    """Prints the settings that `run` would use, in TOML, each with its source.
 
-    What is a default stands in a comment, and so does a secret, without its value: what is printed may be a settings
-    file.
+    Defaults are in comments, and so are secrets, without their values. The output is a valid settings file.
     """
-    for line in shown(settings_of(sources), sources):
+    for line in settings_lines(settings_of(sources), sources):
         click.echo(line)
 
 
-def shown(settings: Settings, sources: Sequence[Source]) -> Iterator[str]:
-    """The lines: in each section what was set, and in comments what was not."""
-    values, told = settings.model_dump(mode="json"), merged(sources)
+def settings_lines(settings: Settings, sources: Sequence[Source]) -> Iterator[str]:
+    """Yields the lines of a TOML file: in each section what was set, and in comments what was not."""
+    values, configured = settings.model_dump(mode="json"), merged(sources)
     for section, leaves in groupby(catalogue(), lambda setting: setting.path[:-1]):
         if section:
-            yield f"\n[{'.'.join(section)}]" if _at(told, section) else f"\n# [{'.'.join(section)}]"
+            yield f"\n[{'.'.join(section)}]" if _at(configured, section) else f"\n# [{'.'.join(section)}]"
         for setting in leaves:
-            yield from _lines(setting, _at(values, setting.path), _at(told, setting.path), sources)
+            yield from _lines(setting, _at(values, setting.path), _at(configured, setting.path), sources)
 
 
-def _lines(setting: Setting, value: Any, told: Any, sources: Sequence[Source]) -> Iterator[str]:
+def _lines(setting: Setting, value: Any, configured: Any, sources: Sequence[Source]) -> Iterator[str]:
     name, source = setting.path[-1], source_of(setting.path, sources)
     if value in (None, "", {}):
         yield f"# {name} is not set"
@@ -61,20 +60,20 @@ def _lines(setting: Setting, value: Any, told: Any, sources: Sequence[Source]) -
         entries = value.items() if setting.is_map else [("", value)]
         yield from (f"# {name}{key and '.' + _key(key)} = {_toml(entry)}  # default" for key, entry in entries)
     elif setting.is_map:
-        for key, entry in told.items():
-            place = _place((*setting.path, key), sources)
+        for key, entry in configured.items():
+            location = _location((*setting.path, key), sources)
             line = f"{name}.{_key(key)}"
             is_hidden = setting.is_secret or _SECRET.search(key)
-            yield f"# {line} {_HIDDEN}  # {place}" if is_hidden else f"{line} = {_toml(entry)}  # {place}"
+            yield f"# {line} {_HIDDEN}  # {location}" if is_hidden else f"{line} = {_toml(entry)}  # {location}"
     else:
-        place = _place(setting.path, sources)
-        yield f"# {name} {_HIDDEN}  # {place}" if setting.is_secret else f"{name} = {_toml(value)}  # {place}"
+        location = _location(setting.path, sources)
+        yield f"# {name} {_HIDDEN}  # {location}" if setting.is_secret else f"{name} = {_toml(value)}  # {location}"
 
 
-def _place(path: Sequence[str], sources: Sequence[Source]) -> str:
+def _location(path: Sequence[str], sources: Sequence[Source]) -> str:
     source = source_of(path, sources)
-    assert source is not None  # noqa: S101 - it was told
-    return f"{source.kind} {source.place(path)}"
+    assert source is not None  # noqa: S101 - it is configured
+    return f"{source.kind} {source.location(path)}"
 
 
 def _at(tree: Any, path: Sequence[str]) -> Any:
@@ -84,7 +83,7 @@ def _at(tree: Any, path: Sequence[str]) -> Any:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML has it; its strings are those of JSON."""
+    """Returns a value in TOML, whose strings are written as in JSON."""
     match value:
         case Mapping():
             entries = (f"{_key(name)} = {_toml(entry)}" for name, entry in value.items() if entry is not None)

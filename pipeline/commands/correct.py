@@ -21,9 +21,9 @@ from pipeline.settings.model import Settings
 def correct(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
     """Adds too-late events to the closed windows that they belong to, each once.
 
-    It takes the settings that the service has, and may run beside it.
+    It needs the settings of the service, and may run while the service runs.
     """
-    from pipeline.amend.correction_run import correct as do
+    from pipeline.amend.correction_run import correct as correct_events
     from pipeline.amend.late_corrections import REASONS, Chosen
 
-    do(settings, Chosen(**chosen, reasons=reasons or REASONS), dry_run=dry_run)
+    correct_events(settings, Chosen(**chosen, reasons=reasons or REASONS), dry_run=dry_run)

@@ -17,10 +17,10 @@ from pipeline.settings.model import Settings
 )
 @settings_options
 def dashboard(settings: Settings) -> None:
-    """Serves a web page over the tables, at http://127.0.0.1:9478 by default, until SIGTERM or Ctrl-C.
+    """Serves the tables as a web page, at http://127.0.0.1:9478 by default, until SIGTERM or Ctrl-C.
 
-    It only reads, and may run beside the service. Of the settings it goes by `warehouse`, `schemas.*`, `dashboard.*`,
-    and `metrics.*`, by which it asks the service whether it is well.
+    It only reads, and may run while the service runs. It uses the settings `warehouse`, `schemas.*`, `dashboard.*` and
+    `metrics.*`; with the last it asks the service for its health.
     """
     from pipeline.reading.dashboard.dashboard_server import serve
 

@@ -12,12 +12,14 @@ from pipeline.settings.model import Settings
 
 @click.group("dead-letters")
 def dead_letters() -> None:
-    """Shows what was rejected and why, and adds what today's rules would take."""
+    """Shows rejected records with reasons, and replays those that are valid today."""
 
 
 def _within(run: Callable[..., None]) -> Callable[..., None]:
-    since = click.option("--from", "since", type=TIME, help="Taken by Kafka from then on, as 2024-05-01T12:00:00Z.")
-    until = click.option("--to", "until", type=TIME, help="Taken by Kafka before this time.")
+    since = click.option(
+        "--from", "since", type=TIME, help="Kafka timestamp from this time on, as 2024-05-01T12:00:00Z."
+    )
+    until = click.option("--to", "until", type=TIME, help="Kafka timestamp before this time.")
     return since(until(run))
 
 
@@ -27,7 +29,7 @@ def _within(run: Callable[..., None]) -> Callable[..., None]:
 @warehouse_option
 @_within
 def by_reason(warehouse: str, since: int | None, until: int | None) -> None:
-    """Lists reasons and details, with how many there are, the first and the last, and the newest one's place."""
+    """Counts dead letters by reason and detail, with the first and last time and the newest record's offset."""
     from pipeline.reading.dead_letter_listing import print_reasons
 
     print_reasons(warehouse, since, until)
@@ -37,7 +39,7 @@ def by_reason(warehouse: str, since: int | None, until: int | None) -> None:
 @warehouse_option
 @_within
 def by_hour(warehouse: str, since: int | None, until: int | None) -> None:
-    """Counts them by the hour in which Kafka took them, and by reason."""
+    """Counts dead letters by hour of their Kafka timestamp, and by reason."""
     from pipeline.reading.dead_letter_listing import print_hours
 
     print_hours(warehouse, since, until)
@@ -46,11 +48,11 @@ def by_hour(warehouse: str, since: int | None, until: int | None) -> None:
 @dead_letters.command(
     cls=Verb, examples=["tidemark dead-letters show --config tidemark.toml --partition 2 --offset 1704"]
 )
-@click.option("--partition", type=int, required=True, help="Its Kafka partition.")
-@click.option("--offset", type=int, required=True, help="Its Kafka offset.")
+@click.option("--partition", type=int, required=True, help="Kafka partition of the record.")
+@click.option("--offset", type=int, required=True, help="Kafka offset of the record.")
 @settings_options
 def show(settings: Settings, *, partition: int, offset: int) -> None:
-    """Opens one, decoded as far as it goes."""
+    """Shows one dead letter, decoded as far as possible."""
     from pipeline.reading.dead_letter_listing import print_opened
 
     print_opened(settings, partition, offset)
@@ -66,10 +68,10 @@ def show(settings: Settings, *, partition: int, offset: int) -> None:
 @choosing_events("malformed", "future", by_default="both")
 @settings_options
 def replay(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
-    """Judges malformed and future records again, and adds those that are in order now to closed windows and totals.
+    """Judges malformed and future records again, and adds those that are valid now to closed windows and totals.
 
-    After a schema was added, a mapping mended or a bound on the future raised. Each is added once, as `correct` adds
-    too-late events; it may be run beside the service, twice at once, killed and run again.
+    Run it after you added a schema, corrected a mapping or raised a bound on the future. Each record is added once, as
+    by `correct`. It may run while the service runs, run twice concurrently, and be killed and run again.
     """
     from pipeline.amend.correction_run import correct
     from pipeline.amend.late_corrections import Chosen

@@ -1,4 +1,4 @@
-"""`tidemark health`: what the service beside it answers to `/healthz`, found by the settings that both have."""
+"""The verb `health`."""
 
 from urllib.error import HTTPError
 
@@ -8,16 +8,16 @@ from command_line.printable import say
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.errors import TransientError
-from pipeline.reading.health_client import address_of, open_page
+from pipeline.reading.health_client import endpoint_url, open_page
 from pipeline.settings.model import Settings
 
 
 @click.command(cls=Verb, examples=["tidemark health --config tidemark.toml", "tidemark health --metrics.port 9477"])
 @settings_options
 def health(settings: Settings) -> None:
-    """Asks the service beside it whether it is well, at the address of the settings that both have.
+    """Asks the service on this host for its health, at `metrics.host` and `metrics.port`.
 
-    Exit code 0: it is, and says so. 1: it is not, or none answers.
+    Exit code 0: it is healthy. 1: it is unhealthy, or does not answer.
     """
     try:
         with open_page(settings.metrics, "/healthz") as page:
@@ -25,4 +25,4 @@ def health(settings: Settings) -> None:
     except HTTPError as error:
         raise TransientError(error.read().decode().strip()) from error
     except OSError as error:
-        raise TransientError(f"no service answers at {address_of(settings.metrics, '/healthz')}: {error}") from error
+        raise TransientError(f"no service answers at {endpoint_url(settings.metrics, '/healthz')}: {error}") from error

@@ -15,18 +15,18 @@ from pipeline.commands.options import warehouse_option
     ],
 )
 @warehouse_option
-@click.option("--report", default="page_views", show_default=True, type=named("NAME"), help="Of which report.")
+@click.option("--report", default="page_views", show_default=True, type=named("NAME"), help="Report of the view.")
 @click.option(
     "--engine",
     type=click.Choice(["spark", "duckdb", "delta-rs"]),
     default="spark",
     show_default=True,
-    help="In whose SQL.",
+    help="SQL dialect.",
 )
 def live(warehouse: str, report: str, engine: str) -> None:
-    """Prints the SQL of a view that adds a report's open windows so far to the published ones, with their state.
+    """Prints the SQL of a view with the published and the open windows of a report, and the state of each.
 
-    Of delta-rs, which has no views, it prints the query alone.
+    For delta-rs, which has no views, it prints only the query.
     """
     from pipeline.reading.live_statement import statement
 

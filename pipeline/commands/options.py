@@ -1,4 +1,4 @@
-"""What verbs have in common: the settings as options, the warehouse, and how times are written."""
+"""Options that verbs share: the settings, the warehouse, times and durations."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from pydantic import TypeAdapter, ValidationError
 
 from command_line.times import instant_ms
-from command_line.types import Read, named
+from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from pipeline.errors import SetUpError
 from pipeline.settings.durations import PositiveDuration
@@ -20,10 +20,15 @@ from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
+_USUAL: Final = (
+    *("kafka.topic", "kafka.bootstrap_servers", "warehouse", "schemas.folder", "schemas.registry.url"),
+    *("window.size", "reports", "time.bound", "time.allowed_lateness"),
+)
+"""Settings that help shows first, in this order."""
 _FLAGS: Final = "tidemark.flags"
-"""Where a context keeps what was said of settings."""
+"""Key of the settings flags in a Click context."""
 Run = Callable[..., object]
-"""A verb; one that returns no exit code ends with 0."""
+"""A verb. Its exit code is 0 if it returns None."""
 
 
 def _positive(text: str) -> timedelta:
@@ -33,49 +38,50 @@ def _positive(text: str) -> timedelta:
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
 
 
-POSITIVE_DURATION: Final = Read("DURATION", _positive)
-TIME: Final = Read("TIME", instant_ms)
-"""An ISO time, as milliseconds since the epoch."""
-_PLACES: Final = {"FOLDER": "dir", "FILE": "file"}
-"""What a shell may complete, by the form of a setting."""
+POSITIVE_DURATION: Final = Parsed("DURATION", _positive)
+TIME: Final = Parsed("TIME", instant_ms)
+"""An ISO time, converted to milliseconds since 1970."""
+_COMPLETIONS: Final = {"FOLDER": "dir", "FILE": "file"}
+"""Kind of file name that a shell completes, by the form of a setting."""
 
 
 def settings_options(run: Run) -> Run:
-    """Gives a verb every setting as an option, and what they come to as its argument `settings`."""
+    """Adds every setting to a verb as an option, and passes the result as its argument `settings`."""
 
     @functools.wraps(run)
-    def told(*arguments: Any, sources: Sequence[Source], **own: Any) -> object:
+    def with_settings(*arguments: Any, sources: Sequence[Source], **own: Any) -> object:
         return run(*arguments, settings=settings_of(sources), **own)
 
-    return sources_options(told)
+    return sources_options(with_settings)
 
 
 def sources_options(run: Run) -> Run:
-    """Gives a verb every setting as an option, and where they were told, strongest first, as its argument `sources`."""
+    """Adds every setting to a verb as an option, and passes its argument `sources`, strongest first."""
 
     @functools.wraps(run)
-    def told(*arguments: Any, config: Path | None, **own: Any) -> object:
+    def with_sources(*arguments: Any, config: Path | None, **own: Any) -> object:
         return run(*arguments, sources=read_sources(flags_of(click.get_current_context()), config), **own)
 
-    decorated: Run = told
-    for setting in reversed(catalogue()):
+    decorated: Run = with_sources
+    settings = sorted(catalogue(), key=_rank)
+    for setting in reversed(settings):
         decorated = _option(setting)(decorated)
-    return _config_option("Settings in TOML. A flag wins over the environment, and that over the file.")(decorated)
+    return _config_option("Settings file in TOML. Flags override the environment, which overrides the file.")(decorated)
 
 
 def choosing_events(*reasons: str, by_default: str) -> Callable[[Run], Run]:
-    """Gives a verb the options by which dead letters are chosen, and `dry_run`."""
+    """Adds the options that select dead letters, and `dry_run`, to a verb."""
     options = (
-        click.option("--from", "since", type=TIME, help="Events from this time on, as 2024-05-01T12:00:00Z."),
+        click.option("--from", "since", type=TIME, help="Events at or after this time, such as 2024-05-01T12:00:00Z."),
         click.option("--to", "until", type=TIME, help="Events before this time."),
-        click.option("--user", "users", multiple=True, type=named("ID"), help="Of this user; may be given again."),
-        click.option("--page", "pages", multiple=True, type=named("URL"), help="Of this page; may be given again."),
+        click.option("--user", "users", multiple=True, type=named("ID"), help="Events of this user; may be repeated."),
+        click.option("--page", "pages", multiple=True, type=named("URL"), help="Events of this page; may be repeated."),
         click.option(
             "--reason",
             "reasons",
             multiple=True,
             type=click.Choice(reasons),
-            help=f"Why they are dead letters; may be given again. By default {by_default}.",
+            help=f"Dead letters with this reason; may be repeated. By default {by_default}.",
         ),
         click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
     )
@@ -83,13 +89,13 @@ def choosing_events(*reasons: str, by_default: str) -> Callable[[Run], Run]:
 
 
 def flags_of(context: click.Context) -> Flags:
-    """What was said of settings, where a verb has them as options."""
-    said: Flags = context.meta.get(_FLAGS, {})
-    return said
+    """Returns the settings flags of the command line; empty if the verb has no settings."""
+    flags: Flags = context.meta.get(_FLAGS, {})
+    return flags
 
 
 def warehouse_option(run: Run) -> Run:
-    """Gives a verb its argument `warehouse`, from where settings come from."""
+    """Adds the option `--warehouse`, which is also read from the environment and the settings file, to a verb."""
     named = click.option(
         "--warehouse",
         type=click.Path(),
@@ -99,9 +105,9 @@ def warehouse_option(run: Run) -> Run:
         metavar="FOLDER",
         help=next(setting.meaning for setting in catalogue() if setting.name == "warehouse"),
     )
-    # Eager: it gives `--warehouse` and `--zone` what they are by default.
+    # Eager, because the file has the defaults of `--warehouse` and `--zone`.
     in_file = _config_option(
-        "Settings in TOML, of which the warehouse is read.", is_eager=True, expose_value=False, callback=_from_file
+        "Settings file in TOML; only the warehouse is read.", is_eager=True, expose_value=False, callback=_from_file
     )
     return named(in_file(run))
 
@@ -112,16 +118,24 @@ def _config_option(meaning: str, **more: Any) -> Callable[[Run], Run]:
 
 
 def _from_file(context: click.Context, _: click.Parameter, config: Path | None) -> None:
-    found = {} if context.resilient_parsing else read_file(config)
-    window = found.get("window")
-    told = {"warehouse": found.get("warehouse"), "zone": window.get("zone") if isinstance(window, dict) else None}
-    context.default_map = {name: value for name, value in told.items() if value}
+    settings = {} if context.resilient_parsing else read_file(config)
+    window = settings.get("window")
+    defaults = {
+        "warehouse": settings.get("warehouse"),
+        "zone": window.get("zone") if isinstance(window, dict) else None,
+    }
+    context.default_map = {name: value for name, value in defaults.items() if value}
+
+
+def _rank(setting: Setting) -> int:
+    """Returns the position of a setting among the usual ones; the others follow in the order of the catalogue."""
+    return _USUAL.index(setting.name) if setting.name in _USUAL else len(_USUAL)
 
 
 def _option(setting: Setting) -> Callable[[Run], Run]:
-    """The flag of a setting. What it means, and whether it is right, is the business of the tree.
+    """Returns the option of a setting. Its value is validated with the tree of settings.
 
-    That of a secret is there to be refused: other users of a machine see the arguments of a process.
+    The option of a secret exists only to be refused, because other users of a machine see the arguments of a process.
     """
     default = "" if setting.default is None or setting.is_map else f"  [default: {setting.default}]"
     return click.option(
@@ -129,8 +143,8 @@ def _option(setting: Setting) -> Callable[[Run], Run]:
         setting.flag,
         "__".join(setting.path),
         cls=SectionOption,
-        section=setting.section,
-        type=click.Path() if setting.form in _PLACES else str,
+        section="Usual settings" if setting.name in _USUAL else setting.section,
+        type=click.Path() if setting.form in _COMPLETIONS else str,
         multiple=setting.is_map,
         metavar=setting.form,
         help=setting.meaning + default,
@@ -153,6 +167,6 @@ def _keep(setting: Setting, context: click.Context, _: click.Parameter, value: A
 
 
 def _complete(setting: Setting, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    if setting.form in _PLACES:
-        return [CompletionItem(incomplete, type=_PLACES[setting.form])]
+    if setting.form in _COMPLETIONS:
+        return [CompletionItem(incomplete, type=_COMPLETIONS[setting.form])]
     return [CompletionItem(choice) for choice in setting.choices if choice.startswith(incomplete)]

@@ -4,10 +4,10 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from command_line.types import Read
+from command_line.types import Parsed
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
-from pipeline.reading.day_report.calendar_day import TODAY, told_day
+from pipeline.reading.day_report.calendar_day import TODAY, checked_day
 from pipeline.settings.report_settings import zone_of
 
 
@@ -21,7 +21,7 @@ from pipeline.settings.report_settings import zone_of
 )
 @click.option(
     "--day",
-    type=Read("DAY", told_day),
+    type=Parsed("DAY", checked_day),
     default=TODAY,
     show_default=True,
     help="today, yesterday, or a date such as 2026-11-22.",
@@ -30,24 +30,24 @@ from pipeline.settings.report_settings import zone_of
     "--output",
     type=click.Path(),
     metavar="FILE",
-    help="The file to write, - for standard output.  [default: tidemark-DAY.html]",
+    help="File to write, - for standard output.  [default: tidemark-DAY.html]",
 )
 @warehouse_option
 @click.option(
     "--zone",
-    type=Read("ZONE", zone_of),
+    type=Parsed("ZONE", zone_of),
     envvar="TIDEMARK_WINDOW__ZONE",
     show_envvar=True,
     default="UTC",
-    help="By whose clocks days begin and times are told, such as Europe/Berlin.  [default: window.zone, or UTC]",
+    help="Time zone of days and times, such as Europe/Berlin.  [default: window.zone, or UTC]",
 )
 def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None:
-    """Writes a day as one HTML file: traffic, users, top pages, what came late, the ledger's balance, dead letters.
+    """Writes a day as one HTML file: traffic, users, top pages, late events, the ledger's balance and dead letters.
 
-    The file asks for nothing else, so it can be kept, sent and opened anywhere. A window belongs to the day on which it
-    ends. It only reads, needs no Spark, and may run beside the service.
+    The file is self-contained: it can be stored, sent and opened anywhere. A window belongs to the day on which it
+    ends. The command only reads, needs no Spark, and may run while the service runs.
     """
-    from pipeline.reading.day_report.report_file import page_of, put
+    from pipeline.reading.day_report.report_file import day_page, write_page
 
-    found, page = page_of(warehouse, day, zone)
-    put(page, output or f"tidemark-{found.date}.html")
+    calendar_day, page = day_page(warehouse, day, zone)
+    write_page(page, output or f"tidemark-{calendar_day.date}.html")

@@ -14,11 +14,11 @@ from pipeline.commands.options import TIME, warehouse_option
     ],
 )
 @warehouse_option
-@click.option("--to", type=TIME, help="As 2024-05-01T12:00:00Z; by default the clock less the bound.")
-@click.option("--reason", default="", metavar="TEXT", help="What happened, for whoever reads the ledger.")
-@click.option("--yes", is_flag=True, help="Do it; without it nothing is changed.")
+@click.option("--to", type=TIME, help="New watermark, as 2024-05-01T12:00:00Z; by default the clock minus the bound.")
+@click.option("--reason", default="", metavar="TEXT", help="Reason, which is recorded in the ledger.")
+@click.option("--yes", is_flag=True, help="Lower the watermark; without it nothing is changed.")
 def reset_watermark(warehouse: str, to: int | None, reason: str, *, yes: bool) -> None:
-    """Puts back a watermark that one wrong clock took into the future. Stop the service first."""
+    """Lowers a watermark that a wrong clock moved into the future. Stop the service first."""
     from pipeline.amend.watermark_reset import reset
 
     click.echo(reset(warehouse, to, reason, does_it=yes))

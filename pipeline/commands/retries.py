@@ -1,16 +1,16 @@
-"""When to try again, and when to give up, after attempts that failed. Pure: `now_s` is an argument."""
+"""Decides when to retry and when to give up after failed attempts. Pure: `now_s` is an argument."""
 
 from typing import Final
 
 from pipeline.service.pauses import growing
 
 _PAUSES_S: Final = (1, 2, 5, 10, 30, 60)
-_WELL_S: Final = 600
-"""An attempt that ran for so long was well, though a quiet topic gave it nothing to commit."""
+_HEALTHY_S: Final = 600
+"""An attempt that ran this long was healthy, even if a quiet topic gave it nothing to commit."""
 
 
 class Retries:
-    """The attempts of a process, as long as none of them committed anything."""
+    """Pauses between consecutive attempts that committed nothing."""
 
     def __init__(self, give_up_after_s: float | None = None) -> None:
         self._give_up_after_s = give_up_after_s
@@ -18,8 +18,8 @@ class Retries:
         self._failing_since_s: float | None = None
 
     def after_failure(self, now_s: float, began_s: float, *, committed: bool) -> float | None:
-        """The pause in seconds after an attempt that began and failed; None to give up."""
-        if committed or now_s - began_s >= _WELL_S or self._failing_since_s is None:
+        """Returns the pause in seconds after an attempt from `began_s` to `now_s` that failed; None to give up."""
+        if committed or now_s - began_s >= _HEALTHY_S or self._failing_since_s is None:
             self._failing_since_s = now_s
             self._pauses = growing(*_PAUSES_S)
         if self._give_up_after_s is None:

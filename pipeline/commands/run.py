@@ -18,18 +18,18 @@ from pipeline.settings.model import Settings
         "TIDEMARK_KAFKA__TOPIC=events tidemark run --config tidemark.toml",
     ],
 )
-@click.option("--until-caught-up", is_flag=True, help="Read to the end of the topic once, instead of on and on.")
+@click.option("--until-caught-up", is_flag=True, help="Read to the current end of the topic, then exit.")
 @click.option(
     "--give-up-after",
     type=POSITIVE_DURATION,
-    help="End with exit code 1 when attempts committed nothing for so long, such as 30m; by default never.",
+    help="Exit with code 1 if no attempt committed anything for this long, such as 30m; by default never.",
 )
 @settings_options
 def run(settings: Settings, *, until_caught_up: bool, give_up_after: timedelta | None) -> None:
-    """Reads the topic and keeps the tables, until SIGTERM or Ctrl-C.
+    """Reads the topic and updates the tables until SIGTERM or Ctrl-C.
 
-    A new warehouse begins where `kafka.start` says, an existing one goes on from its ledger. The brokers, the topic
-    and the warehouse must be set. Durations are written as 500ms, 30s, 10m, 12h or 7d.
+    A new warehouse starts at `kafka.start`, an existing one resumes from its ledger. The brokers, the topic and the
+    warehouse must be set. Durations are written as 500ms, 30s, 10m, 12h or 7d.
     """
     from pipeline.commands.supervise import catch_up, supervise  # here, so that --help does not wait for Spark
 

@@ -23,24 +23,24 @@ from pipeline.commands.options import warehouse_option
     type=click.Choice(["table", "csv", "json"]),
     default="table",
     show_default=True,
-    help="How rows are shown.",
+    help="Output format of rows.",
 )
 @click.option(
     "--print",
     "engine",
     type=click.Choice(["duckdb", "spark"]),
-    help="Print the statements that make the views, for a session of your own, and end.",
+    help="Print the statements that create the views, for a session of your own, and exit.",
 )
 def sql(warehouse: str, statement: str | None, form: str, engine: str | None) -> int:
-    """Opens DuckDB over a warehouse, or answers STATEMENT: a view of each table, with times as timestamps.
+    """Opens DuckDB with a view of each table, or runs STATEMENT. Times are timestamps.
 
-    Of each report NAME there is the view NAME_live with its open windows, too. It only reads, and may run beside the
-    service.
+    Each report NAME also has the view NAME_live, which includes open windows. The command only reads, and may run while
+    the service runs.
     """
-    from pipeline.reading.sql_shell import ask, statements
+    from pipeline.reading.sql_shell import run_shell, statements
     from pipeline.tables.engines import Engine
 
     if engine:
         click.echo(statements(warehouse, Engine(engine)), nl=False)
         return 0
-    return ask(warehouse, statement, form)
+    return run_shell(warehouse, statement, form)

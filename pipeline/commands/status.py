@@ -18,18 +18,18 @@ from pipeline.commands.options import POSITIVE_DURATION, warehouse_option
     ],
 )
 @warehouse_option
-@click.option("--report", type=named("NAME"), help="Whose latest windows to show; by default page_views, or the first.")
-@click.option("--watch", is_flag=True, help="Fill the terminal with it, always as of now, until Ctrl-C.")
+@click.option("--report", type=named("NAME"), help="Report to show; by default page_views, or the first.")
+@click.option("--watch", is_flag=True, help="Refresh the status on the full screen until Ctrl-C.")
 @click.option("--every", type=POSITIVE_DURATION, help="How often --watch reads the tables.  [default: 2s]")
 def status(warehouse: str, report: str | None, every: timedelta | None, *, watch: bool) -> None:
-    """Shows what the tables say: watermark, partitions, records by verdict and the latest windows; needs no Spark."""
+    """Shows watermark, partitions, records by verdict and the latest windows; needs no Spark."""
     if watch:
         from pipeline.reading.status_watch import watch_status
 
         watch_status(warehouse, report, every or timedelta(seconds=2))
         return
     if every:
-        raise click.UsageError("--every says how often --watch reads the tables, and goes with it")
+        raise click.UsageError("--every sets how often --watch reads the tables: use it with --watch")
     from pipeline.reading.service_status import print_status
 
     print_status(warehouse, report)

@@ -1,4 +1,4 @@
-"""Keeps a service running: signals, and starting again from the ledger when the world failed it."""
+"""Keeps a service running: handles signals, and restarts it from the ledger after failures."""
 
 import signal
 import time
@@ -22,8 +22,8 @@ from pipeline.service.recovery import OwnEpoch
 from pipeline.settings.model import Settings
 from pipeline.tables.store_errors import is_of_store, without_colours
 
-_LAST_BREATH_S: Final = 2.0
-"""From the end of the connection to the Java process until its own end can be seen."""
+_JAVA_EXIT_S: Final = 2.0
+"""Time from the end of the connection to the Java process until its exit is visible."""
 _log = structlog.get_logger()
 
 
@@ -44,9 +44,9 @@ def catch_up(settings: Settings) -> None:
 
 
 def supervise(settings: Settings, give_up_after: timedelta | None = None) -> None:
-    """Runs until SIGTERM or SIGINT, whatever broker and store do meanwhile.
+    """Runs until SIGTERM or SIGINT, and restarts the service after failures of broker and store.
 
-    Raises SetUpError, Replaced and JavaEnded at once; but Unreachable only before it first opened an epoch. Raises
+    Raises SetUpError, Replaced and JavaEnded at once, Unreachable only before the first epoch was opened, and
     TransientError if attempts committed nothing for `give_up_after`.
     """
     configure_logs(settings.log_format)
@@ -58,7 +58,7 @@ def supervise(settings: Settings, give_up_after: timedelta | None = None) -> Non
 
 
 class _Stopping(Event):
-    """Set when the process shall end, by a person or because Java has."""
+    """Set when the process must end, by a signal (`asked`) or because the Java process has ended."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,18 +74,18 @@ class _Stopping(Event):
 
 
 class _Stopped(Exception):
-    """The process was told to stop while an attempt waited."""
+    """The process was asked to stop while an attempt waited."""
 
 
 class _Supervisor:
-    """Attempt after attempt; the page, the epoch and the pauses outlive each of them."""
+    """Repeats attempts; metrics, epoch and pauses outlive each attempt."""
 
     def __init__(self, settings: Settings, exporter: Exporter, stopping: _Stopping, retries: Retries) -> None:
         self._settings = settings
         self._exporter = exporter
         self._stopping = stopping
         self._retries = retries
-        self._tenure = OwnEpoch()
+        self._epoch = OwnEpoch()
         self._committed = False
 
     def run(self) -> None:
@@ -95,7 +95,7 @@ class _Supervisor:
                 self._attempt()
             except _Stopped:
                 break
-            except Exception as error:  # noqa: BLE001 - whatever failed, the ledger knows where to go on
+            except Exception as error:  # noqa: BLE001 - the next attempt resumes from the ledger
                 self._raise_if_final(error)
                 if self._stopping.is_set():
                     _log.warning("service_failed_while_stopping", reason=_brief(error))
@@ -106,7 +106,7 @@ class _Supervisor:
 
     def _attempt(self) -> None:
         self._committed = False
-        with open_service(self._settings, own_epoch=self._tenure, exporter=self._exporter, wait=self._wait) as service:
+        with open_service(self._settings, own_epoch=self._epoch, exporter=self._exporter, wait=self._wait) as service:
             self._stopping.on_signals()  # again: Spark's start takes SIGINT for itself
             try:
                 service.run(self._stopping)
@@ -119,17 +119,17 @@ class _Supervisor:
             raise _Stopped
 
     def _raise_if_final(self, error: Exception) -> None:
-        """Raises the error if another attempt cannot mend it."""
+        """Raises the error if another attempt cannot succeed."""
         if not self._stopping.asked:
             _raise_if_java_ended(error)
-        later = isinstance(error, Unreachable) and self._tenure.epoch is not None
-        if isinstance(error, SetUpError | Replaced) and not later:
+        is_retried = isinstance(error, Unreachable) and self._epoch.epoch is not None
+        if isinstance(error, SetUpError | Replaced) and not is_retried:
             raise error
 
     def _pause_after(self, error: Exception, began_s: float) -> None:
         pause_s = self._retries.after_failure(time.monotonic(), began_s, committed=self._committed)
         if pause_s is None:
-            raise TransientError(f"gave up, for attempts committed nothing: {_brief(error)}") from error
+            raise TransientError(f"gave up, because attempts committed nothing: {_brief(error)}") from error
         kind = _kind(error)
         self._exporter.observer.failed(kind, _brief(error), pause_s)
         _log.warning(
@@ -142,13 +142,13 @@ class _Supervisor:
 
 
 def _raise_if_java_ended(error: Exception) -> None:
-    cut_off = isinstance(error, Py4JNetworkError | ConnectionError)
-    if java_ended(_LAST_BREATH_S if cut_off else 0):
+    is_disconnected = isinstance(error, Py4JNetworkError | ConnectionError)
+    if java_ended(_JAVA_EXIT_S if is_disconnected else 0):
         raise JavaEnded(ENDED) from error
 
 
 def _kind(error: Exception) -> FailureKind:
-    """The kind of failure, where the error tells."""
+    """Returns the kind of failure for the metrics."""
     if is_of_broker(error):
         return FailureKind.BROKER
     if any(map(is_of_store, (error, *causes(error)))):
@@ -157,5 +157,5 @@ def _kind(error: Exception) -> FailureKind:
 
 
 def _brief(error: Exception) -> str:
-    """The reason of an error, without the pages of Java frames behind it; py4j puts it on its second line."""
+    """Returns the reason of an error without the Java stack trace; py4j puts the reason on its second line."""
     return " ".join(without_colours(error).split("\n")[:2]).strip()

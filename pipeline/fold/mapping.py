@@ -55,6 +55,7 @@ class MappedReader:
         expanded: dict[int, Any] = {key: expand_schema(json.loads(text)) for key, text in schemas.texts.items()}
         texts = [json.dumps(schema) for schema in expanded.values()]
         self._leaves = {role: _leaf(role, path, expanded) for role, path in _paths(self._fields, sql)}
+        self._time_unit = _unit(self._leaves["time"], self._fields.time_unit)
         tops = {leaf.path[0] for leaf in self._leaves.values()}
         ours = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & self._leaves.keys())}
         self._further = mentioned(sql, texts, tops | ours)
@@ -97,7 +98,7 @@ class MappedReader:
 
     def _time(self, raw: Column) -> Column:
         """Returns milliseconds, null if the value is no time; never an error, because the values are foreign."""
-        unit = _unit(self._leaves["time"], self._fields.time_unit)
+        unit = self._time_unit
         if unit == "iso":
             return F.when(raw.rlike(_HAS_DATE), F.unix_millis(F.try_to_timestamp(raw)))
         if unit == "s":

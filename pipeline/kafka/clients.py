@@ -7,7 +7,7 @@ from typing import Final
 from kafka_access.java import java_options
 from kafka_access.librdkafka import librdkafka_options
 from pipeline.settings.model import BatchSettings, KafkaSettings
-from pipeline.settings.secrets import for_a_person
+from pipeline.settings.secrets import raising_set_up_errors
 
 # Measured on a 2-core machine: 2.0 instead of 1.1 million records/s. Larger fetches and polls were slower.
 _FAST_CONSUMER: Final = {
@@ -27,13 +27,13 @@ _FAST_CONSUMER: Final = {
 
 def java_client(kafka: KafkaSettings) -> dict[str, str]:
     """Properties of the Java client. Raises SetUpError if a file of the settings is not as it must be."""
-    with for_a_person():
+    with raising_set_up_errors():
         return {"bootstrap.servers": kafka.bootstrap_servers, **java_options(kafka)}
 
 
 def librdkafka_client(kafka: KafkaSettings) -> dict[str, str | int | float | bool]:
     """Properties of librdkafka. Raises SetUpError if a file of the settings cannot be read."""
-    with for_a_person():
+    with raising_set_up_errors():
         # Its own log would repeat every second what `connect` says once.
         return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0, **librdkafka_options(kafka)}
 

@@ -8,7 +8,7 @@ import structlog
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.settings.schema_settings import RegistrySettings
-from pipeline.settings.secrets import for_a_person
+from pipeline.settings.secrets import raising_set_up_errors
 from schemas.references import with_types
 
 _TIMEOUT_S: Final = 10
@@ -33,7 +33,7 @@ class Registry:
             raise SetUpError(_INSTALL) from error
         conf = {"url": settings.url, "timeout": _TIMEOUT_S, "max.retries": 1}
         if settings.username is not None:
-            with for_a_person():
+            with raising_set_up_errors():
                 password = clear_text(settings.password, settings.password_file, "schemas.registry.password")
             conf["basic.auth.user.info"] = f"{settings.username}:{password}"
         if settings.ca is not None:

@@ -16,7 +16,7 @@ from pipeline.errors import SetUpError, TransientError, Unreachable
 from pipeline.kafka.clients import java_client, librdkafka_client
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import KafkaSettings
-from pipeline.settings.secrets import for_a_person
+from pipeline.settings.secrets import raising_set_up_errors
 from pipeline.settings.start_position import At, Committed, Earliest, Latest, Offsets, StartPosition
 
 _REQUEST_SECONDS = 10.0
@@ -176,7 +176,7 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
     of the settings is not as it must be, and what `wait` raises.
     """
     java_client(kafka)  # a mistake in its part is told before Spark starts
-    with for_a_person():
+    with raising_set_up_errors():
         topic = Topic(Admin(librdkafka_client(kafka), kafka), kafka.topic)
     left = milliseconds(kafka.connect_timeout) / 1000
     hasty = replace(topic, patience_s=min(_REQUEST_SECONDS, left))  # one request must not outlast the timeout

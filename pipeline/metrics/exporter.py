@@ -22,7 +22,7 @@ from pipeline.errors import SetUpError
 from pipeline.metrics.observer import Observer
 from pipeline.metrics.probes import ProbeAnswer
 from pipeline.settings.model import MetricsSettings
-from pipeline.settings.secrets import for_a_person
+from pipeline.settings.secrets import raising_set_up_errors
 
 LIMITS: Final = Limits(connections=64, request_s=30)
 """Few clients read metrics, and the process needs its file descriptors for the tables."""
@@ -83,7 +83,7 @@ def _said(answer: ProbeAnswer) -> Response:
 
 def _admitted(settings: MetricsSettings) -> bytes | None:
     """The header of who knows the name and the password; None where none is set, for everyone."""
-    with for_a_person():
+    with raising_set_up_errors():
         password = clear_text(settings.password, settings.password_file, "metrics.password")
     known = f"{settings.username}:{password}".encode()
     return None if password is None else b"Basic " + base64.b64encode(known)

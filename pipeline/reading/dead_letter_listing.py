@@ -5,7 +5,7 @@ from typing import Final
 from command_line.terminal import Console, Table
 from pipeline.errors import SetUpError
 from pipeline.instants import time_of
-from pipeline.reading.record_decoding import decoded
+from pipeline.reading.record_decoding import decode_value
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.tables.event_schemas import schemas_of
@@ -56,7 +56,7 @@ def print_opened(settings: Settings, partition: int, offset: int) -> None:
             "`tidemark dead-letters list` names some that there are"
         )
     letter = found[0]
-    value = decoded(letter["value"], schemas_of(settings).texts)
+    value = decode_value(letter["value"], schemas_of(settings).texts)
     table = Table("what", "it says", title=f"{letter['reason']}: {letter['detail']}")
     told = {
         "taken by Kafka": _shown(letter["kafka_timestamp"]),

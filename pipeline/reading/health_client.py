@@ -13,7 +13,7 @@ _LONGEST: Final = 300
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - not to listen there
 
 
-def address_of(metrics: MetricsSettings, path: str) -> str:
+def endpoint_url(metrics: MetricsSettings, path: str) -> str:
     """Where the page is."""
     host = _ANYWHERE.get(metrics.host, metrics.host)
     scheme = "https" if metrics.certificate else "http"
@@ -25,12 +25,12 @@ def open_page(metrics: MetricsSettings, path: str) -> Any:
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]  # whatever the environment names
     if metrics.certificate:
         handlers.append(urllib.request.HTTPSHandler(context=_trusting(metrics)))
-    return urllib.request.build_opener(*handlers).open(address_of(metrics, path), timeout=_ANSWER_S)
+    return urllib.request.build_opener(*handlers).open(endpoint_url(metrics, path), timeout=_ANSWER_S)
 
 
-def said_by_service(metrics: MetricsSettings) -> str:
+def service_health(metrics: MetricsSettings) -> str:
     """The service's own word as a sentence, by the settings that both have."""
-    address = address_of(metrics, "/healthz")
+    address = endpoint_url(metrics, "/healthz")
     try:
         with open_page(metrics, "/healthz") as page:
             page.read(_LONGEST)

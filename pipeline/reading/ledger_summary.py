@@ -33,7 +33,7 @@ class Account:
     erased: int = 0
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(getattr(self, name) + getattr(other, name) for name in NAMES))
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
 
     @property
     def rejected(self) -> int:
@@ -47,21 +47,21 @@ class Account:
         return self.records == verdicts and self.offsets == self.records + self.gap + self.lost
 
 
-NAMES: Final = tuple(field.name for field in fields(Account))
+_COUNTS: Final = tuple(field.name for field in fields(Account))
 
 
 def account_sql(ledger: DeltaTable) -> str:
     """The SQL of an account."""
-    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, NAMES[1:])}"
+    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:])}"
 
 
 def account_of(row: Row) -> Account:
     """The account of a row that has the sums."""
-    return Account(*(row[name] or 0 for name in NAMES))
+    return Account(*(row[name] or 0 for name in _COUNTS))
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionNow:
+class PartitionStatus:
     """A Kafka partition as of the newest batch; times in milliseconds."""
 
     partition: int
@@ -72,7 +72,7 @@ class PartitionNow:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class LedgerSummary:
     """The ledger as of its newest batch; times in milliseconds."""
 
     batch: int
@@ -81,10 +81,10 @@ class Books:
     watermark: int | None
     opened_at: int
     policy: Policy
-    partitions: tuple[PartitionNow, ...]
+    partitions: tuple[PartitionStatus, ...]
     accounts: Mapping[int, Account]
     """By partition, over all batches."""
-    heard: Mapping[int, int]
+    last_record_at: Mapping[int, int]
     """When each partition last brought a record, over all batches."""
     records_per_second: float | None
     """Over the last few batches of the epoch."""
@@ -95,7 +95,7 @@ class Books:
         return self.batch // EPOCH
 
     @property
-    def number(self) -> int:
+    def batch_in_epoch(self) -> int:
         """The newest batch in its epoch; 0 opened it."""
         return self.batch % EPOCH
 
@@ -105,8 +105,8 @@ class Books:
         return sum(self.accounts.values(), Account())
 
 
-def read_books(ledger: DeltaTable, known: Books | None) -> Books | None:
-    """The books; None before the first batch. What is `known` is not read again, for rows never change."""
+def read_summary(ledger: DeltaTable, known: LedgerSummary | None) -> LedgerSummary | None:
+    """The summary; None before the first batch. What is `known` is not read again, for rows never change."""
     newest: int | None = highest(ledger, c.BATCH)
     if newest is None or (known and known.batch == newest):
         return known
@@ -114,22 +114,22 @@ def read_books(ledger: DeltaTable, known: Books | None) -> Books | None:
     recent = recent_rows(ledger, newest)
     last = [row for row in recent if row[c.BATCH] == newest]
     policy, opened_at = _opening(ledger, newest // EPOCH * EPOCH, since)
-    accounts, heard = _accounts(ledger, since)
-    return Books(
+    accounts, last_record_at = _accounts(ledger, since)
+    return LedgerSummary(
         batch=newest,
         topic=last[0][c.TOPIC],
         committed_at=last[0]["committed_at"],
         watermark=last[0][c.WATERMARK],
         opened_at=opened_at,
         policy=policy,
-        partitions=tuple(_partition(row, max(opened_at, heard.get(row[c.PARTITION], 0))) for row in last),
+        partitions=tuple(_partition(row, max(opened_at, last_record_at.get(row[c.PARTITION], 0))) for row in last),
         accounts=accounts,
-        heard=heard,
+        last_record_at=last_record_at,
         records_per_second=rate_of(recent),
     )
 
 
-def _opening(ledger: DeltaTable, first: int, known: Books | None) -> tuple[Policy, int]:
+def _opening(ledger: DeltaTable, first: int, known: LedgerSummary | None) -> tuple[Policy, int]:
     """The rules of the epoch that a batch opened, and when."""
     if known and known.epoch == first // EPOCH:
         return known.policy, known.opened_at
@@ -138,22 +138,22 @@ def _opening(ledger: DeltaTable, first: int, known: Books | None) -> tuple[Polic
     return Opening.from_text(row["opening"]).policy, row["committed_at"]
 
 
-def _accounts(ledger: DeltaTable, known: Books | None) -> tuple[dict[int, Account], dict[int, int]]:
-    """The sums of each partition, and when it was last heard of: the known ones with the batches since."""
+def _accounts(ledger: DeltaTable, known: LedgerSummary | None) -> tuple[dict[int, Account], dict[int, int]]:
+    """The sums of each partition, and when it was last last_record_at of: the known ones with the batches since."""
     rows = rows_of(
         f"SELECT {c.PARTITION}, {account_sql(ledger)}, "  # noqa: S608 - our own names
-        f"max(CASE WHEN {c.RECORDS} > 0 THEN committed_at END) AS heard FROM ledger "
+        f"max(CASE WHEN {c.RECORDS} > 0 THEN committed_at END) AS last_record_at FROM ledger "
         f"WHERE {c.BATCH} > {known.batch if known else 0} GROUP BY {c.PARTITION}",
         ledger=ledger,
     )
-    accounts, heard = (dict(known.accounts), dict(known.heard)) if known else ({}, {})
+    accounts, last_record_at = (dict(known.accounts), dict(known.last_record_at)) if known else ({}, {})
     for row in rows:
         number = row[c.PARTITION]
         accounts[number] = accounts.get(number, Account()) + account_of(row)
-        if row["heard"] is not None:
-            heard[number] = row["heard"]
-    return accounts, heard
+        if row["last_record_at"] is not None:
+            last_record_at[number] = row["last_record_at"]
+    return accounts, last_record_at
 
 
-def _partition(row: Row, last_record_at: int) -> PartitionNow:
-    return PartitionNow(row[c.PARTITION], row["to_offset"], row[c.MAX_EVENT_TIME], last_record_at)
+def _partition(row: Row, last_record_at: int) -> PartitionStatus:
+    return PartitionStatus(row[c.PARTITION], row["to_offset"], row[c.MAX_EVENT_TIME], last_record_at)

@@ -14,12 +14,12 @@ _READ_BYTES: Final = 1_000_000
 _LONGEST: Final = 500
 _LINE: Final = 16
 _NO_VALUE: Final = "The record has no value: a tombstone, or one that is not kept for the sake of its user's privacy."
-Schemas = Mapping[int, str]
+SchemaTexts = Mapping[int, str]
 """Schema id -> Avro JSON text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedValue:
     """What could be read of a value, and where that ended."""
 
     fields: tuple[tuple[str, str], ...]
@@ -34,15 +34,15 @@ class Decoded:
     """How many bytes there are; None for no value at all."""
 
 
-def decoded(value: bytes | None, schemas: Schemas) -> Decoded:
+def decode_value(value: bytes | None, schemas: SchemaTexts) -> DecodedValue:
     """A value, read by the schema that its frame names (Confluent: byte 0, the id in four bytes, Avro)."""
     if value is None:
-        return Decoded((), _NO_VALUE, None, "", None)
+        return DecodedValue((), _NO_VALUE, None, "", None)
     fields, sentence = _read(value, schemas)
-    return Decoded(fields, sentence, None if fields else _text(value), "\n".join(_lines(value)), len(value))
+    return DecodedValue(fields, sentence, None if fields else _text(value), "\n".join(_lines(value)), len(value))
 
 
-def _read(value: bytes, schemas: Schemas) -> tuple[tuple[tuple[str, str], ...], str]:
+def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ...], str]:
     if len(value) < FRAME_BYTES or value[0]:
         return (
             (),

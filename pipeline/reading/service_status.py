@@ -9,7 +9,7 @@ from pipeline.errors import SetUpError
 from pipeline.event_time.reports import Report
 from pipeline.instants import ms_of, now_ms
 from pipeline.reading.latest_windows import latest_windows
-from pipeline.reading.ledger_summary import read_books
+from pipeline.reading.ledger_summary import read_summary
 from pipeline.reading.status_view import Status, WindowStatus, render
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.query import Row
@@ -30,11 +30,11 @@ def read_status(warehouse: str, report: str | None = None) -> Status:
     Raises SetUpError where the newest epoch has no such report.
     """
     ledger = find_table(LEDGER.name, warehouse)
-    books = None if ledger is None else read_books(ledger, None)
-    if books is None:
+    summary = None if ledger is None else read_summary(ledger, None)
+    if summary is None:
         return Status(warehouse)
-    shown = _shown(books.policy.reports, report)
-    return Status(warehouse, books, shown.name, tuple(map(_window, latest_windows(warehouse, shown))))
+    shown = _shown(summary.policy.reports, report)
+    return Status(warehouse, summary, shown.name, tuple(map(_window, latest_windows(warehouse, shown))))
 
 
 def _shown(reports: Sequence[Report], name: str | None) -> Report:

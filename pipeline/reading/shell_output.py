@@ -21,7 +21,7 @@ class _Echo:
         return text
 
 
-def shown(lines: Iterable[str], form: str) -> Iterator[str]:
+def harmless_lines(lines: Iterable[str], form: str) -> Iterator[str]:
     """Yields the lines of an answer in a format of `tidemark sql`, with characters that are not printed as escapes.
 
     JSON keeps its values. A cell of CSV that a spreadsheet would take for a formula begins with an apostrophe.
@@ -37,10 +37,10 @@ def shown(lines: Iterable[str], form: str) -> Iterator[str]:
             yield from (printable(line.rstrip("\n")) + "\n" for line in lines)
 
 
-def pass_on(lines: IO[str], form: str, out: IO[str]) -> None:
+def copy_lines(lines: IO[str], form: str, out: IO[str]) -> None:
     """Writes each line as soon as it is read; stops when the reader has closed `out`."""
     try:
-        for line in shown(lines, form):
+        for line in harmless_lines(lines, form):
             out.write(line)
             out.flush()
     except BrokenPipeError:
@@ -59,4 +59,4 @@ def _json(line: str) -> str:
 
 if __name__ == "__main__":
     sys.stdin.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
-    pass_on(sys.stdin, sys.argv[1], sys.stdout)
+    copy_lines(sys.stdin, sys.argv[1], sys.stdout)

@@ -24,7 +24,7 @@ _EXTENSION: Final = "duckdb_extension_delta"
 _MISSING: Final = "{} is missing, which `tidemark sql` runs: pip install 'tidemark-lake[sql]'"
 
 
-def ask(warehouse: str, statement: str | None, form: str) -> int:
+def run_shell(warehouse: str, statement: str | None, form: str) -> int:
     """Answers a statement, or opens the shell where there is none; returns its exit code.
 
     Raises SetUpError where there is no warehouse that it can read, or no shell.
@@ -58,10 +58,10 @@ def _run(words: Sequence[str], form: str, *, is_in_terminal: bool = False) -> in
         errors="backslashreplace",
     ) as shell:
         assert shell.stderr  # noqa: S101 - for the type checker
-        mistakes = Thread(target=shell_output.pass_on, args=(shell.stderr, "table", sys.stderr))
+        mistakes = Thread(target=shell_output.copy_lines, args=(shell.stderr, "table", sys.stderr))
         mistakes.start()
         if shell.stdout:
-            shell_output.pass_on(shell.stdout, form, sys.stdout)
+            shell_output.copy_lines(shell.stdout, form, sys.stdout)
             shell.stdout.close()
         mistakes.join()
     return shell.returncode

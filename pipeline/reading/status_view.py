@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from command_line.terminal import Columns, Group, RenderableType, Table, styled
 from pipeline.event_time.policy import Verdict
 from pipeline.instants import span_of, time_of
-from pipeline.reading.ledger_summary import Account, Books, PartitionNow
+from pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
 
 _DAY = len("2026-01-01 ")
 
@@ -25,7 +25,7 @@ class Status:
     """A warehouse at rest."""
 
     warehouse: str
-    books: Books | None = None
+    summary: LedgerSummary | None = None
     """None where nothing was committed yet."""
     report: str = ""
     windows: tuple[WindowStatus, ...] = ()
@@ -34,21 +34,21 @@ class Status:
 
 def render(status: Status, now_ms: int) -> RenderableType:
     """The whole status, to be printed once or again and again."""
-    if status.books is None:
+    if status.summary is None:
         return f"{status.warehouse}: no service has opened this warehouse yet"
-    beside = Columns([_partitions(status.books.partitions), _verdicts(status.books.account)], padding=(0, 3))
-    return Group(_head(status.warehouse, status.books, now_ms), "", beside, "", _windows(status))
+    beside = Columns([_partitions(status.summary.partitions), _verdicts(status.summary.account)], padding=(0, 3))
+    return Group(_head(status.warehouse, status.summary, now_ms), "", beside, "", _windows(status))
 
 
-def _head(warehouse: str, books: Books, now_ms: int) -> Table:
+def _head(warehouse: str, summary: LedgerSummary, now_ms: int) -> Table:
     head = Table.grid(padding=(0, 2))
-    rate, ago, reached = books.records_per_second, span_of(now_ms - books.committed_at), books.watermark
+    rate, ago, reached = summary.records_per_second, span_of(now_ms - summary.committed_at), summary.watermark
     behind = "nothing fires" if reached is None else f"{span_of(now_ms - reached)} behind the clock"
     lines = {
         "warehouse": warehouse,
-        "topic": books.topic,
-        "epoch": str(books.epoch),
-        "last batch": f"{books.number}, committed {time_of(books.committed_at)} ({ago} ago)",
+        "topic": summary.topic,
+        "epoch": str(summary.epoch),
+        "last batch": f"{summary.batch_in_epoch}, committed {time_of(summary.committed_at)} ({ago} ago)",
         "watermark": f"{time_of(reached)}, {behind}",
         "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
     }
@@ -57,7 +57,7 @@ def _head(warehouse: str, books: Books, now_ms: int) -> Table:
     return head
 
 
-def _partitions(partitions: Sequence[PartitionNow]) -> Table:
+def _partitions(partitions: Sequence[PartitionStatus]) -> Table:
     table = _table("partition", "committed offset", "highest event time")
     for row in partitions:
         table.add_row(str(row.partition), f"{row.to_offset:,}", time_of(row.max_event_time))

@@ -1,1 +1,1 @@
-"""Settings: the tree, how it is read, and how durations and positions are written."""
+"""Settings: the tree, its sources, and the formats of durations and positions."""

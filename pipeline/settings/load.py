@@ -1,4 +1,4 @@
-"""Settings from where a person puts them: flag > environment > file > default."""
+"""Reads settings from their sources: flag > environment > file > default."""
 
 import json
 import os
@@ -19,34 +19,34 @@ from pipeline.settings.setting_catalogue import PREFIX, Setting, catalogue
 from pipeline.settings.sources import Source, merged
 
 Flags = Mapping[str, str | Sequence[str]]
-"""What was said on the command line, by the names of settings; of a setting with many entries all that was said."""
+"""Values on the command line by the names of settings; a list for a setting with many entries."""
 CONFIG = "TIDEMARK_CONFIG"
-"""The variable that names the file."""
+"""The variable with the path of the settings file."""
 
 
 def read_sources(flags: Flags, config: Path | None) -> list[Source]:
-    """Flags, environment and the TOML file `config`, strongest first. Raises SetUpError for what cannot be read."""
+    """Returns flags, environment and the TOML file `config`, strongest first. May raise SetUpError."""
     check_variables(os.environ)
     return [_from_flags(flags), _from_environment(), Source("file", read_file(config), {(): str(config or "")})]
 
 
 def settings_of(sources: Sequence[Source]) -> Settings:
-    """What the sources come to. Raises SetUpError for anything misspelt or invalid."""
+    """Merges and validates the sources. Raises SetUpError for an unknown name or an invalid value."""
     try:
-        return _Told(**merged(sources))
+        return _MergedSettings(**merged(sources))
     except ValidationError as error:
         raise SetUpError(sentence(error, sources)) from error
 
 
 def require(settings: Settings, *names: str) -> None:
-    """Raises SetUpError where some of the settings with these names are not set."""
+    """Raises SetUpError if one of the settings with these names is not set."""
     missing = [name for name in names if not attrgetter(name)(settings)]
     if missing:
         raise SetUpError(f"{', '.join(missing)} must be set: by flag, TIDEMARK_ environment variable or --config file")
 
 
 def read_file(file: Path | None) -> dict[str, Any]:
-    """What a settings file says, nothing where there is none. Raises SetUpError if it cannot be read."""
+    """Returns the content of a settings file; empty without one. Raises SetUpError if it cannot be read."""
     if file is None:
         return {}
     try:
@@ -57,8 +57,8 @@ def read_file(file: Path | None) -> dict[str, Any]:
         raise SetUpError(f"the settings file {file} is not TOML: {error}") from error
 
 
-class _Told(Settings):
-    """Settings from what was read, and from nothing else."""
+class _MergedSettings(Settings):
+    """Settings from the merged sources only; pydantic reads no environment."""
 
     @classmethod
     def settings_customise_sources(
@@ -72,22 +72,22 @@ class _Told(Settings):
 
 
 def _from_flags(flags: Flags) -> Source:
-    said, values = [setting for setting in catalogue() if setting.name in flags], dict[str, Any]()
-    for setting in said:
+    given, values = [setting for setting in catalogue() if setting.name in flags], dict[str, Any]()
+    for setting in given:
         *sections, name = setting.path
-        below = reduce(lambda tree, section: tree.setdefault(section, {}), sections, values)
-        below[name] = _entries(setting, flags[setting.name]) if setting.is_map else flags[setting.name]
-    return Source("flag", values, {setting.path: setting.flag for setting in said})
+        section_values = reduce(lambda tree, section: tree.setdefault(section, {}), sections, values)
+        section_values[name] = _entries(setting, flags[setting.name]) if setting.is_map else flags[setting.name]
+    return Source("flag", values, {setting.path: setting.flag for setting in given})
 
 
-def _entries(setting: Setting, said: Sequence[str]) -> dict[str, Any]:
-    """`NAME=VALUE`, as often as one likes, or all as a JSON object."""
+def _entries(setting: Setting, texts: Sequence[str]) -> dict[str, Any]:
+    """Returns the entries of a map; each text is `NAME=VALUE` or a JSON object."""
     entries: dict[str, Any] = {}
-    for text in said:
-        name, is_there, value = text.partition("=")
+    for text in texts:
+        name, separator, value = text.partition("=")
         if text.startswith("{"):
             entries |= _json(setting, text)
-        elif is_there and name:
+        elif separator and name:
             entries[name] = _json(setting, value) if value.startswith("{") else value
         else:
             raise SetUpError(f"{setting.flag}: {text!r} is not {setting.form}, nor an object in JSON")
@@ -96,19 +96,19 @@ def _entries(setting: Setting, said: Sequence[str]) -> dict[str, Any]:
 
 def _json(setting: Setting, text: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(text)
-        return found
+        entries: dict[str, Any] = json.loads(text)
+        return entries
     except ValueError as error:
         raise SetUpError(f"{setting.flag}: {text!r} is not JSON: {error}") from error
 
 
 def _from_environment() -> Source:
-    spelt = {
+    variables = {
         tuple(name.lower().removeprefix(PREFIX.lower()).split("__")): name
         for name in os.environ
         if name.upper().startswith(PREFIX)
     }
     try:
-        return Source("environment", EnvSettingsSource(Settings)(), spelt)
+        return Source("environment", EnvSettingsSource(Settings)(), variables)
     except SettingsError as error:
-        raise SetUpError(f"the environment is not right: {error}: it must be JSON") from error
+        raise SetUpError(f"a value in the environment is invalid: {error}: it must be JSON") from error

@@ -1,4 +1,4 @@
-"""What is wrong with the settings, in one sentence, with the name that was probably meant."""
+"""Describes errors in settings, and suggests the name that was probably meant."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -22,51 +22,51 @@ _OTHER_VARIABLES: Final = {
 def check_variables(environment: Iterable[str]) -> None:
     """Raises SetUpError for a variable that names no section or setting at the top of the tree.
 
-    It would be passed over in silence; the names below are looked at with the values.
+    pydantic would ignore the variable. It checks the names below together with the values.
     """
     for variable in environment:
-        name = variable.upper()  # pydantic does not tell upper from lower case either
+        name = variable.upper()  # pydantic ignores case, too
         if not name.startswith(PREFIX) or name in _OTHER_VARIABLES:
             continue
         path = name.removeprefix(PREFIX).lower().split("__")
         if path[0] not in Settings.model_fields:
-            meant = _meant(path, in_environment=True)
+            suggestion = _suggestion(path, in_environment=True)
             others = f": after {PREFIX} comes one of {', '.join(sorted(map(str.upper, Settings.model_fields)))}"
-            raise SetUpError(f"{variable} names no setting{meant or others}")
+            raise SetUpError(f"{variable} names no setting{suggestion or others}")
 
 
 def sentence(error: ValidationError, sources: Sequence[Source]) -> str:
-    """All that is wrong."""
-    return f"the settings are not right: {'; '.join(_told(problem, sources) for problem in error.errors())}"
+    """Returns a sentence with all errors."""
+    return f"the settings are invalid: {'; '.join(_problem_text(problem, sources) for problem in error.errors())}"
 
 
-def _told(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
+def _problem_text(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
     path = [str(part) for part in problem["loc"]]
     source = source_of(path, sources)
-    place = source.place(path) if source else ""
+    location = source.location(path) if source else ""
     name = ".".join(path)
     if problem["type"] == "extra_forbidden":
-        meant = _meant(path, in_environment=source is not None and source.kind == "environment")
-        return f"{name}: there is no such setting{f' (in {place})' if place else ''}{meant}"
-    said, found = problem["msg"].removeprefix("Value error, "), problem["input"]
-    # Of a whole section, and of a secret, nothing is shown.
-    shown = f"found {found!r}" if isinstance(found, str | int | float) and not _is_secret(path) else ""
-    words = " ".join(filter(None, [shown, f"in {place}" if place else ""]))
-    return f"{name}: {said}{f' ({words})' if words else ''}".removeprefix(": ")
+        suggestion = _suggestion(path, in_environment=source is not None and source.kind == "environment")
+        return f"{name}: there is no such setting{f' (in {location})' if location else ''}{suggestion}"
+    message, value = problem["msg"].removeprefix("Value error, "), problem["input"]
+    # A secret must not be shown, and a whole section may contain one.
+    found = f"found {value!r}" if isinstance(value, str | int | float) and not _is_secret(path) else ""
+    words = " ".join(filter(None, [found, f"in {location}" if location else ""]))
+    return f"{name}: {message}{f' ({words})' if words else ''}".removeprefix(": ")
 
 
-def _meant(path: Sequence[str], *, in_environment: bool) -> str:
-    """Asks for names that may have been meant: one like it in its section, or the same in another."""
+def _suggestion(path: Sequence[str], *, in_environment: bool) -> str:
+    """Suggests a similar name in the same section, or the same name in another section."""
     *section, last = path
     everywhere = [setting.name for setting in catalogue()]
     near = [".".join([*section, name]) for name in get_close_matches(last, names_at(section), 1)]
     elsewhere = [name for name in everywhere if name.split(".")[-1] == last]
-    found = (near or elsewhere or get_close_matches(".".join(path), everywhere, 1))[:2]
-    names = [PREFIX + name.replace(".", "__").upper() if in_environment else name for name in found]
+    candidates = (near or elsewhere or get_close_matches(".".join(path), everywhere, 1))[:2]
+    names = [PREFIX + name.replace(".", "__").upper() if in_environment else name for name in candidates]
     return f"; did you mean {' or '.join(names)}?" if names else ""
 
 
 def _is_secret(path: Sequence[str]) -> bool:
-    """Whether what stands there is a secret, or has one in it."""
+    """Tests whether the value at a path is a secret, or contains one."""
     secrets = (setting.path for setting in catalogue() if setting.is_secret)
     return any(secret[: len(path)] == tuple(path)[: len(secret)] for secret in secrets)

@@ -1,7 +1,7 @@
-"""Every setting, once, in one frozen tree: flag > environment > file > default.
+"""The tree of all settings, immutable: flag > environment > file > default.
 
 In the environment `TIDEMARK_KAFKA__TOPIC` is `topic` under `[kafka]` in a TOML file and `--kafka.topic` as a flag.
-A text beside a type, such as `FOLDER`, is how help tells the form of a value.
+A text in the annotation of a type, such as `FOLDER`, is the form of the value in help.
 """
 
 import re
@@ -25,7 +25,7 @@ from pipeline.logs import LogFormat
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from pipeline.settings.report_settings import (
-    OUT_OF_THE_BOX,
+    DEFAULT_REPORTS,
     ReportSettings,
     Section,
     TotalsSettings,
@@ -42,48 +42,48 @@ def _start(value: str) -> str:
 
 
 class KafkaSettings(JavaAccess):
-    """Where the events come from, and how the service gets in there."""
+    """The topic with the events, and its brokers."""
 
     bootstrap_servers: Annotated[str, "HOST:PORT,..."] = ""
     """Brokers to ask first, `host:port,host:port`."""
     topic: str = ""
     """The topic of click and visit events."""
     start: Annotated[str, AfterValidator(_start), "POSITION"] = "earliest"
-    """Where a new warehouse begins: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (a consumer group's
-    offsets) or `offsets:{"<partition>": <offset>, ...}`. An existing one goes on from its ledger."""
+    """Where a new warehouse starts: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (a consumer group's
+    offsets) or `offsets:{"<partition>": <offset>, ...}`. An existing warehouse resumes from its ledger."""
     group_id: str = "tidemark"
-    """Consumer group that mirrors the committed offsets, for ordinary lag tools. Nothing is read from it."""
+    """Consumer group to which committed offsets are mirrored, for tools that monitor lag. It is never read."""
     on_data_loss: Literal["stop", "record"] = "stop"
-    """Where records were deleted before they were read: `stop`, or `record` what is lost in the ledger and go on."""
+    """If records were deleted before they were read: `stop`, or `record` the loss in the ledger and continue."""
     connect_timeout: PositiveDuration = timedelta(minutes=1)
-    """How long a start waits for a broker that does not answer."""
+    """How long `run` waits at its start for a broker that does not answer."""
 
 
 class TimeSettings(Section):
-    """Event time: how late is late."""
+    """Event time: watermark and lateness."""
 
     of: TimeOf = TimeOf.EVENT
-    """Which time of a record counts: `event` (its own), `ingestion` (Kafka's), `processing` (the service's clock)."""
+    """Time of a record: `event` (its own), `ingestion` (Kafka's timestamp), `processing` (the service's clock)."""
     strategy: Literal["bounded", "punctuated", "time_lag"] = "bounded"
     """What moves the watermark: `bounded` (every event), `punctuated` (a marker), `time_lag` (the clock)."""
     marker: str = ""
-    """With `punctuated`: which event is a marker, in SQL over the event's fields, such as `event_type = 'click'`."""
+    """With `punctuated`: condition for a marker, in SQL over the event's fields, such as `event_type = 'click'`."""
     lag: Duration = timedelta(minutes=1)
-    """With `time_lag`: how far the watermark is behind the clock."""
+    """With `time_lag`: difference between the clock and the watermark."""
     all_idle: AllIdle = AllIdle.HOLD
     """While every partition is idle the watermark stays (`hold`), or follows the clock minus the bound (`advance`)."""
     interval: PositiveDuration = timedelta(seconds=1)
-    """How often idleness and the clock are looked at while no data comes; with data every batch does it."""
+    """How often idleness and the clock are checked while no data arrives; with data every batch checks them."""
     bound: Duration = timedelta(seconds=10)
-    """Out-of-orderness bound: how much later than a newer event an older one may still arrive."""
+    """Out-of-orderness bound: the watermark trails the newest event by this much."""
     allowed_lateness: Duration = timedelta(minutes=1)
-    """How long after it fired a window still takes late events and fires again."""
+    """How long, in event time, a window accepts late events after it fired; it fires again for them."""
     idle_timeout: PositiveDuration = timedelta(seconds=30)
-    """How long a partition may be silent before it stops holding the watermark."""
+    """A partition without records for this long is idle, and does not hold back the watermark."""
     max_future_skew: Duration = timedelta(minutes=5)
-    """How far ahead of its Kafka timestamp an event time may be."""
+    """How far an event time may be ahead of the record's Kafka timestamp."""
     max_ahead_of_clock: DurationOrOff = timedelta(minutes=5)
-    """How far ahead of the service's clock the time that counts may be, or `off`: a Kafka timestamp may be as wrong."""
+    """How far a time may be ahead of the service's clock, or `off`; Kafka timestamps may be wrong, too."""
 
     @model_validator(mode="after")
     def _marker_belongs_to_punctuated(self) -> Self:
@@ -91,8 +91,8 @@ class TimeSettings(Section):
             raise ValueError("strategy punctuated and a marker belong together: set both or neither")
         return self
 
-    def moved_by(self) -> Strategy:
-        """The strategy as the pure core knows it."""
+    def watermark_strategy(self) -> Strategy:
+        """Returns the watermark strategy for the event-time core."""
         bound_ms = milliseconds(self.bound)
         if self.strategy == "punctuated":
             return Punctuated(self.marker, bound_ms)
@@ -100,41 +100,41 @@ class TimeSettings(Section):
 
 
 class BatchSettings(Section):
-    """How the stream is cut into batches."""
+    """How the stream is divided into batches."""
 
     max_records: PositiveInt = 5_000_000
-    """Most records in one batch; what is left comes in the next."""
+    """Maximum number of records in a batch."""
     interval: Duration = timedelta(seconds=1)
-    """Time from one batch to the next when there is no backlog."""
+    """Time between the starts of batches without a backlog."""
 
 
 class DeadLetterSettings(Section):
-    """When so many records are malformed that something else must be wrong."""
+    """Stops the service when too many records are malformed."""
 
     limit: Annotated[float, Field(gt=0, le=1)] = 0.9
     """The service stops when a larger share of the last records is malformed; 1 never stops it."""
     window: PositiveInt = 10_000
-    """About how many of the last records count; before so many were seen the limit does not apply."""
+    """About how many of the last records count; before that many records the limit does not apply."""
 
     def malformed(self) -> MalformedLimit:
-        """The limit as the pure core knows it."""
+        """Returns the limit for the event-time core."""
         return MalformedLimit(self.limit, self.window)
 
 
 class RetentionSettings(Section):
-    """How long a table keeps what is old."""
+    """How long a table retains earlier versions and old rows."""
 
     time_travel: PositiveDuration | None = None
-    """How long its earlier versions can be read, by default a day, but half an hour of dead letters."""
+    """How long earlier versions can be read; by default a day, for dead letters half an hour."""
     rows: PositiveDuration | None = None
-    """How long its rows are kept, for ever by default: of a report by the watermark, of dead letters by the clock."""
+    """How long rows are retained, by default forever: by the watermark for reports, by the clock for dead letters."""
 
 
 class PrivacySettings(Section):
-    """What the tables know of persons."""
+    """What the tables store about users."""
 
     pseudonym_key_file: Path | None = None
-    """A file with a key: every table has users by a keyed hash of their ids, and rejected records without bytes."""
+    """File with a key: tables store a keyed hash of user ids, and rejected records without their bytes."""
 
 
 class MetricsSettings(Section):
@@ -143,21 +143,21 @@ class MetricsSettings(Section):
     host: str = "127.0.0.1"
     """Address to listen on; a container needs 0.0.0.0."""
     port: Annotated[int, Field(ge=0, le=65535)] = 9477
-    """Port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 takes a free port."""
     certificate: Path | None = None
-    """With it and its key the endpoint speaks TLS: PEM file of the certificate, and those up to the authority."""
+    """PEM file of the certificate chain; with certificate and key the endpoint uses TLS."""
     key: Path | None = None
-    """PEM file of the certificate's key."""
+    """PEM file of the certificate's private key."""
     username: str | None = None
-    """With it and its password `/metrics` asks for both; `/healthz` and `/readyz` do not, for probes have none."""
+    """User of `/metrics`; needs a password. `/healthz` and `/readyz` stay open, for probes."""
     password: SecretStr | None = None
-    """The password that goes with the name."""
+    """Password of that user."""
     password_file: Path | None = None
-    """A file with that password."""
+    """File with that password."""
     max_age: PositiveDuration = timedelta(minutes=5)
-    """Not ready while the oldest unprocessed record, an unpublished batch, or the brokers' silence is older."""
+    """Not ready while an unprocessed record or unpublished batch is older, or the brokers were silent for longer."""
     stuck_after: PositiveDuration = timedelta(minutes=5)
-    """The service is unhealthy when for so long no batch, no tick and no failed attempt has ended."""
+    """The service is unhealthy if no batch, tick or failed attempt ended for this long."""
 
     @model_validator(mode="after")
     def _in_pairs(self) -> Self:
@@ -172,30 +172,30 @@ class DashboardSettings(Section):
     """The web page of `tidemark dashboard`."""
 
     host: str = "127.0.0.1"
-    """Address to listen on; any that other machines reach needs a token."""
+    """Address to listen on; an address that other machines can reach needs a token."""
     port: Annotated[int, Field(ge=0, le=65535)] = 9478
-    """Port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 takes a free port."""
     token: SecretStr | None = None
-    """With it the page asks for it; at least 16 characters."""
+    """Token that the page asks for; at least 16 characters."""
     token_file: Path | None = None
-    """A file with that token."""
+    """File with that token."""
 
 
 class SparkSettings(Section):
-    """How Spark runs, where `spark-submit` does not already say it."""
+    """How Spark runs, unless `spark-submit` sets it."""
 
     master: str | None = None
-    """Spark master; by default what spark-submit gives, else this machine."""
+    """Spark master; by default the master of spark-submit, else this machine."""
     conf: dict[str, str] = Field(default_factory=dict)
-    """Further Spark properties; they win over Tidemark's own."""
+    """Further Spark properties; they override Tidemark's own."""
     large: Literal["auto", "driver", "executors"] = "auto"
-    """Who does large jobs on tables: `driver`, `executors`, or `auto`: these only where they are on this machine."""
+    """Where large jobs on tables run: `driver`, `executors`, or `auto` (executors only if they are on this machine)."""
     large_from: PositiveInt = 20_000_000
-    """From how many rows on that are read for it a job is large."""
+    """A job that reads at least this many rows is large."""
 
 
 class Settings(BaseSettings):
-    """The whole tree. `config` names the TOML file."""
+    """The tree of settings."""
 
     model_config = SettingsConfigDict(
         env_prefix="TIDEMARK_",
@@ -207,24 +207,24 @@ class Settings(BaseSettings):
     )
 
     warehouse: Annotated[str, "FOLDER"] = ""
-    """Folder or URI under which the Delta tables live."""
+    """Folder or URI of the Delta tables."""
     log_format: LogFormat = "console"
-    """How the service speaks on standard error: lines for people, or a JSON object a line."""
+    """Format of log lines on standard error: `console` for people, or `json`, an object per line."""
     kafka: KafkaSettings = KafkaSettings()
     schemas: SchemasSettings = SchemasSettings()
     time: TimeSettings = TimeSettings()
     window: WindowSettings = WindowSettings()
-    """The windows of every report that does not name its own."""
+    """The windows of every report without windows of its own."""
     deduplicate: Literal["off", "event_id"] = "off"
-    """With `event_id` an event is counted once, however often it is sent, as long as its windows are open."""
-    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), "NAME=JSON"] = OUT_OF_THE_BOX
-    """The result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` in all."""
+    """With `event_id` duplicates of an event are dropped while its windows are open."""
+    reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), "NAME=JSON"] = DEFAULT_REPORTS
+    """Result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` for the site."""
     totals: TotalsSettings | None = None
-    """With it `user_totals` is kept, for all time."""
+    """Enables the table `user_totals`, with totals since the first event."""
     batch: BatchSettings = BatchSettings()
     dead_letters: DeadLetterSettings = DeadLetterSettings()
     retention: dict[str, RetentionSettings] = {}
-    """By table (a report, `user_totals`, `dead_letters`): how long it keeps earlier versions and old rows."""
+    """By table (a report, `user_totals`, `dead_letters`): how long earlier versions and old rows are retained."""
     privacy: PrivacySettings = PrivacySettings()
     metrics: MetricsSettings = MetricsSettings()
     dashboard: DashboardSettings = DashboardSettings()
@@ -233,11 +233,11 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _measures_of_a_time(self) -> Self:
         for name, report in self.reports.items():
-            further = sorted(measure for measure in {*report.measures} if not MEASURES[measure].is_anywhere)
-            if further and not self._windows(report).ends_are_known:
+            time_measures = sorted(measure for measure in {*report.measures} if not MEASURES[measure].is_anywhere)
+            if time_measures and not self._windows(report).ends_are_known:
                 raise ValueError(
-                    f"report {name} has {' and '.join(further)}: they are counted in windows of time, "
-                    "not in sessions or counts of events"
+                    f"report {name} has {' and '.join(time_measures)}: they need windows of time, "
+                    "not sessions or counts of events"
                 )
         return self
 
@@ -246,8 +246,8 @@ class Settings(BaseSettings):
         counts = sorted(name for name, report in self.reports.items() if not self._windows(report).by_time)
         if self.deduplicate != "off" and counts:
             raise ValueError(
-                f"deduplicate cannot be set beside {' and '.join(counts)}: no event is ever too late for windows of a "
-                "count, so no id could ever be forgotten"
+                f"deduplicate cannot be combined with {' and '.join(counts)}: no event is too late for count windows, "
+                "so event ids could never be removed"
             )
         return self
 
@@ -261,9 +261,7 @@ class Settings(BaseSettings):
             report = self.reports.get(name)
             has_age = self._windows(report).ends_are_known if report else name == "dead_letters"
             if keep.rows is not None and not has_age:
-                raise ValueError(
-                    f"retention.{name}.rows: only windows of time have an age by which their rows can be removed"
-                )
+                raise ValueError(f"retention.{name}.rows: only rows of windows of time have an age")
         return self
 
     @model_validator(mode="after")
@@ -271,11 +269,13 @@ class Settings(BaseSettings):
         conditions = {f"reports.{name}.where": report.where for name, report in self.reports.items()}
         for name, sql in {**conditions, "time.marker": self.time.marker}.items():
             if self.privacy.pseudonym_key_file and re.search(rf"\b{c.USER_ID}\b", sql, re.IGNORECASE):
-                raise ValueError(f"{name} names {c.USER_ID}, of which there are only pseudonyms (privacy)")
+                raise ValueError(
+                    f"{name} names {c.USER_ID}, but privacy.pseudonym_key_file replaces user ids by pseudonyms"
+                )
         return self
 
-    def kept(self) -> dict[str, TableRetention]:
-        """How long tables keep what is old, in milliseconds, by the tables that the settings name."""
+    def keep_by_table(self) -> dict[str, TableRetention]:
+        """Returns how long tables retain old data, in milliseconds, by table; only tables with a setting."""
         return {
             name: TableRetention(
                 *(None if time is None else milliseconds(time) for time in (keep.time_travel, keep.rows))
@@ -284,9 +284,9 @@ class Settings(BaseSettings):
         }
 
     def policy(self) -> Policy:
-        """The policy of the pure core, in milliseconds."""
+        """Returns the policy for the event-time core, in milliseconds."""
         return Policy(
-            strategy=self.time.moved_by(),
+            strategy=self.time.watermark_strategy(),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
             reports=tuple(self._report(name, report) for name, report in self.reports.items()),

@@ -20,7 +20,7 @@ Key = Literal["user_id", "page_url", "event_type"]
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of a name such as `Europe/Berlin`. Raises ValueError where there is none, with how to write it."""
+    """Returns the time zone with a name such as `Europe/Berlin`. Raises ValueError if it does not exist."""
     if name not in available_timezones():
         raise ValueError(f"there is no time zone {name!r}: write one such as Europe/Berlin")
     return ZoneInfo(name)
@@ -28,55 +28,57 @@ def zone_of(name: str) -> ZoneInfo:
 
 def _measure(name: str) -> str:
     if name not in MEASURES:
-        raise ValueError(f"there is no measure {name!r}: write some of {', '.join(MEASURES)}")
+        raise ValueError(f"there is no measure {name!r}: choose from {', '.join(MEASURES)}")
     return name
 
 
 class Section(BaseModel):
-    """A part of the tree of settings."""
+    """A section of the tree of settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
 
 class WindowSettings(Section):
-    """Windows: of a size, tumbling, sliding, growing or by the calendar of a zone; or sessions, or a count."""
+    """Windows: tumbling, sliding, cumulating or by calendar; or sessions, or counts of events."""
 
     size: PositiveDuration = timedelta(minutes=1)
     """Length of a window."""
     slide: PositiveDuration | None = None
-    """Time from the begin of one window to the next; without it windows tumble, one after the other."""
+    """Time from the start of a window to the start of the next; without it windows tumble."""
     step: PositiveDuration | None = None
-    """With it windows grow by the step up to the size, and then begin anew; the size is a multiple of it."""
+    """Windows cumulate: they grow by this step up to the size, which is a multiple of it, and then start again."""
     offset: Duration = timedelta(0)
-    """How far windows are shifted: with a size of 1d and an offset of 6h days begin at 06:00 UTC."""
+    """Shift of the windows: with a size of 1d and an offset of 6h days start at 06:00 UTC."""
     zone: str = ""
-    """A time zone such as `Europe/Berlin`, by whose clocks days and hours begin; they may then be longer or shorter."""
+    """Time zone of calendar windows, such as `Europe/Berlin`; a day may then have 23 or 25 hours."""
     gap: PositiveDuration | None = None
-    """With it windows are sessions: events of a key that follow one another within the gap."""
+    """Windows are sessions: events of a key, each within this gap of the one before."""
     count: PositiveInt | None = None
-    """With it a window is so many events of a key, in the order in which they came."""
+    """A window is this many events of a key, in order of arrival."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         size_ms = milliseconds(self.size)
         if self.slide is not None and self.slide > self.size:
-            raise ValueError("slide must not be longer than size: events between two windows would belong to none")
+            raise ValueError("slide must not be longer than size: events between two windows would be in no window")
         if self.step is not None and size_ms % milliseconds(self.step):
             raise ValueError("size must be a multiple of step: windows grow by the step up to the size")
         if self.model_fields_set & {"gap", "count"} and len(self.model_fields_set) > 1:
-            raise ValueError("sessions have a gap and count windows a count, and neither has anything else")
+            raise ValueError(
+                "sessions have only a gap, and count windows only a count: leave out the other settings of windows"
+            )
         if self.slide is not None and self.step is not None:
-            raise ValueError("windows slide, or they grow by a step: set one of the two")
+            raise ValueError("windows have a slide or a step: set one of the two")
         if self.zone and self.model_fields_set & {"slide", "step", "offset"}:
-            raise ValueError("windows by the calendar of a zone have no slide, no step and no offset")
+            raise ValueError("windows with a zone have no slide, step or offset")
         if self.zone:
             zone_of(self.zone)
         if self.zone and not has_whole_parts(size_ms):
-            raise ValueError("by the calendar a window is whole days, or a part of which a day has a whole number")
+            raise ValueError("the size of windows with a zone must be whole days, or divide a day into equal parts")
         return self
 
     def windows(self) -> Windows:
-        """The windows as the pure core knows them."""
+        """Returns the windows for the event-time core."""
         size_ms = milliseconds(self.size)
         if self.gap is not None:
             return Sessions(milliseconds(self.gap))
@@ -94,17 +96,17 @@ class ReportSettings(Section):
     """A result table: which events, by which keys, in which windows."""
 
     keys: tuple[Key, ...] = ()
-    """Of `user_id`, `page_url` and `event_type`: the table has a row for each in a window. None: one row per window."""
+    """Some of `user_id`, `page_url` and `event_type`: one row per window and key; without keys one row per window."""
     where: str = ""
-    """Which events belong to it, in SQL over the event's fields, such as `event_type = 'click'`; by default all."""
+    """Condition on events, in SQL over their fields, such as `event_type = 'click'`; by default all events."""
     measures: tuple[Annotated[str, AfterValidator(_measure)], ...] = ("page_views", "clicks")
-    """What the table tells of a row's events, such as `page_views`; some are for windows of time only."""
+    """Measures of each row, such as `page_views`; some need windows of time."""
     session_gap: PositiveDuration = timedelta(minutes=30)
-    """For `sessions_begun`: a session ends when this passed without an event of the user."""
+    """For `sessions_begun`: a session ends after this time without an event of the user."""
     window: WindowSettings | None = None
-    """Its windows; by default those of `window`."""
+    """Windows of the report; by default `window`."""
     allowed_lateness: Duration | None = None
-    """Its allowed lateness; by default that of `time.allowed_lateness`."""
+    """Allowed lateness of the report; by default `time.allowed_lateness`."""
 
     @model_validator(mode="after")
     def _has_a_measure(self) -> Self:
@@ -114,14 +116,14 @@ class ReportSettings(Section):
 
 
 def report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
-    """The reports as they are. Raises ValueError where one has a name that no table may have."""
+    """Returns the reports unchanged. Raises ValueError if a name is not allowed for a table."""
     for name in value:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
             raise ValueError(
-                f"a report cannot be named {name!r}: write small letters, digits and _, and none of {_RESERVED}"
+                f"a report cannot be named {name!r}: use lower-case letters, digits and _, and no name of {_RESERVED}"
             )
     if not value:
-        raise ValueError("there must be a report")
+        raise ValueError("set at least one report")
     return value
 
 
@@ -129,7 +131,7 @@ _RESERVED: Final = (
     *("corrections", "dead_letters", "erased_users", "erasures", "event_ids", "event_schemas", "ledger", "panes"),
     "user_totals",
 )
-OUT_OF_THE_BOX: Final = {
+DEFAULT_REPORTS: Final = {
     "page_views": ReportSettings(keys=("user_id",)),
     "page_traffic": ReportSettings(keys=("page_url",)),
     "site_traffic": ReportSettings(),
@@ -137,9 +139,9 @@ OUT_OF_THE_BOX: Final = {
 
 
 class TotalsSettings(Section):
-    """The table `user_totals`: per user, when it was first and last seen, its sessions, page views and clicks."""
+    """The table `user_totals`: first and last event, sessions, page views and clicks per user."""
 
     gap: PositiveDuration = timedelta(minutes=30)
-    """A session ends when this passed without an event of the user."""
+    """A session ends after this time without an event of the user."""
     every: PositiveDuration = timedelta(minutes=1)
-    """The table is written anew when the watermark passes a multiple of it, if events came since."""
+    """The table is updated when the watermark passes a multiple of this interval, if there are new events."""

@@ -1,4 +1,4 @@
-"""The settings of schemas: where they are, and which of their fields are what."""
+"""The settings of schemas: where they are, and the meaning of their fields."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -12,46 +12,46 @@ FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A
 
 
 class MappingSettings(Section):
-    """Which fields are what, for events of another schema; one within a record with dots, such as `customer.id`."""
+    """Fields of events with another schema; dots for fields of nested records, such as `customer.id`."""
 
     user: FieldName = "user_id"
-    """Who acted: text or a whole number."""
+    """Field with the user: text or a whole number."""
     time: FieldName = "event_time"
-    """When: a number since 1970, or text."""
+    """Field with the event time: a number since 1970, or text."""
     time_unit: TimeUnit | None = None
-    """Of the time: `s`, `ms`, `us`, `ns`, or `iso` for text such as 2026-05-01T12:00:00Z; by default what the schema
-    says, and `ms` where it says nothing."""
+    """Unit of the time: `s`, `ms`, `us`, `ns`, or `iso` for text such as 2026-05-01T12:00:00Z; by default the unit in
+    the schema, or `ms` if it has none."""
     kind: FieldName | Literal[""] = "event_type"
-    """What was done: an enum or text. Empty: every event is a visit."""
+    """Field with the kind of event: an enum or text. Empty: every event is a visit."""
     kinds: Annotated[dict[str, Literal["visit", "click"]], "VALUE=visit|click"] = Field(
         default={VISIT: VISIT, CLICK: CLICK}
     )
-    """What the values of the kind stand for; an event of any other is malformed."""
+    """Kinds of events by value of that field; an event with any other value is malformed."""
     page: FieldName = "page_url"
-    """Where: text."""
+    """Field with the page: text."""
     event_id: FieldName = "event_id"
-    """What makes an event one, for `deduplicate`: text or a whole number."""
+    """Field that identifies an event, for `deduplicate`: text or a whole number."""
 
     def fields(self) -> EventFields:
-        """The same for the fold."""
+        """Returns the mapping for the fold."""
         return EventFields(**self.model_dump())
 
 
 class RegistrySettings(Section):
-    """A registry of schemas that speaks as Confluent's does."""
+    """A schema registry with the interface of Confluent's."""
 
     url: Annotated[str, "URL"] = ""
-    """Its address, such as `https://registry:8081`; each schema is asked for when its first record comes, and kept."""
+    """Address of the registry, such as `https://registry:8081`; each schema is read at its first record, and cached."""
     subject: str = ""
-    """The subject of whose versions a start asks; by default the topic's values, `<topic>-value`."""
+    """Subject whose versions are read at the start; by default `<topic>-value`."""
     username: str | None = None
-    """With it and its password it is asked by that user."""
+    """User of the registry; needs a password."""
     password: SecretStr | None = None
-    """The password that goes with the name."""
+    """Password of that user."""
     password_file: Path | None = None
-    """A file with that password."""
+    """File with that password."""
     ca: Path | None = None
-    """PEM file of the authorities that may have signed its certificate; by default those of the system."""
+    """PEM file of the certificate authorities to trust; by default those of the system."""
 
     @model_validator(mode="after")
     def _in_pairs(self) -> Self:
@@ -64,7 +64,7 @@ class SchemasSettings(Section):
     """The Avro schemas of events."""
 
     folder: Annotated[Path | None, "FOLDER"] = None
-    """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the packaged ones."""
+    """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the bundled ones."""
     registry: RegistrySettings = RegistrySettings()
     mapping: MappingSettings = MappingSettings()
 

@@ -1,4 +1,4 @@
-"""Secrets and files that the settings name, where they are read."""
+"""Reads secrets and files that the settings name."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ _SHORTEST: Final = 32
 
 
 @contextmanager
-def for_a_person() -> Iterator[None]:
-    """Within it what is wrong with a secret or a file is a SetUpError."""
+def raising_set_up_errors() -> Iterator[None]:
+    """Converts an AccessError within the block, for a wrong secret or file, to a SetUpError."""
     try:
         yield
     except AccessError as error:
@@ -23,15 +23,15 @@ def for_a_person() -> Iterator[None]:
 
 
 def pseudonyms_from(file: Path | None) -> Pseudonyms | None:
-    """Pseudonyms by the key in a file; None where none is named. Raises SetUpError where it holds no key."""
+    """Returns pseudonyms with the key in `file`; None without a file. Raises SetUpError if the file has no key."""
     name = "privacy.pseudonym_key"
-    with for_a_person():
+    with raising_set_up_errors():
         key = clear_text(None, file, name)
     if key is None:
         return None
     if len(key) < _SHORTEST:
         raise SetUpError(
-            f"the key in {name}_file {file} has {len(key)} characters of {_SHORTEST} at least: "
-            f"make one, as by `openssl rand -hex 32 > {file}`"
+            f"the key in {name}_file {file} has {len(key)} characters; it needs at least {_SHORTEST}: "
+            f"make one, such as with `openssl rand -hex 32 > {file}`"
         )
     return Pseudonyms(key.encode())

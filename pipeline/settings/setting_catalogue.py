@@ -1,4 +1,4 @@
-"""Every setting as a person meets it: flag, variable, form, default. All of it is told by the tree of `model.py`."""
+"""Every setting as users see it: flag, variable, form, default. All of it is derived from the tree of `model.py`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A leaf of the tree. `default` is as it would be written in a file, None where there is none."""
+    """A leaf of the tree. `default` is as written in a settings file; None without a default."""
 
     path: tuple[str, ...]
     section: str
@@ -32,29 +32,29 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """As documentation writes it: `time.allowed_lateness`."""
+        """Name in documentation: `time.allowed_lateness`."""
         return ".".join(self.path)
 
     @property
     def flag(self) -> str:
-        """On the command line: `--time.allowed-lateness`."""
+        """Flag on the command line: `--time.allowed-lateness`."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def variable(self) -> str:
-        """In the environment: `TIDEMARK_TIME__ALLOWED_LATENESS`."""
+        """Variable in the environment: `TIDEMARK_TIME__ALLOWED_LATENESS`."""
         return PREFIX + "__".join(self.path).upper()
 
 
 @cache
 def catalogue() -> tuple[Setting, ...]:
-    """All settings, in the order of the tree; those of a section come before those of the sections in it."""
+    """Returns all settings in the order of the tree; settings of a section precede its subsections."""
     # Not `Settings()`, which would read the environment.
     return tuple(_leaves(Settings, (), Settings.model_construct().model_dump(mode="json")))
 
 
 def names_at(path: Sequence[str]) -> list[str]:
-    """What may stand at a place of the tree; nothing where any name may, or the place does not exist."""
+    """Returns the allowed names at `path`; empty if any name is allowed, or the path does not exist."""
     kind: Any = Settings
     for name in path:
         if get_origin(kind) is dict:
@@ -81,28 +81,28 @@ def _leaves(section: type[BaseModel], path: tuple[str, ...], defaults: Any) -> I
 def _setting(path: tuple[str, ...], section: str, field: FieldInfo, default: Any) -> Setting:
     kind, form = _shape(field.annotation, field.metadata)
     choices, is_map = _choices(kind), get_origin(kind) is dict
-    told = "|".join(choices) or ("NAME=VALUE" if is_map else _FORMS.get(kind, "TEXT"))
-    # What is empty stands for nothing, or for what the meaning says.
-    meaning, known = " ".join((field.description or "").split()), default if default not in ("", {}) else None
-    return Setting(path, section, meaning, form or told, choices, known, is_map, _has_secret(kind))
+    default_form = "|".join(choices) or ("NAME=VALUE" if is_map else _FORMS.get(kind, "TEXT"))
+    # An empty default means that the setting is unset, or what its meaning says.
+    meaning, shown_default = " ".join((field.description or "").split()), default if default not in ("", {}) else None
+    return Setting(path, section, meaning, form or default_form, choices, shown_default, is_map, _has_secret(kind))
 
 
 def _shape(annotation: Any, metadata: Sequence[Any] = ()) -> tuple[Any, str | None]:
-    """The type within Annotated and Optional, and the form that was told beside it: help shows that text."""
-    form = next((one for one in metadata if isinstance(one, str)), None)
-    kind, within = annotation, get_args(annotation)
+    """Returns the type within Annotated and Optional, and the text that is annotated as its form in help."""
+    form = next((text for text in metadata if isinstance(text, str)), None)
+    kind, arguments = annotation, get_args(annotation)
     inner = None
     if get_origin(annotation) is Annotated:
-        kind, inner = _shape(within[0], within[1:])
+        kind, inner = _shape(arguments[0], arguments[1:])
     elif get_origin(annotation) in (Union, UnionType):
-        kind, inner = _shape(next(one for one in within if one is not type(None)))
+        kind, inner = _shape(next(argument for argument in arguments if argument is not type(None)))
     return kind, form or inner
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
     if get_origin(kind) is Literal:
         return tuple(map(str, get_args(kind)))
-    return tuple(str(one) for one in kind) if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
+    return tuple(map(str, kind)) if isinstance(kind, type) and issubclass(kind, StrEnum) else ()
 
 
 def _has_secret(kind: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Where settings come from: values as they were written, each with the place where it stands."""
+"""Sources of settings: values as written, each with its location."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,43 +8,45 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One source of settings."""
+    """A source of settings."""
 
     kind: str
     """`flag`, `environment` or `file`."""
     values: Mapping[str, Any]
-    """The tree, as far as this source has it."""
-    spelt: Mapping[tuple[str, ...], str]
-    """How it names a setting, or a part of the tree, such as `--kafka.topic`."""
+    """The tree of settings, with the values of this source only."""
+    names: Mapping[tuple[str, ...], str]
+    """Names in this source by path of a setting or section, such as `--kafka.topic`."""
 
     def has(self, path: Sequence[str]) -> bool:
-        """Whether it says something of a place in the tree."""
-        found: Any = self.values
+        """Tests whether this source has a value at `path`."""
+        tree: Any = self.values
         for name in path:
-            if not isinstance(found, Mapping) or name not in found:
+            if not isinstance(tree, Mapping) or name not in tree:
                 return False
-            found = found[name]
+            tree = tree[name]
         return True
 
-    def place(self, path: Sequence[str]) -> str:
-        """Where it says it: the flag, the variable or the file."""
-        parts = (tuple(path[:length]) for length in range(len(path), -1, -1))
-        return next((self.spelt[part] for part in parts if part in self.spelt), self.kind)
+    def location(self, path: Sequence[str]) -> str:
+        """Returns the flag, the variable or the file that sets `path`."""
+        prefixes = (tuple(path[:length]) for length in range(len(path), -1, -1))
+        return next((self.names[prefix] for prefix in prefixes if prefix in self.names), self.kind)
 
 
 def source_of(path: Sequence[str], sources: Sequence[Source]) -> Source | None:
-    """The strongest source that says something of it."""
+    """Returns the strongest source with a value at `path`."""
     return next((source for source in sources if source.has(path)), None)
 
 
 def merged(sources: Sequence[Source]) -> dict[str, Any]:
-    """The values of all; the first source is the strongest."""
+    """Merges the values of all sources; the first source is the strongest."""
     return reduce(_over, (source.values for source in reversed(sources)), {})
 
 
 def _over(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(weaker)
     for name, value in stronger.items():
-        below = result.get(name)
-        result[name] = _over(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+        weaker_value = result.get(name)
+        result[name] = (
+            _over(weaker_value, value) if isinstance(weaker_value, Mapping) and isinstance(value, Mapping) else value
+        )
     return result

@@ -1,4 +1,4 @@
-"""Where a new warehouse begins to read, as a person writes it."""
+"""Where a new warehouse starts to read, as users write it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from command_line.times import instant_ms
 
 @dataclass(frozen=True, slots=True)
 class Earliest:
-    """The first record that the topic still keeps."""
+    """The oldest record that the topic has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The first record that comes after the start."""
+    """The first record written after the start of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Where a consumer group left off."""
+    """The committed offsets of a consumer group."""
 
     group: str
 
@@ -43,9 +43,9 @@ StartPosition = Earliest | Latest | At | Committed | Offsets
 
 
 def parse_start_position(text: str) -> StartPosition:
-    """`earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` or `offsets:<JSON>`.
+    """Parses `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` or `offsets:<JSON>`.
 
-    A time without a zone is UTC. Raises ValueError for anything else, with how to write it.
+    A time without a zone is UTC. Raises ValueError with the allowed forms.
     """
     kind, _, rest = text.partition(":")
     match kind, bool(rest):
@@ -59,11 +59,13 @@ def parse_start_position(text: str) -> StartPosition:
             return Committed(rest)
         case "offsets", True:
             return Offsets(_by_partition(rest))
-    raise ValueError(f"{text!r} is none of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")
+    raise ValueError(f"{text!r} is not one of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")
 
 
 def _by_partition(text: str) -> dict[int, int]:
     try:
         return TypeAdapter(dict[NonNegativeInt, NonNegativeInt]).validate_json(text)
     except ValidationError as error:
-        raise ValueError(f'{text!r} gives no offsets: write {{"0": 17, "1": 4}}, partition and offset') from error
+        raise ValueError(
+            f'{text!r} is not a map of offsets: write {{"0": 17, "1": 4}}, partition and offset'
+        ) from error

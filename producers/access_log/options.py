@@ -8,7 +8,7 @@ from urllib.parse import unquote_plus
 import click
 
 from command_line.times import duration_ms, instant_ms
-from command_line.types import Read, named
+from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.access_log.formats import FIELDS
@@ -46,10 +46,10 @@ def _kafka() -> list[click.Option]:
     option = partial(SectionOption, section=KAFKA)
     return [
         *batch_options(),
-        option(["--timeout"], type=Read("DURATION", length_ms), default="30s", help="Time-out of the broker."),
+        option(["--timeout"], type=Parsed("DURATION", length_ms), default="30s", help="Time-out of the broker."),
         option(
             ["--name"],
-            type=Read("NAME", _name),
+            type=Parsed("NAME", _name),
             required=True,
             help="Run id, one per log; a restart with the same id resumes.",
         ),
@@ -68,7 +68,7 @@ def _log() -> list[click.Option]:
         option(["--format"], type=click.Choice(FORMATS), default="combined", help="Format of its lines."),
         option(
             ["--json-fields"],
-            type=Read("MEANING=FIELD,...", _fields),
+            type=Parsed("MEANING=FIELD,...", _fields),
             default={},
             show_default=False,
             help="Field names of the format json; by default nginx's variables: "
@@ -78,7 +78,7 @@ def _log() -> list[click.Option]:
         option(["--until-caught-up"], is_flag=True, help="Stop at the end of the log."),
         option(
             ["--settle"],
-            type=Read("DURATION", duration_ms),
+            type=Parsed("DURATION", duration_ms),
             default="5s",
             help="Read the next file once the rotated file has not changed for this long.",
         ),
@@ -92,18 +92,18 @@ def _visits() -> list[click.Option]:
             ["--salt-file"], type=click.Path(path_type=Path), required=True, help="File with the salt of pseudonyms."
         ),
         option(
-            ["--session-gap"], type=Read("DURATION", length_ms), default="30m", help="Inactivity that ends a session."
+            ["--session-gap"], type=Parsed("DURATION", length_ms), default="30m", help="Inactivity that ends a session."
         ),
-        option(["--site"], type=Read("URL", _site), help="Prefix of each path, like https://shop.example."),
+        option(["--site"], type=Parsed("URL", _site), help="Prefix of each path, like https://shop.example."),
         option(
             ["--query-parameters"],
-            type=Read("NAME,...", _names),
+            type=Parsed("NAME,...", _names),
             default=frozenset(),
             show_default=False,
             help="Parameters that identify a page; all others are removed.",
         ),
         option(["--ignore"], multiple=True, metavar="PATTERN", help="Paths that are not pages, like '/api/*'."),
-        option(["--since"], type=Read("TIME", instant_ms), help="Skip older requests, like 2024-05-01T00:00:00Z."),
+        option(["--since"], type=Parsed("TIME", instant_ms), help="Skip older requests, like 2024-05-01T00:00:00Z."),
     ]
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from command_line.types import Read
+from command_line.types import Parsed
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.options import broker_options
@@ -40,14 +40,14 @@ def _endpoint() -> list[click.Option]:
         option(["--port"], type=click.IntRange(0, 65_535), default=8480, help="Port to listen on; 0: any free port."),
         option(
             ["--allow-origin"],
-            type=Read("ORIGIN", _origin),
+            type=Parsed("ORIGIN", _origin),
             multiple=True,
             required=True,
             help="Site whose pages may send events, like https://shop.example; *: any site.",
         ),
         option(
             ["--trust-proxy"],
-            type=Read("ADDRESS", _network),
+            type=Parsed("ADDRESS", _network),
             multiple=True,
             help="Proxy or network of proxies whose X-Forwarded-For is trusted.",
         ),
@@ -59,7 +59,7 @@ def _limits() -> list[click.Option]:
     return [
         option(
             ["--rate"],
-            type=Read("PER_SECOND", rate),
+            type=Parsed("PER_SECOND", rate),
             default="50",
             help="Events per second per address; 0: no limit.",
         ),
@@ -77,19 +77,19 @@ def _limits() -> list[click.Option]:
         ),
         option(
             ["--max-age"],
-            type=Read("DURATION", length_ms),
+            type=Parsed("DURATION", length_ms),
             default="10m",
             help="Reject events that a browser held back for longer.",
         ),
         option(
             ["--pending"],
-            type=Read("COUNT", whole),
+            type=Parsed("COUNT", whole),
             default="10000",
             help="Events not yet acknowledged by Kafka; beyond it the answer is 503.",
         ),
         option(
             ["--timeout"],
-            type=Read("DURATION", length_ms),
+            type=Parsed("DURATION", length_ms),
             default="5s",
             help="Time-out of Kafka's acknowledgement; after it the answer is 503.",
         ),

@@ -1,4 +1,4 @@
-"""`tidemark check`: each line passes, warns or fails in the words of a start, and no trace of it remains."""
+"""`tidemark check`: each line passes, warns or fails with the errors of `run`, and nothing is left behind."""
 
 import re
 import socket
@@ -15,9 +15,9 @@ from confluent_kafka.admin import AdminClient
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.commands.preflight.broker_checks import Cluster
-from pipeline.commands.preflight.finding import CheckResult, Level, tried
-from pipeline.commands.preflight.preflight import findings
-from pipeline.commands.preflight.warehouse_checks import start
+from pipeline.commands.preflight.check_result import CheckResult, Level, results_of
+from pipeline.commands.preflight.preflight import check_results
+from pipeline.commands.preflight.warehouse_checks import check_start
 from pipeline.instants import now_ms
 from pipeline.kafka.topic import connect
 from pipeline.settings.model import Settings
@@ -58,8 +58,8 @@ def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:
     """Returns the worst result of each subject."""
     kept: dict[str, CheckResult] = {}
     for one in seen:
-        if one.about not in kept or [*Level].index(one.level) > [*Level].index(kept[one.about].level):
-            kept[one.about] = one
+        if one.subject not in kept or [*Level].index(one.level) > [*Level].index(kept[one.subject].level):
+            kept[one.subject] = one
     return kept
 
 
@@ -90,7 +90,7 @@ def test_a_check_that_passes_says_so_and_leaves_no_trace(
     assert "0 failed" in said.out.splitlines()[-1]
     for about in ("java", "jars", "warehouse", "space", "brokers", "topic", "retention", "clocks", "group", "schemas"):
         assert f"pass  {about:<10}  " in said.out, about
-    assert "pass  start       a new warehouse would be made; there are 1 offsets to read" in said.out
+    assert "pass  start       a new warehouse would be created; there are 1 offsets to read" in said.out
     assert (snapshot(tmp_path), topics_and_groups(broker)) == (before, topics)
 
 
@@ -103,14 +103,14 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
             lambda: settings.kafka.group_id in topics_and_groups(broker)[1], PATIENCE_S, "the positions at the broker"
         )
         before, topics = snapshot(tmp_path), topics_and_groups(broker)
-        beside = worst(findings(settings, now_ms))
+        beside = worst(check_results(settings, now_ms))
         assert {path for path in snapshot(tmp_path) if "_probe" in path} == set()
         changed = {path for path, at in snapshot(tmp_path).items() if before.get(path) != at}
         assert changed <= {str(tmp_path / "warehouse")}  # the probe has come and gone
         assert topics_and_groups(broker) == topics
         service.drain()  # and it was not replaced
     assert (beside["start"].level, beside["reports"].level) == (Level.PASS, Level.PASS)
-    assert "epoch 2 would go on from the ledger; there are 0 offsets to read" in beside["start"].said
+    assert "epoch 2 would resume from the ledger; there are 0 offsets to read" in beside["start"].message
 
 
 def test_a_missing_topic_is_reported_as_a_start_reports_it(
@@ -133,7 +133,7 @@ def test_a_missing_topic_is_reported_as_a_start_reports_it(
 )
 def test_an_impossible_start_is_reported(broker: Kafka, topic: str, tmp_path: Path, begin: str, said: str) -> None:
     settings = settings_of(broker, topic, tmp_path, kafka={"start": begin})
-    seen = [*tried("start", lambda: start(settings, connect(settings.kafka), now_ms))]
+    seen = [*results_of("start", lambda: check_start(settings, connect(settings.kafka), now_ms))]
     assert seen == [CheckResult(Level.FAIL, "start", said.format(topic=topic))]
 
 
@@ -156,16 +156,16 @@ def test_settings_that_are_not_right_end_with_2(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("config", "about", "level", "said"),
+    ("config", "subject", "level", "message"),
     [
-        ({"retention_ms": 60_000}, "retention", Level.FAIL, "keeps records for 1m, but events that are 70s late"),
-        ({"retention_ms": 3_600_000}, "retention", Level.WARN, "keeps records for 1h: a longer outage loses some"),
-        ({"retention_ms": 259_200_000}, "retention", Level.PASS, "keeps records for 3d"),
-        ({"retention_bytes": 1_000_000}, "retention", Level.WARN, "keeps 1000000 bytes a partition"),
+        ({"retention_ms": 60_000}, "retention", Level.FAIL, "retains records for 1m, but events up to 70s late"),
+        ({"retention_ms": 3_600_000}, "retention", Level.WARN, "retains records for 1h: a longer outage loses records"),
+        ({"retention_ms": 259_200_000}, "retention", Level.PASS, "retains records for 3d"),
+        ({"retention_bytes": 1_000_000}, "retention", Level.WARN, "retains 1000000 bytes a partition"),
         ({"cleanup_policy": "compact"}, "retention", Level.FAIL, "is compacted"),
-        ({"message_timestamp_type": "LogAppendTime"}, "timestamps", Level.PASS, "of the brokers' clocks"),
-        ({}, "timestamps", Level.PASS, "more than 5m ahead of this one is `future`"),
-        ({}, "clocks", Level.PASS, "the brokers tell of no record yet"),
+        ({"message_timestamp_type": "LogAppendTime"}, "timestamps", Level.PASS, "by the brokers' clocks"),
+        ({}, "timestamps", Level.PASS, "more than 5m ahead of this host is `future`"),
+        ({}, "clocks", Level.PASS, "the topic has no record yet"),
     ],
 )
 def test_the_topic_is_held_against_bound_and_lateness(
@@ -173,29 +173,29 @@ def test_the_topic_is_held_against_bound_and_lateness(
     make_topic: MakeTopic,
     tmp_path: Path,
     config: dict[str, object],
-    about: str,
+    subject: str,
     level: Level,
-    said: str,
+    message: str,
 ) -> None:
     settings = settings_of(broker, make_topic(**config), tmp_path, time=USUAL)
     brokers, policy = asked(settings), settings.policy()
-    seen = worst([*brokers.keeping(policy), *brokers.timestamps(policy), *brokers.clocks()])
-    assert (seen[about].level, said in seen[about].said) == (level, True), seen[about]
+    seen = worst([*brokers.check_retention(policy), *brokers.check_timestamps(policy), *brokers.check_clocks()])
+    assert (seen[subject].level, message in seen[subject].message) == (level, True), seen[subject]
 
 
 @pytest.mark.parametrize(
     ("time_settings", "said"),
     [
-        ({"max_ahead_of_clock": "off"}, "a producer whose clock is ahead takes the watermark along"),
-        ({"of": "ingestion"}, "with time.of = ingestion producers' clocks would count"),
+        ({"max_ahead_of_clock": "off"}, "a producer whose clock is ahead advances the watermark"),
+        ({"of": "ingestion"}, "with time.of = ingestion the producers' clocks decide"),
     ],
 )
 def test_producers_clocks_are_warned_of_where_they_would_count(
     broker: Kafka, topic: str, tmp_path: Path, time_settings: dict[str, str], said: str
 ) -> None:
     settings = settings_of(broker, topic, tmp_path, time=time_settings)
-    (seen,) = asked(settings).timestamps(settings.policy())
-    assert (seen.level, said in seen.said) == (Level.WARN, True), seen
+    (seen,) = asked(settings).check_timestamps(settings.policy())
+    assert (seen.level, said in seen.message) == (Level.WARN, True), seen
 
 
 @contextmanager
@@ -219,9 +219,9 @@ def coming_in(broker: Kafka, topic: str) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("here_ms", "level", "said"),
     [
-        (0, Level.PASS, "a record that came just now is "),
-        (-60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s ahead of this one"),
-        (60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s behind this one"),
+        (0, Level.PASS, "a new record is "),
+        (-60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s ahead of this host"),
+        (60_000, Level.WARN, r"the brokers' clock is (59|60)\.\d s behind this host"),
     ],
 )
 def test_a_wrong_clock_is_reported(
@@ -230,9 +230,9 @@ def test_a_wrong_clock_is_reported(
     settings = settings_of(broker, make_topic(message_timestamp_type="LogAppendTime"), tmp_path)
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
     with coming_in(broker, settings.kafka.topic):
-        (seen,) = asked(settings, lambda: now_ms() + here_ms).clocks()
+        (seen,) = asked(settings, lambda: now_ms() + here_ms).check_clocks()
     assert seen.level is level
-    assert re.match(said, seen.said), seen
+    assert re.match(said, seen.message), seen
 
 
 @pytest.mark.parametrize("before_now_ms", [(None, 1, 0), (1, None, 0)])
@@ -248,8 +248,8 @@ def test_brokers_are_asked_again_while_a_record_is_on_its_way(
     now = now_ms()
     answers = iter([-1 if before is None else now - before for before in before_now_ms])
     monkeypatch.setattr(Cluster, "_newest", lambda _: next(answers))
-    (seen,) = asked(settings).clocks()
-    assert "came just now" in seen.said, seen
+    (seen,) = asked(settings).check_clocks()
+    assert "a new record is" in seen.message, seen
 
 
 def test_a_group_with_other_readers_is_reported(broker: Kafka, topic: str, tmp_path: Path) -> None:
@@ -259,12 +259,12 @@ def test_a_group_with_other_readers_is_reported(broker: Kafka, topic: str, tmp_p
     consumer.subscribe([topic])
     with closing(consumer):
         wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), PATIENCE_S, "a member of the group")
-        (seen,) = asked(settings).group(settings.kafka)
-    assert (seen.level, "has 1 members" in seen.said) == (Level.WARN, True), seen
+        (seen,) = asked(settings).check_group(settings.kafka)
+    assert (seen.level, "has 1 members" in seen.message) == (Level.WARN, True), seen
 
 
 def test_a_condition_that_spark_rejects_is_reported(broker: Kafka, topic: str, tmp_path: Path) -> None:
     clicks = {"clicks": {"keys": ("user_id",), "where": "event_typ = 'click'"}}
-    seen = worst(findings(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
+    seen = worst(check_results(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
     assert seen.level is Level.FAIL
-    assert "reports.clicks.where is no condition on an event" in seen.said
+    assert "reports.clicks.where is no condition on an event" in seen.message

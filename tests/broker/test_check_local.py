@@ -1,6 +1,7 @@
 """`tidemark check` without a broker: the warehouse, ports, jars, Java, disks and Spark."""
 
 import socket
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 from pipeline.app import serve
 from pipeline.commands.preflight import machine_checks
-from pipeline.commands.preflight.finding import CheckResult, Level, tried
-from pipeline.commands.preflight.warehouse_checks import reports, store
+from pipeline.commands.preflight.check_result import CheckResult, Level, results_of
+from pipeline.commands.preflight.warehouse_checks import check_reports, check_store
 from pipeline.results.layout import create_tables
 from pipeline.runtime.jars import locked
 from pipeline.settings.model import KafkaSettings, Settings, SparkSettings
@@ -20,6 +21,7 @@ from tests.setup.mirror import serving
 from tests.support.environment import remove_settings
 
 pytestmark = pytest.mark.slow
+CLOSED = {"spark.authenticate": "true"}
 
 
 @pytest.fixture(autouse=True)
@@ -27,11 +29,20 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     remove_settings(monkeypatch)
 
 
+def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:
+    """Returns the worst result of each subject."""
+    kept: dict[str, CheckResult] = {}
+    for one in seen:
+        if one.subject not in kept or [*Level].index(one.level) > [*Level].index(kept[one.subject].level):
+            kept[one.subject] = one
+    return kept
+
+
 def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    (seen,) = tried("warehouse", lambda: store(str(tmp_path / "file" / "warehouse")))
+    (seen,) = results_of("warehouse", lambda: check_store(str(tmp_path / "file" / "warehouse")))
     assert seen.level is Level.FAIL
-    assert seen.said.startswith(f"the warehouse {tmp_path}/file cannot be written: ")
+    assert seen.message.startswith(f"the warehouse {tmp_path}/file cannot be written: ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -41,18 +52,16 @@ def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool
     if existing:
         warehouse.mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    levels = {result.about: result.level for result in store(str(warehouse))}
-    assert levels == {"warehouse": Level.PASS, "space": Level.PASS}
+    seen = worst(check_store(str(warehouse)))
+    assert {about: one.level for about, one in seen.items()} == {"warehouse": Level.PASS, "space": Level.PASS}
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_store_that_lets_two_writers_commit_one_version_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_lets_two_writers_have_a_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
-    (seen,) = tried("warehouse", lambda: store(str(tmp_path)))
+    (seen,) = results_of("warehouse", lambda: check_store(str(tmp_path)))
     assert seen.level is Level.FAIL
-    assert "let 2 of 8 writers have the same version" in seen.said
+    assert "let 2 of 8 writers have the same version" in seen.message
     assert [*tmp_path.iterdir()] == []
 
 
@@ -60,22 +69,24 @@ def test_a_report_that_changed(tmp_path: Path) -> None:
     settings = Settings(warehouse=str(tmp_path))
     create_tables(str(tmp_path), settings.policy())
     changed = settings.model_copy(update={"window": WindowSettings(size=timedelta(minutes=7))})
-    (seen,) = tried("reports", lambda: reports(changed))
+    (seen,) = results_of("reports", lambda: check_reports(changed))
     assert seen.level is Level.FAIL
-    assert "was made with windows" in seen.said
+    assert "was made with windows" in seen.message
 
 
 @pytest.mark.parametrize("serves", [True, False])
-def test_a_taken_port_is_reported_with_its_owner(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
+def test_a_port_that_is_taken_is_told_with_by_whom(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
     if not serves:
         monkeypatch.setattr("pipeline.reading.health_client._ANSWER_S", 0.2)
     settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
     with closing(serve(settings)) if serves else socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port
         metrics = settings.metrics.model_copy(update={"port": port})
-        (seen,) = tried("metrics", lambda: machine_checks.metrics(settings.model_copy(update={"metrics": metrics})))
+        (seen,) = results_of(
+            "metrics", lambda: machine_checks.check_metrics(settings.model_copy(update={"metrics": metrics}))
+        )
     expected = (Level.WARN, "a Tidemark service listens") if serves else (Level.FAIL, "cannot serve metrics on")
-    assert (seen.level, seen.said[: len(expected[1])]) == expected
+    assert (seen.level, seen.message[: len(expected[1])]) == expected
 
 
 def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,66 +95,63 @@ def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pyte
     lack = f"{len(wanted)} of {len(wanted)} are not in {tmp_path / 'jars'}"
     with serving() as maven:
         monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", maven.address)
-        (seen,) = machine_checks.jars()
+        (seen,) = machine_checks.check_jars()
         assert seen.level is Level.FAIL
-        assert seen.said.startswith(f"{lack}, and {maven.address} does not give them")
+        assert seen.message.startswith(f"{lack}, and {maven.address} does not serve them")
         maven.files[wanted[0].url("")] = b"the first"
-        (seen,) = machine_checks.jars()
-        assert seen == CheckResult(Level.WARN, "jars", f"{lack}: the first start fetches them from {maven.address}")
+        (seen,) = machine_checks.check_jars()
+        assert seen == CheckResult(Level.WARN, "jars", f"{lack}: the first start downloads them from {maven.address}")
     assert [*tmp_path.iterdir()] == []
 
 
-def test_jars_of_another_spark_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
-    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.jars()).said
+    assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.check_jars()).message
 
 
 def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    (seen,) = tried("java", machine_checks.java)
+    (seen,) = results_of("java", machine_checks.check_java)
     assert seen.level is Level.FAIL
-    assert seen.said.startswith("Tidemark needs Java 17 or 21: no Java was found")
+    assert seen.message.startswith("Tidemark needs Java 17 or 21: no Java was found")
 
 
-def test_a_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for free, level in ((50 << 20, Level.FAIL), (500 << 20, Level.WARN), (2 << 30, Level.PASS)):
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        assert machine_checks.room("space", tmp_path, "warehouse").level is level
+        assert machine_checks.check_space("space", tmp_path, "warehouse").level is level
 
 
-def test_a_master_that_does_not_listen_is_reported() -> None:
+def test_a_master_that_does_not_listen_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         master = SparkSettings(master=f"spark://127.0.0.1:{server.getsockname()[1]}")
-        (seen,) = machine_checks.master(Settings(spark=master))
+        (seen,) = machine_checks.check_master(Settings(spark=master))
         assert seen.level is Level.PASS
-    (seen,) = machine_checks.master(Settings(spark=master))
+    (seen,) = machine_checks.check_master(Settings(spark=master))
     assert seen.level is Level.FAIL
-    assert "start it, or correct spark.master" in seen.said
-
-
-CLOSED = {"spark.authenticate": "true"}
+    assert "start it, or correct spark.master" in seen.message
 
 
 @pytest.mark.parametrize(
     ("master", "conf", "level", "said"),
     [
-        (None, {}, Level.PASS, "its ports are open to this machine alone"),
-        (None, {"spark.driver.bindAddress": "192.0.2.1"}, Level.WARN, "opens its ports to strangers"),
-        ("local[2]", {"spark.authenticate": "false"}, Level.WARN, "opens its ports to strangers"),
+        (None, {}, Level.PASS, "its ports are bound to localhost"),
+        (None, {"spark.driver.bindAddress": "192.0.2.1"}, Level.WARN, "opens its ports to other machines"),
+        ("local[2]", {"spark.authenticate": "false"}, Level.WARN, "opens its ports to other machines"),
         ("spark://far:7077", {}, Level.WARN, "Set spark.authenticate and spark.network.crypto.enabled"),
         ("spark://far:7077", CLOSED, Level.FAIL, "set spark.authenticate.secret.file"),
-        ("spark://far:7077", {**CLOSED, "spark.authenticate.secret": "x"}, Level.WARN, "can be read"),
-        ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "speak encrypted"),
+        ("spark://far:7077", {**CLOSED, "spark.authenticate.secret": "x"}, Level.WARN, "is not encrypted"),
+        ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "encrypt their traffic"),
     ],
 )
-def test_open_access_to_spark_is_reported(
+def test_who_may_speak_to_spark_is_told(
     master: str | None, conf: dict[str, str], level: Level, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    (seen,) = machine_checks.traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
-    assert (seen.level, seen.about) == (level, "spark")
-    assert said in seen.said
+    (seen,) = machine_checks.check_traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
+    assert (seen.level, seen.subject) == (level, "spark")
+    assert said in seen.message

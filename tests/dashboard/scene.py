@@ -22,7 +22,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.reading.dashboard.dashboard_access import Guard
 from pipeline.reading.dashboard.dashboard_server import served
 from pipeline.reading.dashboard.dashboard_site import site
-from pipeline.reading.health_client import said_by_service
+from pipeline.reading.health_client import service_health
 from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import MetricsSettings
 from pipeline.tables.appender import Appender
@@ -135,7 +135,7 @@ def serving(
     warehouse: Path | str, token: str | None = None, port: int = 0, reader: TableReader | None = None
 ) -> Iterator[Served]:
     """The application of `tidemark dashboard` behind its own server, in a thread; no service is beside it."""
-    beside = partial(said_by_service, MetricsSettings(port=free_port()))
+    beside = partial(service_health, MetricsSettings(port=free_port()))
     guard = Guard(SecretStr(token) if token else None)
     server = served(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
     listening = listen("127.0.0.1", port)

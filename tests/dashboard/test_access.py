@@ -3,18 +3,22 @@
 import re
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from pipeline.cli import main
+from pipeline.errors import TransientError
 from pipeline.reading.dashboard.dashboard_access import Guard
+from pipeline.reading.dashboard.shared_answer import SharedAnswer
 from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import DashboardSettings
 from tests.dashboard.scene import Served, serving
 from tests.support.flood import hostile
-from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tests.verify import site
 
 pytestmark = pytest.mark.slow
 TOKEN = "correct-horse-battery"
@@ -37,7 +41,7 @@ def test_other_machines_are_not_listened_to_without_a_token(host: str, capsys: p
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
 def test_this_machine_needs_none(host: str) -> None:
-    assert not Guard.of(DashboardSettings(host=host)).asks
+    assert not Guard.from_settings(DashboardSettings(host=host)).has_token
 
 
 def test_a_token_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,9 +62,9 @@ def test_a_short_token_is_refused_without_being_told(
 
 
 def test_a_file_may_have_the_token(token_file: Path) -> None:
-    guard = Guard.of(DashboardSettings(host="0.0.0.0", token_file=token_file))  # noqa: S104 - with a token
-    assert guard.knows(TOKEN)
-    assert not guard.knows(f"{TOKEN}\n")
+    guard = Guard.from_settings(DashboardSettings(host="0.0.0.0", token_file=token_file))  # noqa: S104 - with a token
+    assert guard.is_token(TOKEN)
+    assert not guard.is_token(f"{TOKEN}\n")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +80,7 @@ def test_without_a_warehouse_setting_it_says_so(capsys: pytest.CaptureFixture[st
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("locked") / "warehouse"
-    return Path(Site(folder, PAGE_VIEWS_ALONE).open().batch(Event(1)).warehouse)
+    return Path(site.Site(folder, site.PAGE_VIEWS_ALONE).open().batch(site.Event(1)).warehouse)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +149,33 @@ def test_whether_it_is_well_is_answered_while_every_thread_waits_for_a_page(lock
                 line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert healthy(page)
         assert {line.recv(12) for line in lines} == {b"HTTP/1.1 200"}
+
+
+@pytest.mark.parametrize("path", ["/", "/dead-letters"])
+def test_a_page_waits_a_bounded_time_for_another(locked: Path, path: str) -> None:
+    reader = TableReader(str(locked), patience_s=0.2)
+    with serving(locked, reader=reader) as page, reader._lock:  # another page waits for a store that hangs
+        answer = page.get(path)
+    assert answer.status == 503
+    assert "another request has been waiting for the store for more than 0.2 s" in answer.text
+
+
+def test_a_shared_answer_is_waited_for_a_bounded_time() -> None:
+    release, started = Event(), Event()
+
+    def hang() -> str:
+        started.set()
+        release.wait()
+        return "done"
+
+    answer = SharedAnswer(hang, lifetime_s=60, patience_s=0.2)
+    with ThreadPoolExecutor(1) as executor:
+        first = executor.submit(answer.get)
+        started.wait()
+        with pytest.raises(TransientError, match="waiting for the store"):
+            answer.get()
+        release.set()
+        assert first.result() == answer.get() == "done"
 
 
 def test_hostile_requests_are_answered_or_ended_and_open_nothing(

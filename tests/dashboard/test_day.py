@@ -12,10 +12,10 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
-from pipeline.reading.day_report.calendar_day import Day, day_of, tiles, told_day
-from pipeline.reading.day_report.day_summary import standing
+from pipeline.reading.day_report.calendar_day import Day, checked_day, day_of, disjoint_ends
+from pipeline.reading.day_report.day_summary import state_sentence
 from pipeline.reading.day_report.window_bars import bars_of, totals
-from pipeline.reading.ledger_summary import Books
+from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.window_sums import ReportWindow
 from tests.verify.site import PAGE_VIEWS_ALONE
 
@@ -59,7 +59,7 @@ def test_today_and_yesterday_are_those_of_the_zone() -> None:
 @pytest.mark.parametrize("told", ["", "tomorrow", "2026-02-30", "22.11.2026"])
 def test_what_is_no_day_is_told(told: str) -> None:
     with pytest.raises(ValueError, match="is no day: write today, yesterday, or a date such as 2026-11-22"):
-        told_day(told)
+        checked_day(told)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_is_no_day_is_told(told: str) -> None:
     ],
 )
 def test_windows_that_overlap_are_thinned_to_those_that_make_the_day(windows: Grid | Cumulate) -> None:
-    ends = list(tiles(windows, MAY_DAY))
+    ends = list(disjoint_ends(windows, MAY_DAY))
     begins = [windows.begin(end) for end in ends]
     assert (ends[0], begins[-1]) == (MAY_DAY.end, MAY_DAY.start)
     assert begins[:-1] == ends[1:]
@@ -81,7 +81,7 @@ def test_windows_that_overlap_are_thinned_to_those_that_make_the_day(windows: Gr
 
 def test_windows_larger_than_a_day_belong_to_the_day_on_which_they_end() -> None:
     week = Grid(168 * HOUR, 168 * HOUR)  # they end on Thursdays
-    found = [list(tiles(week, day_of(f"2024-05-0{n}", ZoneInfo("UTC"), 0))) for n in (1, 2, 3)]
+    found = [list(disjoint_ends(week, day_of(f"2024-05-0{n}", ZoneInfo("UTC"), 0))) for n in (1, 2, 3)]
     assert [len(ends) for ends in found] == [1, 0, 0]
 
 
@@ -111,7 +111,7 @@ def test_a_bar_is_what_its_least_final_window_is_and_tells_nothing_that_does_not
     assert bars_of([], MAY_DAY, set()) == []
 
 
-def books(watermark: int | None) -> Books:
+def summary(watermark: int | None) -> LedgerSummary:
     policy = replace(PAGE_VIEWS_ALONE, strategy=Bounded(0), reports=(REPORT,))
     fixed: dict[str, Any] = {
         "batch": 10**9 + 7,
@@ -120,7 +120,7 @@ def books(watermark: int | None) -> Books:
         "opened_at": 0,
         "records_per_second": None,
     }
-    return Books(**fixed, watermark=watermark, policy=policy, partitions=(), accounts={}, heard={})
+    return LedgerSummary(**fixed, watermark=watermark, policy=policy, partitions=(), accounts={}, last_record_at={})
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def books(watermark: int | None) -> Books:
 def test_whether_a_day_is_over_is_told_by_the_clock_and_by_the_watermark(
     now: int, watermark: int | None, passed_at: int | None, words: str
 ) -> None:
-    assert words in standing(MAY_DAY, now, books(watermark), REPORT, passed_at)
+    assert words in state_sentence(MAY_DAY, now, summary(watermark), REPORT, passed_at)
 
 
 def test_days_are_told_by_the_clocks_of_their_zone() -> None:
     day: Day = day_of("2024-05-01", ZoneInfo("Europe/Berlin"), 0)
-    assert "begins at 2024-05-01 00:00:00" in standing(day, 0, books(None), REPORT, None)
+    assert "begins at 2024-05-01 00:00:00" in state_sentence(day, 0, summary(None), REPORT, None)

@@ -266,7 +266,7 @@ def test_tables_that_cannot_be_read_are_told_in_a_sentence(tmp_path: Path) -> No
         assert "Traceback" not in answer.text
 
 
-def test_the_books_grow_with_the_ledger_and_are_not_read_again(tmp_path: Path) -> None:
+def test_the_summary_grows_with_the_ledger_and_are_not_read_again(tmp_path: Path) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open()
     with serving(tmp_path) as page:
         for minute in range(0, 40, 4):

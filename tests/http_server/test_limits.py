@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 
 from http_server.limits import expendable
-from http_server.seldom import Seldom
+from http_server.log_rate_limit import LogRateLimit
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ def test_what_is_being_answered_is_not_ended() -> None:
 
 def test_a_log_passes_some_lines_in_a_period_and_says_how_many_it_dropped() -> None:
     now = [0.0]
-    seldom = Seldom(2, 60, lambda: now[0])
+    log_rate_limit = LogRateLimit(2, 60, lambda: now[0])
 
     def passed(level: int = logging.ERROR) -> str | None:
         record = logging.LogRecord("server", level, "", 0, "bad %s", ("request",), None)
-        return record.getMessage() if seldom.filter(record) else None
+        return record.getMessage() if log_rate_limit.filter(record) else None
 
     assert [passed() for _ in range(4)] == ["bad request", "bad request", None, None]
     assert passed(logging.CRITICAL) == "bad request"

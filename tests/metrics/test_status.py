@@ -18,7 +18,7 @@ from command_line.terminal import Console, RenderableType
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
-from pipeline.reading.ledger_summary import Books
+from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.service_status import print_status, read_status
 from pipeline.reading.status_view import Status, WindowStatus, render
 from pipeline.settings.model import Settings
@@ -76,17 +76,22 @@ def warehouse(made: str, tmp_path: Path) -> str:
     return str(shutil.copytree(made, tmp_path / "warehouse"))
 
 
-def books_of(warehouse: str) -> Books:
-    books = read_status(warehouse).books
-    assert books is not None
-    return books
+def summary_of(warehouse: str) -> LedgerSummary:
+    summary = read_status(warehouse).summary
+    assert summary is not None
+    return summary
 
 
 def test_the_last_batch_and_the_totals_of_all_epochs_come_from_the_ledger(warehouse: str) -> None:
-    books, account = books_of(warehouse), books_of(warehouse).account
-    assert (books.topic, books.epoch, books.number, books.committed_at) == ("clicks", 2, 2, NOON_MS - 1000)
-    assert books.watermark == NOON_MS - 61_000
-    partitions = [(one.partition, one.to_offset, one.max_event_time) for one in books.partitions]
+    summary, account = summary_of(warehouse), summary_of(warehouse).account
+    assert (summary.topic, summary.epoch, summary.batch_in_epoch, summary.committed_at) == (
+        "clicks",
+        2,
+        2,
+        NOON_MS - 1000,
+    )
+    assert summary.watermark == NOON_MS - 61_000
+    partitions = [(one.partition, one.to_offset, one.max_event_time) for one in summary.partitions]
     assert partitions == [(0, 1030, None), (1, 60, NOON_MS - 2000)]
     assert {verdict: getattr(account, verdict) for verdict in Verdict} == {
         "counted": 78,
@@ -101,12 +106,12 @@ def test_the_last_batch_and_the_totals_of_all_epochs_come_from_the_ledger(wareho
 def test_the_rate_is_that_of_the_last_batches_of_this_epoch(warehouse: str) -> None:
     # opened    40 records  20 records
     # -5 s      -3 s        -1 s
-    assert books_of(warehouse).records_per_second == (40 + 20) / 4
+    assert summary_of(warehouse).records_per_second == (40 + 20) / 4
 
 
 def test_the_rate_is_over_the_last_ten_batches_and_counts_what_came_between_them(tmp_path: Path) -> None:
     commit(str(tmp_path), *(ledger_row(EPOCH + n, 0, 100 if n else 1_000_000, NOON_MS + n * 1000) for n in range(15)))
-    assert books_of(str(tmp_path)).records_per_second == 100
+    assert summary_of(str(tmp_path)).records_per_second == 100
 
 
 def test_the_latest_windows_are_summed_over_users_newest_first(warehouse: str) -> None:
@@ -152,8 +157,8 @@ def test_tables_that_do_not_exist_yet_count_as_empty(tmp_path: Path) -> None:
     assert read_status(str(tmp_path)) == Status(str(tmp_path))
     open_table(PAGE_VIEWS, str(tmp_path))
     commit(str(tmp_path), ledger_row(EPOCH, 0, 0, NOON_MS))
-    books = books_of(str(tmp_path))
-    assert (books.epoch, books.number, books.records_per_second) == (1, 0, None)
+    summary = summary_of(str(tmp_path))
+    assert (summary.epoch, summary.batch_in_epoch, summary.records_per_second) == (1, 0, None)
     assert read_status(str(tmp_path)).windows == ()
 
 

@@ -81,7 +81,7 @@ def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
     ("told", "words"),
     [
         (["--watch"], "--watch fills a terminal, and standard output is none"),
-        (["--every", "2s"], "--every says how often --watch reads the tables"),
+        (["--every", "2s"], "--every sets how often --watch reads the tables"),
         (["--watch", "--every", "0s"], "--every: "),
     ],
 )

@@ -27,7 +27,7 @@ def test_a_key_is_read_from_its_file_without_the_line_break(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"), [("short", "has 5 characters of 32 at least"), ("", "is empty"), (None, "cannot be read")]
+    ("text", "sentence"), [("short", "has 5 characters; it needs at least"), ("", "is empty"), (None, "cannot be read")]
 )
 def test_an_invalid_key_is_refused_and_not_printed(tmp_path: Path, text: str | None, sentence: str) -> None:
     if text is not None:
@@ -61,11 +61,11 @@ def test_a_fingerprint_is_no_pseudonym_and_differs_between_keys() -> None:
 
 
 @pytest.mark.parametrize("sql", ["user_id <> 'bot'", "lower(USER_ID) LIKE 'bot%'"])
-def test_a_filter_by_user_is_refused_if_users_have_pseudonyms(tmp_path: Path, sql: str) -> None:
-    values: dict[str, Any] = {"reports": {"few": {"where": sql}}}
-    assert Settings(**values).reports["few"].where == sql
-    with pytest.raises(ValidationError, match="names user_id, of which there are only pseudonyms"):
-        Settings(**values | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
+def test_a_filter_by_user_is_refused_where_there_are_pseudonyms(tmp_path: Path, sql: str) -> None:
+    told: dict[str, Any] = {"reports": {"few": {"where": sql}}}
+    assert Settings(**told).reports["few"].where == sql
+    with pytest.raises(ValidationError, match="names user_id, but privacy"):
+        Settings(**told | {"privacy": {"pseudonym_key_file": tmp_path / "key"}})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.reading.record_decoding import decoded
+from pipeline.reading.record_decoding import decode_value
 from schemas import load_schemas
 from tests.support.topic_writer import value_of
 
@@ -13,7 +13,7 @@ WHOLE = value_of("ann", 1_714_564_800_000, page="/a")
 
 
 def test_an_event_is_told_field_by_field() -> None:
-    found = decoded(WHOLE, SCHEMAS)
+    found = decode_value(WHOLE, SCHEMAS)
     told = dict(found.fields)
     assert found.sentence == "It is Avro of schema 1, UserEvent."
     assert (json.loads(told["user_id"]), json.loads(told["page_url"])) == ("ann", "/a")
@@ -22,7 +22,7 @@ def test_an_event_is_told_field_by_field() -> None:
 
 @pytest.mark.parametrize("cut", range(5, len(WHOLE)))
 def test_what_is_cut_off_is_read_up_to_there(cut: int) -> None:
-    found, whole = decoded(WHOLE[:cut], SCHEMAS), decoded(WHOLE, SCHEMAS)
+    found, whole = decode_value(WHOLE[:cut], SCHEMAS), decode_value(WHOLE, SCHEMAS)
     assert found.fields == whole.fields[: len(found.fields)]
     assert len(found.fields) < len(whole.fields)
     name = json.loads(SCHEMAS[1])["fields"][len(found.fields)]["name"]
@@ -30,7 +30,10 @@ def test_what_is_cut_off_is_read_up_to_there(cut: int) -> None:
 
 
 def test_bytes_that_are_left_over_are_counted() -> None:
-    assert decoded(WHOLE + b"abc", SCHEMAS).sentence == "It is Avro of schema 1, UserEvent, and 3 bytes are left over."
+    assert (
+        decode_value(WHOLE + b"abc", SCHEMAS).sentence
+        == "It is Avro of schema 1, UserEvent, and 3 bytes are left over."
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,25 +48,25 @@ def test_bytes_that_are_left_over_are_counted() -> None:
     ],
 )
 def test_what_is_no_avro_is_told_in_a_sentence(value: bytes | None, said: str) -> None:
-    found = decoded(value, SCHEMAS)
+    found = decode_value(value, SCHEMAS)
     assert said in found.sentence
     assert found.fields == ()
 
 
 def test_text_is_shown_as_text_and_bytes_as_bytes() -> None:
-    found = decoded(b'{"user_id": "ann"}', SCHEMAS)
+    found = decode_value(b'{"user_id": "ann"}', SCHEMAS)
     assert found.text == '{"user_id": "ann"}'
     assert found.bytes.startswith("0000  7b 22 75 73")
-    assert decoded(b"\xff\xfe", SCHEMAS).text is None
+    assert decode_value(b"\xff\xfe", SCHEMAS).text is None
 
 
 def test_a_text_that_claims_a_length_beyond_its_bytes_takes_no_memory() -> None:
     huge = b"\0\0\0\0\1" + b"\xfe\xff\xff\xff\xff\xff\xff\x7f" + b"abc"
-    assert "event_id, field 1 of 9, is not readable" in decoded(huge, SCHEMAS).sentence
+    assert "event_id, field 1 of 9, is not readable" in decode_value(huge, SCHEMAS).sentence
 
 
 def test_what_is_long_is_cut() -> None:
-    found = decoded(value_of("u" * 100_000, 1, page="/"), SCHEMAS)
+    found = decode_value(value_of("u" * 100_000, 1, page="/"), SCHEMAS)
     assert len(dict(found.fields)["user_id"]) < 600
     assert len(found.bytes) < 5000
     assert "bytes more" in found.bytes

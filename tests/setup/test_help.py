@@ -143,6 +143,21 @@ def test_help_shows_each_setting_with_its_form_its_meaning_and_its_default(
         assert setting.is_secret or f"{setting.flag} {setting.form} {setting.meaning}{default}" in shown
 
 
+def test_help_of_run_shows_the_usual_settings_first_and_the_others_in_groups(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "--help"]) == 0
+    text = capsys.readouterr().out
+    headings = re.findall(r"^(\S.*):$", text, re.MULTILINE)
+    kafka = "kafka: The topic with the events, and its brokers"
+    assert headings[:4] == ["Options", "Usual settings", "Settings", kafka]
+    usual = text[text.index("Usual settings:") : text.index("\nSettings:")]
+    assert re.findall(r"--([a-z.-]+) [^ ]+ *(?:\n|  )", usual) == [
+        *("kafka.topic", "kafka.bootstrap-servers", "warehouse", "schemas.folder", "schemas.registry.url"),
+        *("window.size", "reports", "time.bound", "time.allowed-lateness"),
+    ]
+
+
 @pytest.mark.parametrize("setting", WITH_DEFAULT, ids=lambda setting: setting.name)
 def test_what_help_shows_as_default_is_accepted_and_is_the_default(setting: Setting) -> None:
     needed = ["--kafka.security.protocol", "SSL"] if "tls" in setting.path else []

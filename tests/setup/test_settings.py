@@ -79,9 +79,9 @@ def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
         ({"size": "10s", "slide": "11s"}, "slide must not be longer than size"),
         ({"size": "10s", "step": "3s"}, "size must be a multiple of step"),
         ({"size": "10s", "step": "11s"}, "size must be a multiple of step"),
-        ({"size": "10s", "step": "5s", "slide": "5s"}, "windows slide, or they grow by a step"),
-        ({"size": "1d", "step": "1h", "zone": "Europe/Berlin"}, "no slide, no step and no offset"),
-        ({"gap": "10s", "step": "5s"}, "sessions have a gap"),
+        ({"size": "10s", "step": "5s", "slide": "5s"}, "windows have a slide or a step"),
+        ({"size": "1d", "step": "1h", "zone": "Europe/Berlin"}, "no slide, step or offset"),
+        ({"gap": "10s", "step": "5s"}, "sessions have only a gap"),
     ],
 )
 def test_what_makes_no_windows_is_refused(window: dict[str, str], said: str, tmp_path: Path) -> None:
@@ -258,6 +258,6 @@ def test_a_misspelt_field_to_deduplicate_by_is_reported_with_the_known_fields() 
         parsed_settings("--deduplicate=event-id")
 
 
-def test_events_of_a_count_cannot_be_deduplicated_for_no_id_could_be_forgotten() -> None:
-    with pytest.raises(SetUpError, match="deduplicate cannot be set beside pairs: no event is ever too late"):
+def test_events_of_a_count_cannot_be_deduplicated_because_no_id_could_be_removed() -> None:
+    with pytest.raises(SetUpError, match="deduplicate cannot be combined with pairs: no event is too late"):
         parsed_settings("--deduplicate=event_id", '--reports=pairs={"window": {"count": 2}}')

@@ -34,14 +34,14 @@ def test_it_is_read_as_meant(text: str, meant: StartPosition) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("first", "is none of earliest, latest, timestamp:<ISO time>"),
-        ("latest:1", "is none of"),
-        ("timestamp:", "is none of"),
+        ("first", "is not one of earliest, latest, timestamp:<ISO time>"),
+        ("latest:1", "is not one of"),
+        ("timestamp:", "is not one of"),
         ("timestamp:yesterday", "is not an instant"),
-        ("group:", "is none of"),
-        ("offsets:[1, 2]", "gives no offsets"),
-        ('offsets:{"0": -1}', "gives no offsets"),
-        ('offsets:{"a": 1}', "gives no offsets"),
+        ("group:", "is not one of"),
+        ("offsets:[1, 2]", "is not a map of offsets"),
+        ('offsets:{"0": -1}', "is not a map of offsets"),
+        ('offsets:{"a": 1}', "is not a map of offsets"),
     ],
 )
 def test_any_other_position_is_refused_in_one_sentence(text: str, sentence: str) -> None:

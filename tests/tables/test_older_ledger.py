@@ -45,10 +45,10 @@ def test_it_is_read_as_one_without_duplicates(site: Site) -> None:
     warehouse = str(site.warehouse)
     assert not {*LATER} & {*columns(site)}
     assert violations(warehouse) == []
-    books = read_status(warehouse).books
-    assert books is not None
-    assert (books.account.duplicate, books.account.erased, books.account.counted) == (0, 0, 10)
-    assert books.account.balances
+    summary = read_status(warehouse).summary
+    assert summary is not None
+    assert (summary.account.duplicate, summary.account.erased, summary.account.counted) == (0, 0, 10)
+    assert summary.account.balances
     shown = next(view for view in views(warehouse, Engine.DUCKDB) if view.name == "ledger").columns
     assert not {*LATER} & {*shown}
     newest = Ledger(warehouse).latest()[0]
@@ -66,6 +66,6 @@ def test_the_next_epoch_adds_the_column_with_its_first_rows(site: Site) -> None:
     assert violations(site.warehouse) == []
     newest = Ledger(str(site.warehouse)).latest()[0]
     assert (newest.batch, newest.duplicate, newest.erased) == (2 * EPOCH + 1, 0, 0)
-    books = read_status(str(site.warehouse)).books
-    assert books is not None
-    assert books.account.duplicate == 0
+    summary = read_status(str(site.warehouse)).summary
+    assert summary is not None
+    assert summary.account.duplicate == 0

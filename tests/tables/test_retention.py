@@ -128,9 +128,9 @@ def test_how_long_versions_stay_is_set_by_table_and_set_back(tmp_path: Path) -> 
     ("table", "said"),
     [
         ('views = { rows = "1d" }', "retention.views: there is no such table"),
-        ('user_totals = { rows = "1d" }', "only windows of time have an age"),
+        ('user_totals = { rows = "1d" }', "only rows of windows of time have an age"),
         ('ledger = { rows = "1d" }', "retention.ledger: there is no such table"),
-        ('visits = { rows = "1d" }', "only windows of time have an age"),
+        ('visits = { rows = "1d" }', "only rows of windows of time have an age"),
     ],
 )
 def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, said: str) -> None:
@@ -143,8 +143,8 @@ def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, 
 def test_nothing_is_removed_unless_it_is_said(tmp_path: Path) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text('[retention]\npage_views = { time_travel = "7d" }\ndead_letters = { rows = "90d" }\n')
-    assert parsed_settings("--config", str(file)).kept() == {
+    assert parsed_settings("--config", str(file)).keep_by_table() == {
         "page_views": TableRetention(7 * DAY),
         "dead_letters": TableRetention(None, 90 * DAY),
     }
-    assert parsed_settings().kept() == {}
+    assert parsed_settings().keep_by_table() == {}

@@ -18,7 +18,7 @@ from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.reading.pages.page_text import as_text
-from pipeline.reading.shell_output import shown
+from pipeline.reading.shell_output import harmless_lines
 
 ROOT = Path(__file__).parents[2]
 ACTS = (
@@ -85,19 +85,19 @@ def test_ten_thousand_hostile_texts_are_shown_as_text_wherever_they_are_in_a_tab
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_ten_thousand_hostile_lines_of_an_answer_are_shown_as_text(form: str) -> None:
     lines = (f'"{text.replace(chr(34), "")}"\n' for text in hostile(10_000))
-    assert harmless("".join(shown(lines, form)))
+    assert harmless("".join(harmless_lines(lines, form)))
 
 
 def test_json_keeps_its_values() -> None:
     text = "\x9b\u202e\U000e0041é\xa0"
-    assert json.loads("".join(shown([json.dumps(text, ensure_ascii=False) + "\n"], "json"))) == text
+    assert json.loads("".join(harmless_lines([json.dumps(text, ensure_ascii=False) + "\n"], "json"))) == text
 
 
 def test_no_cell_of_csv_is_a_formula() -> None:
     texts = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", '=a,"b"', "-5", "+1.5e3", "a=1", "NULL", ""]
     file = io.StringIO()
     csv.writer(file).writerow(texts)
-    (row,) = csv.reader(shown([file.getvalue()], "csv"))
+    (row,) = csv.reader(harmless_lines([file.getvalue()], "csv"))
     assert row == ["'=1+1", "'+cmd|' /C calc'!A0", "'-2+3", "'@SUM(A1)", "\\t=1", '\'=a,"b"', *texts[6:]]
 
 

@@ -1,1 +1,1 @@
-"""`tidemark check`: whether a start would succeed, and what to do where it would not. It leaves nothing behind."""
+"""`tidemark check`: checks whether `run` would start, and what to do if not. It creates nothing permanent."""

@@ -1,4 +1,4 @@
-"""What this machine must have: Java, jars, versions that go together, room, and a free port."""
+"""Checks of this machine: Java, jars, matching versions, disk space, free ports."""
 
 import shutil
 import socket
@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from pipeline.app import serve
-from pipeline.commands.preflight.finding import CheckResult, doubtful, well, wrong
+from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.errors import SetUpError
 from pipeline.reading.health_client import open_page
 from pipeline.runtime.jars import cache, locked, mirror, missing
@@ -19,103 +19,105 @@ from pipeline.runtime.java import ask, find_java
 from pipeline.runtime.spark import CLOSED, given_properties
 from pipeline.settings.model import MetricsSettings, Settings
 
-_LITTLE_BYTES: Final = 1 << 30
-_TOO_LITTLE_BYTES: Final = 100 << 20
+_LOW_BYTES: Final = 1 << 30
+_TOO_LOW_BYTES: Final = 100 << 20
 _ANSWER_S: Final = 5.0
 _PACKAGES: Final = ("tidemark-lake", "pyspark", "delta-spark", "deltalake", "confluent-kafka")
 _SECRET_FILE: Final = "spark.authenticate.secret.file"  # noqa: S105 - the name of a property
 _SOURCE: Final = ":spark-sql-kafka-0-10_"
 
 
-def java() -> Iterator[CheckResult]:
-    """The Java that Spark would run on. Raises SetUpError where there is none."""
+def check_java() -> Iterator[CheckResult]:
+    """Finds the Java that Spark would use. Raises SetUpError if there is none."""
     home = find_java()
-    found = ask(home / "bin" / "java")
-    yield well("java", f"Java {found.version if found else ''} in {home}")
+    java = ask(home / "bin" / "java")
+    yield passed("java", f"Java {java.version if java else ''} in {home}")
 
 
-def jars() -> Iterator[CheckResult]:
-    """Whether the locked jars are there, and of the version of Spark."""
-    wanted, into = locked("spark"), cache()
-    source = next(jar.coordinate for jar in wanted if _SOURCE in jar.coordinate)
+def check_jars() -> Iterator[CheckResult]:
+    """Checks that the locked jars are present, and match the version of Spark."""
+    locked_jars, folder = locked("spark"), cache()
+    source = next(jar.coordinate for jar in locked_jars if _SOURCE in jar.coordinate)
     if _line(source.rpartition(":")[2]) != _line(version("pyspark")):
-        yield wrong("jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark-lake again")
-    absent = missing(wanted, into)
+        yield failure(
+            "jars", f"jars.lock has {source}, but PySpark is {version('pyspark')}: install tidemark-lake again"
+        )
+    absent = missing(locked_jars, folder)
     if not absent:
-        yield well("jars", f"all {len(wanted)} in {into}")
+        yield passed("jars", f"all {len(locked_jars)} in {folder}")
         return
-    lack, url = f"{len(absent)} of {len(wanted)} are not in {into}", absent[0].url(mirror())
+    problem, url = f"{len(absent)} of {len(locked_jars)} are not in {folder}", absent[0].url(mirror())
     try:
-        with urllib.request.urlopen(url, timeout=_ANSWER_S):  # noqa: S310 - `mirror` lets http and https through only
-            yield doubtful("jars", f"{lack}: the first start fetches them from {mirror()}")
+        with urllib.request.urlopen(url, timeout=_ANSWER_S):  # noqa: S310 - `mirror` allows http and https only
+            yield warning("jars", f"{problem}: the first start downloads them from {mirror()}")
     except OSError as error:
-        yield wrong("jars", f"{lack}, and {mirror()} does not give them ({error}): set TIDEMARK_MAVEN_MIRROR")
+        yield failure("jars", f"{problem}, and {mirror()} does not serve them ({error}): set TIDEMARK_MAVEN_MIRROR")
 
 
 def _line(release: str) -> list[str]:
-    """The releases that go together: of 4.0.5 it is 4.0."""
+    """Returns major and minor version, which must match: 4.0 for 4.0.5."""
     return release.split(".")[:2]
 
 
-def versions() -> Iterator[CheckResult]:
-    """What would run."""
-    yield well("versions", ", ".join(f"{name} {version(name)}" for name in _PACKAGES))
+def check_versions() -> Iterator[CheckResult]:
+    """Reports the versions of the packages."""
+    yield passed("versions", ", ".join(f"{name} {version(name)}" for name in _PACKAGES))
 
 
-def master(settings: Settings) -> Iterator[CheckResult]:
-    """Whether a standalone master listens; of other clusters spark-submit knows more."""
+def check_master(settings: Settings) -> Iterator[CheckResult]:
+    """Checks that a standalone master listens; other clusters are the business of spark-submit."""
     address = settings.spark.master or ""
     if not address.startswith("spark://"):
         return
-    place = urlsplit(address.split(",")[0])
+    target = urlsplit(address.split(",")[0])
     try:
-        socket.create_connection((place.hostname or "", place.port or 7077), _ANSWER_S).close()
-        yield well("spark", f"a master listens at {address}")
+        socket.create_connection((target.hostname or "", target.port or 7077), _ANSWER_S).close()
+        yield passed("spark", f"a master listens at {address}")
     except OSError as error:
-        yield wrong("spark", f"no master listens at {address} ({error}): start it, or correct spark.master")
+        yield failure("spark", f"no master listens at {address} ({error}): start it, or correct spark.master")
 
 
-def traffic(settings: Settings) -> Iterator[CheckResult]:
-    """Whether driver and executors ask each other who they are: otherwise any machine that reaches them may take part.
+def check_traffic(settings: Settings) -> Iterator[CheckResult]:
+    """Checks that driver and executors authenticate each other; otherwise any machine that reaches them could connect.
 
-    A stranger could stop batches, read events and the key of pseudonyms, and run programs as the user of the service.
+    It could stop batches, read events and the key of pseudonyms, and run programs as the user of the service.
     """
     conf = given_properties(settings.spark)
     master = conf.get("spark.master", "")
     if master.startswith("local"):
         is_closed = all(conf.get(name, value) == value for name, value in CLOSED.items())
         if is_closed:
-            yield well("spark", "its ports are open to this machine alone, and ask for a secret of this run")
+            yield passed("spark", "its ports are bound to localhost, and need a secret of this run")
         else:
-            yield doubtful("spark", f"spark.conf opens its ports to strangers: leave out {', '.join(CLOSED)}")
+            yield warning("spark", f"spark.conf opens its ports to other machines: leave out {', '.join(CLOSED)}")
     elif conf.get("spark.authenticate") != "true":
-        yield doubtful(
+        yield warning(
             "spark",
-            "driver and executors do not ask each other who they are: whoever reaches their ports can stop batches and "
-            "read events and keys. Set spark.authenticate and spark.network.crypto.enabled in spark.conf",
+            "driver and executors do not authenticate each other: any machine that reaches their ports can stop "
+            "batches and read events and keys. Set spark.authenticate and spark.network.crypto.enabled in spark.conf",
         )
     elif master.startswith("spark:") and not {"spark.authenticate.secret", _SECRET_FILE} & conf.keys():
-        yield wrong("spark", f"spark.authenticate needs a secret that the cluster knows: set {_SECRET_FILE}")
+        yield failure("spark", f"spark.authenticate needs a secret that the cluster shares: set {_SECRET_FILE}")
     elif "true" not in (conf.get("spark.network.crypto.enabled"), conf.get("spark.ssl.rpc.enabled")):
-        yield doubtful(
-            "spark", "what driver and executors send each other can be read: set spark.network.crypto.enabled"
+        yield warning(
+            "spark", "traffic between driver and executors is not encrypted: set spark.network.crypto.enabled"
         )
     else:
-        yield well("spark", "driver and executors ask each other for a secret, and speak encrypted")
+        yield passed("spark", "driver and executors authenticate each other, and encrypt their traffic")
 
 
-def metrics(settings: Settings) -> Iterator[CheckResult]:
-    """Whether the endpoint could be served. Raises SetUpError where not."""
+def check_metrics(settings: Settings) -> Iterator[CheckResult]:
+    """Checks that the metrics endpoint can be served. Raises SetUpError if not."""
     try:
         serve(settings).close()
-        yield well("metrics", f"{settings.metrics.host} port {settings.metrics.port} is free")
+        yield passed("metrics", f"{settings.metrics.host} port {settings.metrics.port} is free")
     except SetUpError:
         if not _is_served_by_tidemark(settings.metrics):
             raise
-        yield doubtful(
+        yield warning(
             "metrics",
             f"a Tidemark service listens on {settings.metrics.host} port {settings.metrics.port}: "
-            "beside it a start needs another metrics.port",
+            "to run another one, set another metrics.port",
         )
 
 
@@ -127,19 +129,19 @@ def _is_served_by_tidemark(settings: MetricsSettings) -> bool:
         return False
 
 
-def room(about: str, folder: Path, setting: str) -> CheckResult:
-    """How much a disk has left."""
+def check_space(subject: str, folder: Path, setting: str) -> CheckResult:
+    """Checks the free space of the disk with `folder`; `setting` can move the data to another disk."""
     free = shutil.disk_usage(folder).free
-    said = f"{free / 1e9:.1f} GB are free in {folder}"
-    if free < _TOO_LITTLE_BYTES:
-        return wrong(about, f"{said}: make room, or set {setting} to another place")
-    return doubtful(about, f"{said}: that will not last") if free < _LITTLE_BYTES else well(about, said)
+    message = f"{free / 1e9:.1f} GB are free in {folder}"
+    if free < _TOO_LOW_BYTES:
+        return failure(subject, f"{message}: free some space, or set {setting} to another disk")
+    return warning(subject, f"{message}: that will not last") if free < _LOW_BYTES else passed(subject, message)
 
 
-def scratch() -> Iterator[CheckResult]:
-    """Where Spark keeps what it does not need for long."""
+def check_scratch() -> Iterator[CheckResult]:
+    """Checks the folder for temporary files of Spark."""
     try:
         with tempfile.TemporaryDirectory(prefix="tidemark-check-") as folder:
-            yield room("scratch", Path(folder).parent, "TMPDIR")
+            yield check_space("scratch", Path(folder).parent, "TMPDIR")
     except OSError as error:
-        yield wrong("scratch", f"temporary files cannot be written ({error}): set TMPDIR to another folder")
+        yield failure("scratch", f"temporary files cannot be written ({error}): set TMPDIR to another folder")

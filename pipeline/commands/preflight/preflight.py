@@ -1,4 +1,4 @@
-"""All checks, each as soon as it can be made. What a start would say, it says in the same words."""
+"""Runs all checks, each as early as possible. Reports the same errors as `run`."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Final
 from pipeline.app import check_sql, registered_schemas, require_all
 from pipeline.commands.preflight import machine_checks, warehouse_checks
 from pipeline.commands.preflight.broker_checks import Cluster
-from pipeline.commands.preflight.finding import CheckResult, tried, well, wrong
+from pipeline.commands.preflight.check_result import CheckResult, failure, passed, results_of
 from pipeline.errors import SetUpError
 from pipeline.fold.duplicates import require_event_id
 from pipeline.kafka.topic import connect
@@ -16,54 +16,54 @@ from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings
 
 _PATIENCE: Final = timedelta(seconds=10)
-"""How long a broker is waited for: long enough to answer, and no start that could wait for it."""
+"""Longest wait for a broker; `kafka.connect_timeout` may be much longer."""
 
 
-def findings(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
-    """One after the other. Raises SetUpError where settings are missing without which nothing can be looked at."""
+def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
+    """Yields the results one by one. Raises SetUpError if required settings are missing."""
     require_all(settings)
-    yield well("settings", "they are right; `tidemark config show` tells where each comes from")
-    yield from machine_checks.versions()
-    yield from tried("java", machine_checks.java)
-    yield from tried("jars", machine_checks.jars)
-    yield from machine_checks.scratch()
-    yield from machine_checks.master(settings)
-    yield from machine_checks.traffic(settings)
-    yield from tried("metrics", lambda: machine_checks.metrics(settings))
-    yield from tried("schemas", lambda: _schemas(settings))
-    yield from tried("conditions", lambda: _conditions(settings))
-    yield from tried("warehouse", lambda: warehouse_checks.store(settings.warehouse))
-    yield from tried("reports", lambda: warehouse_checks.reports(settings))
-    yield from _of_the_topic(settings, now)
+    yield passed("settings", "valid; `tidemark config show` shows the source of each")
+    yield from machine_checks.check_versions()
+    yield from results_of("java", machine_checks.check_java)
+    yield from results_of("jars", machine_checks.check_jars)
+    yield from machine_checks.check_scratch()
+    yield from machine_checks.check_master(settings)
+    yield from machine_checks.check_traffic(settings)
+    yield from results_of("metrics", lambda: machine_checks.check_metrics(settings))
+    yield from results_of("schemas", lambda: _schemas(settings))
+    yield from results_of("conditions", lambda: _conditions(settings))
+    yield from results_of("warehouse", lambda: warehouse_checks.check_store(settings.warehouse))
+    yield from results_of("reports", lambda: warehouse_checks.check_reports(settings))
+    yield from _topic_checks(settings, now)
 
 
 def _schemas(settings: Settings) -> Iterator[CheckResult]:
     schemas = registered_schemas(settings)
     if settings.policy().deduplicate:
         require_event_id(schemas)
-    yield well("schemas", f"versions {', '.join(map(str, schemas.texts))}")
+    yield passed("schemas", f"versions {', '.join(map(str, schemas.texts))}")
 
 
 def _conditions(settings: Settings) -> Iterator[CheckResult]:
-    """The conditions on fields of an event: only Spark can judge them, so it starts where there are any."""
+    """Checks the SQL conditions of reports and marker; starts Spark only if there are any."""
     policy = settings.policy()
     if policy.strategy.marker or any(report.where for report in policy.reports):
         check_sql(spark_session(settings.spark), registered_schemas(settings), policy)
-        yield well("conditions", "Spark understands them")
+        yield passed("conditions", "valid SQL")
 
 
-def _of_the_topic(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
+def _topic_checks(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
     policy, patience = settings.policy(), min(_PATIENCE, settings.kafka.connect_timeout)
     try:
         topic = connect(settings.kafka.model_copy(update={"connect_timeout": patience}))
     except SetUpError as error:
-        yield wrong("brokers", str(error))
+        yield failure("brokers", str(error))
         return
     topic = replace(topic, patience_s=patience.total_seconds())
     cluster = Cluster(topic, now)
-    yield from tried("brokers", cluster.brokers)
-    yield from tried("retention", lambda: cluster.keeping(policy))
-    yield from tried("timestamps", lambda: cluster.timestamps(policy))
-    yield from tried("clocks", cluster.clocks)
-    yield from tried("group", lambda: cluster.group(settings.kafka))
-    yield from tried("start", lambda: warehouse_checks.start(settings, topic, now))
+    yield from results_of("brokers", cluster.check_brokers)
+    yield from results_of("retention", lambda: cluster.check_retention(policy))
+    yield from results_of("timestamps", lambda: cluster.check_timestamps(policy))
+    yield from results_of("clocks", cluster.check_clocks)
+    yield from results_of("group", lambda: cluster.check_group(settings.kafka))
+    yield from results_of("start", lambda: warehouse_checks.check_start(settings, topic, now))

@@ -1,10 +1,10 @@
-"""What the warehouse says: whether it can be written, by one writer at a time, and what a start would go on from."""
+"""Checks of the warehouse: whether it is writable by one writer at a time, and where `run` would resume."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pipeline.commands.preflight.finding import CheckResult, doubtful, well
-from pipeline.commands.preflight.machine_checks import room
+from pipeline.commands.preflight.check_result import CheckResult, passed, warning
+from pipeline.commands.preflight.machine_checks import check_space
 from pipeline.kafka.topic import Topic
 from pipeline.results import layout
 from pipeline.service.next_epoch import next_epoch, remarks
@@ -16,40 +16,42 @@ from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import probe
 
 
-def store(warehouse: str) -> Iterator[CheckResult]:
-    """Whether it can be written, and refuses the second of two writers. Raises SetUpError where not."""
+def check_store(warehouse: str) -> Iterator[CheckResult]:
+    """Checks that the warehouse is writable, and that of two concurrent writers one fails. Raises SetUpError if not."""
     folder = local(warehouse)
     existing = warehouse if folder is None else str(_existing(folder))
     probe(existing)
-    yield well("warehouse", f"{existing} can be written, and of several writers one at a time")
+    yield passed("warehouse", f"{existing} is writable, by one writer at a time")
     if folder is not None:
-        yield room("space", _existing(folder), "warehouse")
+        yield check_space("space", _existing(folder), "warehouse")
 
 
-def reports(settings: Settings) -> Iterator[CheckResult]:
-    """Whether the reports are those that their tables were made for. Raises SetUpError where not."""
+def check_reports(settings: Settings) -> Iterator[CheckResult]:
+    """Checks that the reports match their tables. Raises SetUpError if not."""
     policy = settings.policy()
     layout.check_results(settings.warehouse, policy)
-    yield well("reports", ", ".join(consumer.name for consumer in policy.consumers))
+    yield passed("reports", ", ".join(consumer.name for consumer in policy.consumers))
 
 
-def start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[CheckResult]:
-    """Where a start would go on. Raises SetUpError where ledger, topic and settings do not fit together."""
+def check_start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[CheckResult]:
+    """Checks where `run` would resume. Raises SetUpError if ledger, topic and settings do not match."""
     ledger = Ledger(settings.warehouse, mends=False)
     pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
     ground = Ground(settings.warehouse, settings.policy(), topic, ledger, now, pseudonyms)
     rows = ledger.latest()
-    found = next_epoch(ground, settings.kafka, rows)
-    for remark in remarks(found, settings.kafka):
-        yield doubtful("start", remark)
+    start = next_epoch(ground, settings.kafka, rows)
+    for remark in remarks(start, settings.kafka):
+        yield warning("start", remark)
     ends = topic.log_ends()
-    behind = sum(ends[number] - state.position for number, state in found.batch.after.partitions.items())
+    unread = sum(ends[partition] - state.position for partition, state in start.batch.after.partitions.items())
     what = (
-        f"epoch {found.batch.epoch} would go on from the ledger" if found.earlier else "a new warehouse would be made"
+        f"epoch {start.batch.epoch} would resume from the ledger"
+        if start.earlier
+        else "a new warehouse would be created"
     )
-    yield well("start", f"{what}; there are {behind:,} offsets to read")
+    yield passed("start", f"{what}; there are {unread:,} offsets to read")
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or what is there above it: a start would make the folders between."""
-    return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    """Returns the folder, or its nearest existing parent; `run` would create the folders between."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())

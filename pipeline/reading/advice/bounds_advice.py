@@ -5,7 +5,7 @@ from typing import Final
 
 from command_line.terminal import Group, RenderableType, Table
 from pipeline.reading.advice.event_history import read_history
-from pipeline.reading.advice.tradeoff import Outcome, outcome
+from pipeline.reading.advice.tradeoff import Outcome, outcome_of
 from pipeline.settings.durations import write_milliseconds
 
 _PARTS: Final = (0, 0.25, 0.5, 1, 2, 3, 6)
@@ -24,7 +24,7 @@ def outcomes_of(warehouse: str, bounds_ms: Sequence[int] = ()) -> tuple[list[Out
     history = read_history(warehouse)
     now_ms = history.bound_ms
     chosen = bounds_ms or ([int(now_ms * part) for part in _PARTS] if now_ms else _WHERE_IT_IS_ZERO)
-    return [outcome(history, bound) for bound in sorted({*chosen, now_ms})], now_ms
+    return [outcome_of(history, bound) for bound in sorted({*chosen, now_ms})], now_ms
 
 
 def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:

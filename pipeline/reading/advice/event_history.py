@@ -12,7 +12,7 @@ from pipeline.event_time.lateness import too_late_at
 from pipeline.event_time.policy import Policy, TimeOf, Verdict
 from pipeline.event_time.strategies import Bounded
 from pipeline.fold.grouping_sets import groupings
-from pipeline.reading.advice.tradeoff import Ahead, BoundStep, EventHistory
+from pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
@@ -50,7 +50,7 @@ def read_history(warehouse: str) -> EventHistory:
     return EventHistory(
         bound_ms=newest.strategy.idle_lag_ms,
         events=sum(events[epoch] for epoch in policies),
-        ahead=[Ahead(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in counted]
+        ahead=[EventsBySlack(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in counted]
         + [one for epoch, policy in policies.items() for one in _too_late(tables, epoch, policy)],
         steps=[
             BoundStep(row[c.WATERMARK], bounds[row["epoch"]], row["committed_at"])
@@ -61,7 +61,7 @@ def read_history(warehouse: str) -> EventHistory:
     )
 
 
-def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> list[Ahead]:
+def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> list[EventsBySlack]:
     """The dead letters of an epoch that were too late; those of a pane were so at the same watermark."""
     grid = groupings(policy.consumers)
     time = c.KAFKA_TIMESTAMP if policy.time_of is TimeOf.INGESTION else c.EVENT_TIME
@@ -73,4 +73,6 @@ def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> l
         **tables,
     )
     reports, bound_ms = policy.reports, policy.strategy.idle_lag_ms
-    return [Ahead(too_late_at(reports, row["pane"]) - row[c.WATERMARK], bound_ms, row["events"]) for row in rows]
+    return [
+        EventsBySlack(too_late_at(reports, row["pane"]) - row[c.WATERMARK], bound_ms, row["events"]) for row in rows
+    ]

@@ -23,7 +23,7 @@ class BoundStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class EventsBySlack:
     """Events by their slack: how much the watermark could rise before they are too late; not above zero if they are."""
 
     slack_ms: int
@@ -39,7 +39,7 @@ class EventHistory:
     """The bound of now."""
     events: int
     """All that were counted or too late."""
-    ahead: Sequence[Ahead]
+    ahead: Sequence[EventsBySlack]
     """Of those at least the ones that some bound would have judged otherwise."""
     steps: Sequence[BoundStep]
     """In order, from the first watermark on."""
@@ -60,7 +60,7 @@ class Outcome:
     """
 
 
-def outcome(history: EventHistory, bound_ms: int) -> Outcome:
+def outcome_of(history: EventHistory, bound_ms: int) -> Outcome:
     """The outcome of a bound in a history."""
     too_late = sum(one.events for one in history.ahead if one.slack_ms <= one.bound_ms - bound_ms)
     delays = sorted(_delays(history, bound_ms))

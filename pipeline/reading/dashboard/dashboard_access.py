@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
 from pipeline.settings.model import DashboardSettings
-from pipeline.settings.secrets import for_a_person
+from pipeline.settings.secrets import raising_set_up_errors
 
 COOKIE: Final = "tidemark_dashboard"
 _SHORTEST: Final = 16
@@ -43,9 +43,9 @@ class Guard:
         self._token = token
 
     @classmethod
-    def of(cls, settings: DashboardSettings) -> Self:
+    def from_settings(cls, settings: DashboardSettings) -> Self:
         """Raises SetUpError where the token is short or missing, or its file cannot be read."""
-        with for_a_person():
+        with raising_set_up_errors():
             token = clear_text(settings.token, settings.token_file, "dashboard.token")
         if token is None and not _is_loopback(settings.host):
             raise SetUpError(
@@ -57,7 +57,7 @@ class Guard:
         return cls(None if token is None else SecretStr(token))
 
     @property
-    def asks(self) -> bool:
+    def has_token(self) -> bool:
         """Whether there is a token."""
         return self._token is not None
 
@@ -66,21 +66,21 @@ class Guard:
         if self._token is None:
             return _host(request.headers.get("host", "")) in _LOCAL_NAMES
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        has_token = scheme.lower() == "bearer" and self.knows(bearer)
-        return has_token or _same(request.cookies.get(COOKIE, ""), self.pass_of_token)
+        has_token = scheme.lower() == "bearer" and self.is_token(bearer)
+        return has_token or _same(request.cookies.get(COOKIE, ""), self.cookie_value)
 
-    def knows(self, token: str) -> bool:
+    def is_token(self, token: str) -> bool:
         """Whether it is the token."""
         return self._token is not None and _same(token, self._token.get_secret_value())
 
     @property
-    def pass_of_token(self) -> str:
+    def cookie_value(self) -> str:
         """What a browser keeps instead of the token."""
         assert self._token is not None  # noqa: S101 - for the type checker
         return hashlib.sha256(b"tidemark dashboard\0" + self._token.get_secret_value().encode()).hexdigest()
 
 
-class Guarded:
+class GuardedSite:
     """The site behind its guard, with headers by which a browser does no more than the pages need."""
 
     def __init__(self, site: ASGIApp, guard: Guard, ask: Callable[[], Response], open_paths: frozenset[str]) -> None:
@@ -105,9 +105,9 @@ class Guarded:
 
     def _answer(self, request: Request) -> ASGIApp:
         # The path by which the site chooses its page. That of `request.url` is read from the header Host as well.
-        if self._guard.admits(request) or (self._guard.asks and request.scope["path"] in self._open_paths):
+        if self._guard.admits(request) or (self._guard.has_token and request.scope["path"] in self._open_paths):
             return self._site
-        if self._guard.asks:
+        if self._guard.has_token:
             return self._ask()
         return PlainTextResponse(
             "Without a token this page answers to 127.0.0.1, [::1] and localhost only; see dashboard.token.\n",

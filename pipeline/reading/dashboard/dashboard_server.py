@@ -16,10 +16,10 @@ from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.reading.dashboard.dashboard_access import Guard
 from pipeline.reading.dashboard.dashboard_site import site
-from pipeline.reading.dashboard.shared_answer import Shared
-from pipeline.reading.health_client import said_by_service
+from pipeline.reading.dashboard.shared_answer import SharedAnswer
+from pipeline.reading.health_client import service_health
 from pipeline.reading.pages.table_reader import TableReader
-from pipeline.reading.record_decoding import Schemas
+from pipeline.reading.record_decoding import SchemaTexts
 from pipeline.settings.load import require
 from pipeline.settings.model import DashboardSettings, Settings
 from pipeline.tables.event_schemas import schemas_of, stored_schemas
@@ -27,8 +27,8 @@ from pipeline.tables.event_schemas import schemas_of, stored_schemas
 _STOP_S: Final = 3
 _LIMITS: Final = Limits(connections=128, request_s=300)
 """A page may take long where the store is slow."""
-_KEPT_S: Final = 5.0
-"""So long the service's word counts."""
+_SHARED_S: Final = 5.0
+"""Requests share an answer of the service for this many seconds."""
 _log = structlog.get_logger()
 
 
@@ -39,10 +39,9 @@ def serve(settings: Settings) -> None:
     cannot be read.
     """
     require(settings, "warehouse")
-    schemas, guard = _schemas(settings), Guard.of(settings.dashboard)
-    app = site(
-        TableReader(settings.warehouse), guard, schemas, Shared(partial(said_by_service, settings.metrics), _KEPT_S)
-    )
+    schemas, guard = _schemas(settings), Guard.from_settings(settings.dashboard)
+    health = SharedAnswer(partial(service_health, settings.metrics), _SHARED_S)
+    app = site(TableReader(settings.warehouse), guard, schemas, health.get)
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
         # uvicorn raises again what ended it, which would end the process by a signal.
@@ -58,7 +57,7 @@ def served(app: ASGIApp) -> Server:
     return Server(app, _LIMITS, stop_s=_STOP_S)
 
 
-def _schemas(settings: Settings) -> Callable[[], Schemas]:
+def _schemas(settings: Settings) -> Callable[[], SchemaTexts]:
     """Those of a folder, read once; what a registry told may be more by now."""
     if settings.schemas.registry.url:
         return partial(stored_schemas, settings.warehouse)

@@ -20,17 +20,17 @@ from pipeline import columns as c
 from pipeline.errors import TidemarkError
 from pipeline.event_time import rules
 from pipeline.instants import now_ms
-from pipeline.reading.dashboard.dashboard_access import COOKIE, Guard, Guarded
+from pipeline.reading.dashboard.dashboard_access import COOKIE, Guard, GuardedSite
 from pipeline.reading.dashboard.dashboard_health import Health
 from pipeline.reading.dashboard.key_history import history_of
 from pipeline.reading.dashboard.overview import Overview, overview_of
-from pipeline.reading.dashboard.shared_answer import Shared
-from pipeline.reading.ledger_summary import Books
+from pipeline.reading.dashboard.shared_answer import SharedAnswer
+from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of
 from pipeline.reading.pages.page_text import templates
 from pipeline.reading.pages.table_reader import CurrentTables, TableReader
 from pipeline.reading.pages.window_sums import rows_of_report, windows_of
-from pipeline.reading.record_decoding import Schemas
+from pipeline.reading.record_decoding import SchemaTexts
 from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 T = TypeVar("T")
@@ -42,11 +42,11 @@ _LOGIN_BYTES: Final = 4096
 _LOGIN_S: Final = 10.0
 _QUIET_MS: Final = 10_000
 """A service that reads commits more often than that."""
-_KEPT_S: Final = 0.5
-"""So long the first screen is the same for all who ask."""
+_SHARED_S: Final = 0.5
+"""Requests for the first page share an answer for this many seconds."""
 
 
-class Nothing(TidemarkError):
+class NotFound(TidemarkError):
     """What was asked for is not there; the text says what to do."""
 
 
@@ -54,52 +54,54 @@ class Pages:
     """The answers, each a page."""
 
     def __init__(
-        self, reader: TableReader, guard: Guard, schemas: Callable[[], Schemas], service: Callable[[], str]
+        self, reader: TableReader, guard: Guard, schemas: Callable[[], SchemaTexts], service: Callable[[], str]
     ) -> None:
         self._reader = reader
         self._guard = guard
         self._schemas = schemas
         self._service = service
         self._templates = templates("pipeline.reading.dashboard")
-        self._overview = Shared(lambda: reader.read(self._look), _KEPT_S)
+        self._overview = SharedAnswer(lambda: reader.read(self._look), _SHARED_S)
 
     def overview(self, _: Request) -> Response:
         """The first screen."""
-        found = self._overview()
+        found = self._overview.get()
         if found is None:
             return self._page("empty.html", None)
-        return self._page("overview.html", found.books, it=found)
+        return self._page("overview.html", found.summary, view=found)
 
     def report(self, request: Request) -> Response:
         """A report by its name."""
         name, place = request.path_params["name"], _place(request)
-        books, found = self._read(lambda tables, books: _report_page(tables, books, name, request.query_params, place))
-        return self._page("report.html", books, until=place[0], **found)
+        summary, found = self._read(
+            lambda tables, summary: _report_page(tables, summary, name, request.query_params, place)
+        )
+        return self._page("report.html", summary, until=place[0], **found)
 
     def history(self, key: str, asked: str, request: Request) -> Response:
         """The history of a user or of a page of the site: of the value of a key, that is `asked` for by a name."""
         value = request.query_params.get(asked, "")
         if not value:
-            raise Nothing(f"Say which one by {request.scope['path']}?{asked}=…, or choose one on the first page.")
-        books, history = self._read(lambda tables, books: history_of(tables, books, key, value))
-        return self._page("history.html", books, history=history, key=key, value_of_key=value)
+            raise NotFound(f"Say which one by {request.scope['path']}?{asked}=…, or choose one on the first page.")
+        summary, history = self._read(lambda tables, summary: history_of(tables, summary, key, value))
+        return self._page("history.html", summary, history=history, key=key, value_of_key=value)
 
     def dead_letters(self, request: Request) -> Response:
         """Dead letters by reason."""
         reason, place = request.query_params.get("reason"), _place(request)
         if reason and reason not in REASONS:
-            raise Nothing(f"There is no such reason. Choose one of {', '.join(REASONS)}.")
-        books, letters = self._read(lambda tables, _: letters_of(tables, *place, reason=reason))
-        return self._page("dead_letters.html", books, letters=letters, reason=reason, reasons=REASONS)
+            raise NotFound(f"There is no such reason. Choose one of {', '.join(REASONS)}.")
+        summary, letters = self._read(lambda tables, _: letters_of(tables, *place, reason=reason))
+        return self._page("dead_letters.html", summary, letters=letters, reason=reason, reasons=REASONS)
 
     def dead_letter(self, request: Request) -> Response:
         """A dead letter, opened."""
         if max(request.path_params.values()) > _LARGEST:
-            raise Nothing("There is no such dead letter.")
-        books, letter = self._read(lambda tables, _: letter_of(tables, self._schemas(), **request.path_params))
+            raise NotFound("There is no such dead letter.")
+        summary, letter = self._read(lambda tables, _: letter_of(tables, self._schemas(), **request.path_params))
         if letter is None:
-            raise Nothing("There is no such dead letter: it may have gone by age.")
-        return self._page("dead_letter.html", books, letter=letter)
+            raise NotFound("There is no such dead letter: it may have gone by age.")
+        return self._page("dead_letter.html", summary, letter=letter)
 
     async def login(self, request: Request) -> Response:
         """Takes the token of a form, and gives the browser a cookie for it."""
@@ -110,10 +112,10 @@ class Pages:
         except TooSlow as error:
             return PlainTextResponse(f"{error}\n", HTTPStatus.REQUEST_TIMEOUT)
         said = parse_qs(body.decode(errors="replace")).get("token", [""])[0]
-        if not self._guard.knows(said):
+        if not self._guard.is_token(said):
             return self.ask("That is not the token.")
         answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
-        answer.set_cookie(COOKIE, self._guard.pass_of_token, httponly=True, samesite="strict")
+        answer.set_cookie(COOKIE, self._guard.cookie_value, httponly=True, samesite="strict")
         return answer
 
     def ask(self, wrong: str = "") -> Response:
@@ -127,28 +129,28 @@ class Pages:
 
     def missing(self, _: Request, error: Exception) -> Response:
         """An address, or a thing, that there is not."""
-        said = str(error) if isinstance(error, Nothing) else "There is no such page."
+        said = str(error) if isinstance(error, NotFound) else "There is no such page."
         return self._page("failed.html", None, HTTPStatus.NOT_FOUND, said=said)
 
-    def _look(self, tables: CurrentTables, books: Books | None) -> Overview | None:
-        return None if books is None else overview_of(tables, books, self._schemas(), now_ms())
+    def _look(self, tables: CurrentTables, summary: LedgerSummary | None) -> Overview | None:
+        return None if summary is None else overview_of(tables, summary, self._schemas(), now_ms())
 
-    def _read(self, ask: Callable[[CurrentTables, Books], T]) -> tuple[Books, T]:
-        """The books and an answer, as of one moment. Raises Nothing before the first batch."""
+    def _read(self, ask: Callable[[CurrentTables, LedgerSummary], T]) -> tuple[LedgerSummary, T]:
+        """The summary and an answer, as of one moment. Raises NotFound before the first batch."""
 
-        def begun(tables: CurrentTables, books: Books | None) -> tuple[Books, T]:
-            if books is None:
-                raise Nothing("Nothing was read yet: the first page says what is missing.")
-            return books, ask(tables, books)
+        def begun(tables: CurrentTables, summary: LedgerSummary | None) -> tuple[LedgerSummary, T]:
+            if summary is None:
+                raise NotFound("Nothing was read yet: the first page says what is missing.")
+            return summary, ask(tables, summary)
 
         return self._reader.read(begun)
 
-    def _page(self, name: str, books: Books | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
+    def _page(self, name: str, summary: LedgerSummary | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
         now = now_ms()
-        quiet = books is not None and now - books.committed_at > _QUIET_MS
+        quiet = summary is not None and now - summary.committed_at > _QUIET_MS
         common = {
             "warehouse": self._reader.warehouse,
-            "books": books,
+            "summary": summary,
             "now": now,
             "quiet": quiet,
             "service": self._service() if quiet else "",
@@ -156,7 +158,7 @@ class Pages:
         return HTMLResponse(self._templates.get_template(name).render(common | told), status)
 
 
-def site(reader: TableReader, guard: Guard, schemas: Callable[[], Schemas], service: Callable[[], str]) -> ASGIApp:
+def site(reader: TableReader, guard: Guard, schemas: Callable[[], SchemaTexts], service: Callable[[], str]) -> ASGIApp:
     """The application."""
     pages = Pages(reader, guard, schemas, service)
     static = StaticFiles(directory=_FILES, packages=[("pipeline.reading.pages", "static")])
@@ -174,20 +176,20 @@ def site(reader: TableReader, guard: Guard, schemas: Callable[[], Schemas], serv
     ]
     handlers: dict[Any, Any] = {
         HTTPStatus.NOT_FOUND: pages.missing,
-        Nothing: pages.missing,
+        NotFound: pages.missing,
         **dict.fromkeys((TidemarkError, *STORE_ERRORS), pages.failed),
     }
     application = Starlette(routes=routes, exception_handlers=handlers)
-    return Guarded(application, guard, pages.ask, frozenset((_HEALTH, _LOGIN, *files)))
+    return GuardedSite(application, guard, pages.ask, frozenset((_HEALTH, _LOGIN, *files)))
 
 
 def _report_page(
-    tables: CurrentTables, books: Books, name: str, asked: Mapping[str, str], place: tuple[int | None, int]
+    tables: CurrentTables, summary: LedgerSummary, name: str, asked: Mapping[str, str], place: tuple[int | None, int]
 ) -> dict[str, Any]:
-    report = next((report for report in books.policy.reports if report.name == name), None)
+    report = next((report for report in summary.policy.reports if report.name == name), None)
     if report is None:
-        raise Nothing(
-            f"There is no report of this name; there are {', '.join(one.name for one in books.policy.reports)}."
+        raise NotFound(
+            f"There is no report of this name; there are {', '.join(one.name for one in summary.policy.reports)}."
         )
     only = {key: asked[key] for key in report.keys if asked.get(key)}
     return {
@@ -202,6 +204,6 @@ def _place(request: Request) -> tuple[int | None, int]:
     """Where a list goes on. Raises Nothing for what is no number."""
     told = [request.query_params.get(name, "") for name in ("until", "skip")]
     if not all(re.fullmatch("[0-9]{0,15}", one) and int(one or 0) <= _LARGEST for one in told):
-        raise Nothing("What comes after until= and skip= is no place in a list: follow its links.")
+        raise NotFound("What comes after until= and skip= is no place in a list: follow its links.")
     until, skip = told
     return int(until) if until else None, int(skip or 0)

@@ -5,10 +5,10 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
-from pipeline.reading.ledger_summary import Books
+from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.letter_pages import letters_of
 from pipeline.reading.pages.paging import Slice
-from pipeline.reading.pages.table_reader import CurrentTables, text_in_sql
+from pipeline.reading.pages.table_reader import CurrentTables, text_sql
 from pipeline.reading.pages.window_sums import rows_of_report
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import USER_TOTALS
@@ -30,9 +30,9 @@ class KeyHistory:
     """Of a user: its newest dead letters."""
 
 
-def history_of(tables: CurrentTables, books: Books, key: str, value: str) -> KeyHistory:
+def history_of(tables: CurrentTables, summary: LedgerSummary, key: str, value: str) -> KeyHistory:
     """The history of a value of `user_id` or `page_url`."""
-    reports = sorted((one for one in books.policy.reports if key in one.keys), key=lambda one: len(one.keys))
+    reports = sorted((one for one in summary.policy.reports if key in one.keys), key=lambda one: len(one.keys))
     is_user = key == c.USER_ID
     return KeyHistory(
         totals=_totals(tables, value) if is_user else None,
@@ -47,5 +47,5 @@ def _totals(tables: CurrentTables, user: str) -> Row | None:
     if table is None:
         return None
     names = [name for name in USER_TOTALS.schema.names if name not in (c.USER_ID, c.PUBLISHED_BATCH)]
-    rows = rows_of(f"SELECT {', '.join(names)} FROM it WHERE user_id = {text_in_sql(user)} LIMIT 1", it=table)  # noqa: S608 - quoted
+    rows = rows_of(f"SELECT {', '.join(names)} FROM it WHERE user_id = {text_sql(user)} LIMIT 1", it=table)  # noqa: S608 - quoted
     return rows[0] if rows else None

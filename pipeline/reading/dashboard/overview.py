@@ -5,16 +5,16 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
-from pipeline.reading.ledger_summary import Books
-from pipeline.reading.pages.late_changes import Correction, Late, corrections_of, late_of
-from pipeline.reading.pages.letter_pages import Letter, letter_of, letters_of
+from pipeline.reading.ledger_summary import LedgerSummary
+from pipeline.reading.pages.late_changes import Correction, LateWindow, corrections_of, late_windows
+from pipeline.reading.pages.letter_pages import OpenedLetter, letter_of, letters_of
 from pipeline.reading.pages.paging import Slice
 from pipeline.reading.pages.table_reader import CurrentTables
-from pipeline.reading.pages.top_lists import Top, chief, listed, top_of
-from pipeline.reading.pages.watermark_lanes import Lane, explained, lanes_of
+from pipeline.reading.pages.top_lists import TopList, list_reports, main_report, newest_top_list
+from pipeline.reading.pages.watermark_lanes import Lane, explain, lanes_of
 from pipeline.reading.pages.watermark_picture import Picture, picture_of
 from pipeline.reading.pages.window_sums import ReportWindow, windows_of
-from pipeline.reading.record_decoding import Schemas
+from pipeline.reading.record_decoding import SchemaTexts
 
 _LETTERS: Final = 5
 
@@ -23,36 +23,36 @@ _LETTERS: Final = 5
 class Overview:
     """What the first screen shows; times in milliseconds."""
 
-    books: Books
+    summary: LedgerSummary
     report: Report | None
     """Whose windows are shown."""
     windows: list[ReportWindow]
-    tops: list[Top]
+    tops: list[TopList]
     lanes: list[Lane]
-    words: list[str]
+    sentences: list[str]
     picture: Picture | None
-    late: list[Late]
+    late: list[LateWindow]
     corrections: list[Correction]
     letters: Slice
-    opened: Letter | None
+    opened: OpenedLetter | None
     """The newest dead letter."""
 
 
-def overview_of(tables: CurrentTables, books: Books, schemas: Schemas, now: int) -> Overview:
+def overview_of(tables: CurrentTables, summary: LedgerSummary, schemas: SchemaTexts, now: int) -> Overview:
     """The first screen, of what is a fixed number of windows, batches and dead letters."""
-    report = chief(books.policy.reports)
+    report = main_report(summary.policy.reports)
     windows = windows_of(tables, report) if report else []
-    lanes, letters = lanes_of(books), letters_of(tables, listed=_LETTERS)
+    lanes, letters = lanes_of(summary), letters_of(tables, listed=_LETTERS)
     newest = letters.rows[0] if letters.rows else None
     return Overview(
-        books=books,
+        summary=summary,
         report=report,
         windows=windows,
-        tops=[top_of(tables, one) for one in listed(books.policy.reports)],
+        tops=[newest_top_list(tables, one) for one in list_reports(summary.policy.reports)],
         lanes=lanes,
-        words=explained(books, lanes),
-        picture=picture_of(books, lanes, report, now),
-        late=late_of(tables, windows),
+        sentences=explain(summary, lanes),
+        picture=picture_of(summary, lanes, report, now),
+        late=late_windows(tables, windows),
         corrections=corrections_of(tables),
         letters=letters,
         opened=letter_of(tables, schemas, newest[c.BATCH], newest[c.PARTITION], newest[c.OFFSET]) if newest else None,

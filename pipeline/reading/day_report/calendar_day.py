@@ -30,7 +30,7 @@ class Day:
         return self.start, self.end
 
 
-def told_day(text: str) -> str:
+def checked_day(text: str) -> str:
     """A day as it is told, if that is one. Raises ValueError with how to write it."""
     if text not in (TODAY, YESTERDAY):
         try:
@@ -49,7 +49,7 @@ def day_of(told: str, zone: ZoneInfo, now: int) -> Day:
     return Day(found, zone, *Calendar(_DAY_MS, zone.key).window(noon))
 
 
-def tiles(windows: Periodic, day: Day) -> Iterator[int]:
+def disjoint_ends(windows: Periodic, day: Day) -> Iterator[int]:
     """Ends of windows of the day that do not overlap, the last one first."""
     end = windows.reached(day.end)
     while end > day.start:

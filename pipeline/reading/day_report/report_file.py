@@ -23,18 +23,18 @@ from pipeline.tables.ledger import require_warehouse
 _STATIC: Final = files("pipeline.reading.pages") / "static"
 
 
-def page_of(warehouse: str, told: str, zone: ZoneInfo) -> tuple[Day, str]:
+def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> tuple[Day, str]:
     """The day that is told, and its page as HTML. Raises SetUpError where there is no warehouse."""
     require_warehouse(warehouse)
     now = now_ms()
-    day = day_of(told, zone, now)
+    day = day_of(day_text, zone, now)
     found = TableReader(warehouse).read(
-        lambda tables, books: None if books is None else daily_of(tables, books, day, now)
+        lambda tables, summary: None if summary is None else daily_of(tables, summary, day, now)
     )
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))
     page = templates("pipeline.reading.day_report", zone, linked=False).get_template("day.html")
     return day, page.render(
-        it=found,
+        view=found,
         day=day,
         now=now,
         warehouse=warehouse,
@@ -44,7 +44,7 @@ def page_of(warehouse: str, told: str, zone: ZoneInfo) -> tuple[Day, str]:
     )
 
 
-def put(page: str, output: str) -> None:
+def write_page(page: str, output: str) -> None:
     """Writes a page to a file, which is whole or not there; `-` is standard output.
 
     Raises SetUpError where the file cannot be written.

@@ -16,7 +16,7 @@ _RUNS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class LateWindow:
     """A window that fired again, and when the batch that changed it last was committed, in milliseconds."""
 
     window: ReportWindow
@@ -27,13 +27,13 @@ class Late:
 class Correction:
     """What a run of `tidemark correct` added to a report."""
 
-    number: int
+    correction_id: int
     at: int
     report: str
     events: int
 
 
-def late_of(tables: CurrentTables, windows: Sequence[ReportWindow], listed: int = _LISTED) -> list[Late]:
+def late_windows(tables: CurrentTables, windows: Sequence[ReportWindow], listed: int = _LISTED) -> list[LateWindow]:
     """Those of the windows that took late events, newest first."""
     late = [window for window in reversed(windows) if window.late_events][:listed]
     ledger = tables.find(LEDGER.name)
@@ -46,7 +46,7 @@ def late_of(tables: CurrentTables, windows: Sequence[ReportWindow], listed: int 
         ledger=ledger,
     )
     committed = {row[c.BATCH]: row["at"] for row in rows}
-    return [Late(window, committed.get(window.published_batch)) for window in late]
+    return [LateWindow(window, committed.get(window.published_batch)) for window in late]
 
 
 def corrections_of(tables: CurrentTables, span: tuple[int, int] | None = None) -> list[Correction]:

@@ -13,8 +13,8 @@ from pipeline.event_time import rules
 from pipeline.event_time.policy import Verdict
 from pipeline.instants import span_of, time_of
 from pipeline.reading.pages.paging import Slice, page_of
-from pipeline.reading.pages.table_reader import CurrentTables, text_in_sql
-from pipeline.reading.record_decoding import Decoded, Schemas, decoded
+from pipeline.reading.pages.table_reader import CurrentTables, text_sql
+from pipeline.reading.record_decoding import DecodedValue, SchemaTexts, decode_value
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 
@@ -26,14 +26,14 @@ _TOLD: Final = f'reason, detail, topic, partition, "offset", kafka_timestamp, ev
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class OpenedLetter:
     """A dead letter, opened."""
 
     row: Row
     sentence: str
     """Why it is one, by its times."""
     key: str | None
-    value: Decoded
+    value: DecodedValue
 
 
 def letters_of(
@@ -48,13 +48,15 @@ def letters_of(
         return Slice([], None, None)
     first = _since(found, until)
     bounds = [f"{c.BATCH} >= {first or 0}", *([f"{c.BATCH} <= {until}"] if until else [])]
-    chosen = [*bounds, *(f"{name} = {text_in_sql(value)}" for name, value in only.items() if value)]
+    chosen = [*bounds, *(f"{name} = {text_sql(value)}" for name, value in only.items() if value)]
     order = f'{c.BATCH} DESC, partition, "offset" DESC LIMIT {listed + 1} OFFSET {skip}'
     rows = _committed(chosen, order, found, ledger)
     return page_of(rows, listed, lambda row: int(row[c.BATCH]), until, skip, first and first - 1)
 
 
-def letter_of(tables: CurrentTables, schemas: Schemas, batch: int, partition: int, offset: int) -> Letter | None:
+def letter_of(
+    tables: CurrentTables, schemas: SchemaTexts, batch: int, partition: int, offset: int
+) -> OpenedLetter | None:
     """The dead letter of a record; None where there is none, or its batch was never committed."""
     found, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
     if found is None or ledger is None:
@@ -69,7 +71,7 @@ def letter_of(tables: CurrentTables, schemas: Schemas, batch: int, partition: in
         return None
     row, key = rows[0], rows[0][c.KEY]
     told = None if key is None else key.decode(errors="backslashreplace")
-    return Letter(row, sentence(row), told, decoded(row[c.VALUE], schemas))
+    return OpenedLetter(row, sentence(row), told, decode_value(row[c.VALUE], schemas))
 
 
 def sentence(row: Row) -> str:

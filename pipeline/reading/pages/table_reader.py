@@ -1,6 +1,7 @@
 """The tables of a warehouse as pages read them: handles that are kept, and moved on once for each answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, TypeVar
@@ -8,9 +9,10 @@ from typing import Final, TypeVar
 from deltalake import DeltaTable
 
 from pipeline import columns as c
+from pipeline.errors import TransientError
 from pipeline.event_time.reports import Report
 from pipeline.instants import ms_of
-from pipeline.reading.ledger_summary import Books, read_books
+from pipeline.reading.ledger_summary import LedgerSummary, read_summary
 from pipeline.results.live_view import live_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.file_statistics import highest, lowest
@@ -21,9 +23,11 @@ from pipeline.tables.store_errors import is_of_store
 T = TypeVar("T")
 Span = tuple[int | None, int | None]
 """Windows that end after the first and not after the second time; milliseconds, None for no bound."""
-Only = Mapping[str, str]
+KeyValues = Mapping[str, str]
 """Values of keys that rows must have."""
 
+PATIENCE_S: Final = 30.0
+"""The longest that a request waits for another one, which may wait for a store that hangs."""
 # What is not asked for stays unread: files of other windows by their statistics, and of the ledger the batches that are
 # older than every pane.
 _LIVE: Final = """
@@ -57,13 +61,13 @@ class CurrentTables:
         first, last = (None, None) if table is None else (lowest(table, c.WINDOW_END), highest(table, c.WINDOW_END))
         return None if first is None or last is None else (ms_of(first), ms_of(last))
 
-    def live(self, report: Report, select: str, rest: str, span: Span, only: Only) -> list[Row]:
+    def live(self, report: Report, select: str, rest: str, span: Span, only: KeyValues) -> list[Row]:
         """Rows of a report's live view in a span; `select` and `rest`, which stands behind the conditions, are SQL."""
         found = {name: self.find(name) for name in (LEDGER.name, PANES.name, report.name, CORRECTIONS.name)}
         there = {name: table for name, table in found.items() if table is not None}
         if len(there) < len(found) - (CORRECTIONS.name not in there):
             return []
-        keys, within = "".join(f" AND {key} = {text_in_sql(value)}" for key, value in only.items()), _within(*span)
+        keys, within = "".join(f" AND {key} = {text_sql(value)}" for key, value in only.items()), _within(*span)
         first = lowest(there[PANES.name], c.BATCH, report=report.name)
         newest = highest(there[LEDGER.name], c.BATCH)
         of_report = f"{c.REPORT} = '{report.name}'{keys}"
@@ -88,21 +92,21 @@ class CurrentTables:
 
 
 class TableReader:
-    """A warehouse, for any number of people who look at the same time."""
+    """Reads a warehouse for concurrent requests, one after another."""
 
-    def __init__(self, warehouse: str) -> None:
+    def __init__(self, warehouse: str, patience_s: float = PATIENCE_S) -> None:
         self.warehouse = warehouse
-        self._lock = Lock()
+        self._lock, self._patience_s = Lock(), patience_s
         self._handles: dict[str, DeltaTable] = {}
-        self._books: Books | None = None
+        self._summary: LedgerSummary | None = None
 
-    def read(self, ask: Callable[[CurrentTables, Books | None], T]) -> T:
-        """The answer as of one moment, with the ledger's books; None of them before the first batch.
+    def read(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
+        """The answer as of one moment, with the ledger's summary; None of them before the first batch.
 
         A file that was removed meanwhile, because a newer version of its table has no use for it, is no failure yet:
-        it is asked again. Raises what a store raises.
+        it is asked again. Raises what a store raises, and TransientError if other requests take too long.
         """
-        with self._lock:
+        with acquired(self._lock, self._patience_s):
             try:
                 return self._ask(ask)
             except Exception as error:
@@ -111,11 +115,22 @@ class TableReader:
                 self._handles.clear()
                 return self._ask(ask)
 
-    def _ask(self, ask: Callable[[CurrentTables, Books | None], T]) -> T:
+    def _ask(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
         tables = CurrentTables(self.warehouse, self._handles)
         ledger = tables.find(LEDGER.name)
-        self._books = None if ledger is None else read_books(ledger, self._books)
-        return ask(tables, self._books)
+        self._summary = None if ledger is None else read_summary(ledger, self._summary)
+        return ask(tables, self._summary)
+
+
+@contextmanager
+def acquired(lock: Lock, patience_s: float) -> Iterator[None]:
+    """Holds `lock` within the block. Raises TransientError if others hold it for longer than `patience_s` seconds."""
+    if not lock.acquire(timeout=patience_s):
+        raise TransientError(f"another request has been waiting for the store for more than {patience_s:g} s")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _columns(name: str, report: Report) -> str:
@@ -133,6 +148,6 @@ def _within(after: int | None, until: int | None) -> str:
     return " AND ".join(told) or "true"
 
 
-def text_in_sql(value: str) -> str:
+def text_sql(value: str) -> str:
     """A text that came from outside, as SQL."""
     return "'" + value.replace("'", "''") + "'"

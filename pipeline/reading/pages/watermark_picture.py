@@ -7,8 +7,8 @@ from typing import Final
 from pipeline.event_time import lateness
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.reading.ledger_summary import Books
-from pipeline.reading.pages.watermark_lanes import Doing, Lane
+from pipeline.reading.ledger_summary import LedgerSummary
+from pipeline.reading.pages.watermark_lanes import Lane, LaneState
 
 _STEPS: Final = tuple(
     seconds * 1000
@@ -71,30 +71,30 @@ class Picture:
     """End of the next window that fires; None where no clock tells it."""
 
 
-def picture_of(books: Books, lanes: Sequence[Lane], report: Report | None, now: int) -> Picture | None:
+def picture_of(summary: LedgerSummary, lanes: Sequence[Lane], report: Report | None, now: int) -> Picture | None:
     """The picture of a moment, `now` in milliseconds; None before there is an event."""
     heads = [lane.head for lane in lanes if lane.head is not None]
     if not heads:
         return None
     windows = report.windows if report is not None and isinstance(report.windows, Periodic) else None
-    axis, clock_is_far = _axis(books, lanes, max(heads), now)
+    axis, clock_is_far = _axis(summary, lanes, max(heads), now)
     drawn = sorted(lanes, key=lambda lane: (lane.watermark is not None, lane.watermark or 0, lane.partition))[:_LANES]
     return Picture(
         axis=axis,
         lanes=tuple(sorted(drawn, key=lambda lane: lane.partition)),
         hidden=len(lanes) - len(drawn),
-        boxes=tuple(_boxes(axis, report, windows, books.watermark)) if report and windows else (),
-        watermark=books.watermark,
+        boxes=tuple(_boxes(axis, report, windows, summary.watermark)) if report and windows else (),
+        watermark=summary.watermark,
         now=now,
         clock_is_far=clock_is_far,
-        next_end=_next_end(windows, books.watermark) if windows else None,
+        next_end=_next_end(windows, summary.watermark) if windows else None,
     )
 
 
-def _axis(books: Books, lanes: Sequence[Lane], newest: int, now: int) -> tuple[Axis, bool]:
+def _axis(summary: LedgerSummary, lanes: Sequence[Lane], newest: int, now: int) -> tuple[Axis, bool]:
     """From somewhat before whatever holds the watermark to the clock, if that is anywhere near."""
-    active = [lane.watermark for lane in lanes if lane.watermark is not None and lane.doing is not Doing.IDLE]
-    first = min([*active, newest if books.watermark is None else books.watermark])
+    active = [lane.watermark for lane in lanes if lane.watermark is not None and lane.state is not LaneState.IDLE]
+    first = min([*active, newest if summary.watermark is None else summary.watermark])
     spread = max(newest - first, _LEAST_MS)
     is_far = abs(now - newest) > _FAR * spread
     right = newest + spread // 8 if is_far else max(now, newest)

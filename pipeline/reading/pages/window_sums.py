@@ -10,7 +10,7 @@ from pipeline.event_time.windows.periodic import Periodic
 from pipeline.instants import ms_of
 from pipeline.measures import Display
 from pipeline.reading.pages.paging import Slice, page_of
-from pipeline.reading.pages.table_reader import CurrentTables, Only, Span
+from pipeline.reading.pages.table_reader import CurrentTables, KeyValues, Span
 from pipeline.tables.dictionary import STATE
 from pipeline.tables.schemas import result_of
 
@@ -44,7 +44,7 @@ def windows_of(tables: CurrentTables, report: Report, until: int | None = None) 
         return []
     ends = tables.ends(report)
     last = until if until is not None else ends and ends[1]
-    since = None if last is None else last - _SHOWN * apart(report.windows, last)
+    since = None if last is None else last - _SHOWN * window_step_ms(report.windows, last)
     return windows_in(tables, report, (since, until), _SHOWN)
 
 
@@ -74,20 +74,20 @@ def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | No
     ]
 
 
-def rows_of_report(tables: CurrentTables, report: Report, only: Only, until: int | None, skip: int) -> Slice:
+def rows_of_report(tables: CurrentTables, report: Report, only: KeyValues, until: int | None, skip: int) -> Slice:
     """The newest rows of windows that end by a time, without so many first ones; their numbers are those ends."""
     states = {one.state for one in report.chosen_measures}
     shown = [name for name in result_of(report).schema.names if name not in states]
     select, keys = ", ".join([*shown, STATE]), "".join(f", {key}" for key in report.keys)
     rest = (
-        f"ORDER BY {c.WINDOW_END} DESC, {c.WINDOW_START} DESC, {first_sum(report)} DESC{keys} "
+        f"ORDER BY {c.WINDOW_END} DESC, {c.WINDOW_START} DESC, {main_measure(report)} DESC{keys} "
         f"LIMIT {ROWS + 1} OFFSET {skip}"
     )
     first, last = tables.ends(report) or (0, 0)
     last = last if until is None else until
     # Of a value of its only key a window has one row.
     number = ROWS + 1 if only.keys() == {*report.keys} else _SHOWN
-    back = number * apart(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS
+    back = number * window_step_ms(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS
     begun = time.monotonic()
     while True:
         since = last - back if last - back >= first else None
@@ -106,11 +106,11 @@ def sums_of(report: Report) -> list[str]:
     return [one.name for one in summed if not one.sql]
 
 
-def first_sum(report: Report) -> str:
+def main_measure(report: Report) -> str:
     """The measure by which rows are compared."""
     return next(iter(report.sums), c.LATE_EVENTS)
 
 
-def apart(windows: Periodic, end: int) -> int:
+def window_step_ms(windows: Periodic, end: int) -> int:
     """How far from the end of a window the next one ends, in milliseconds."""
     return windows.ends(windows.pane_start(end))[-1] - end

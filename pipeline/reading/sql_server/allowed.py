@@ -13,7 +13,7 @@ import duckdb
 from pipeline.reading.sql_server.wire import Refused
 
 _CATALOGS: Final = ("pg_catalog", "information_schema", "postgres")
-"""Schemas that describe the views; the last one is ours (`dialect.py`)."""
+"""SchemaTexts that describe the views; the last one is ours (`dialect.py`)."""
 _TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "unnest")
 _REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end point is read-only"
 
@@ -24,7 +24,7 @@ def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Co
     parsed = json.loads(found[0] if found else "{}")
     if parsed.get("error", True):
         said = parsed.get("error_message", "")
-        raise Refused("42501", _REFUSED) if "Only SELECT" in said else Refused("42601", said)
+        raise Refused("42501", _REFUSED) if "KeyValues SELECT" in said else Refused("42601", said)
     nodes = [*_nodes(parsed["statements"])]
     names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
     for node in nodes:

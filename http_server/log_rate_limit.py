@@ -9,7 +9,7 @@ LINES: Final = 10
 PERIOD_S: Final = 60.0
 
 
-class Seldom(logging.Filter):
+class LogRateLimit(logging.Filter):
     """Passes `lines` records of a logger and level in each period, the first of which says how many were dropped."""
 
     def __init__(
@@ -23,11 +23,11 @@ class Seldom(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Returns whether to write the record."""
         key, now = (record.name, record.levelno), self._clock()
-        began, count = self._counts.get(key, (now, 0))
-        if now - began >= self._period_s:
+        start_s, count = self._counts.get(key, (now, 0))
+        if now - start_s >= self._period_s:
             if count > self._lines:
                 record.msg = f"{record.getMessage()} ({count - self._lines} more lines were dropped)"
                 record.args = ()
-            began, count = now, 0
-        self._counts[key] = (began, count + 1)
+            start_s, count = now, 0
+        self._counts[key] = (start_s, count + 1)
         return count < self._lines
