@@ -88,7 +88,7 @@ def _event_keys(consumer: Consumer) -> tuple[str, ...]:
 
 
 def _conditions_sql(consumer: Consumer) -> tuple[set[str], set[str]]:
-    """Returns conditions on a consumer's events in addition to their pane: those they meet, those they do not meet."""
+    """Returns the conditions that a consumer's events meet in addition to their pane, and conditions they fail."""
     wanted = {consumer.where} if consumer.where else set[str]()
     if consumer.event_ms is None:
         return wanted, set()

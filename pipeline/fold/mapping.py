@@ -169,7 +169,7 @@ def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:
 
 
 def _fields_of(writer: Mapping[str, Any], paths: Mapping[str, Any]) -> list[Field]:
-    """Returns the reader's fields, all nullable, for the nested `paths` (name to leaf or inner paths) of a record."""
+    """Returns a record's fields in the reader's schema, all nullable; nested `paths` map names to leaves or paths."""
     fields = []
     for name, inner in paths.items():
         written = types_by_name(writer)[name]
