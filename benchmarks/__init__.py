@@ -1,1 +1,1 @@
-"""The same work done by peers, side by side, on the same topic and machine: `python -m benchmarks --help`."""
+"""Compares Tidemark with peers that do the same work on the same topic and machine: `python -m benchmarks --help`."""

@@ -1,4 +1,4 @@
-"""Whether a start, or upkeep, costs more the older the warehouse is: with ledgers of very different ages."""
+"""Measures whether a start or maintenance costs more in an older warehouse, with ledgers of very different ages."""
 
 import json
 import resource
@@ -25,25 +25,25 @@ from pipeline.tables.schemas import LEDGER
 
 _FILE_BATCHES: Final = 100_000
 _OPEN_MS: Final = 3_600_000
-"""How far the windows reach back that are not final, in milliseconds."""
+"""Age of the oldest window that is not final, in milliseconds."""
 _BATCHES_OF_EPOCH: Final = 600
 _BATCHES_TO_TIDY: Final = 60
 
 
 def starts_by_age(ages: Sequence[int], work: Path) -> dict[int, dict[str, float]]:
-    """Returns what `as_a_start` does, by the number of batches; each is in a process of its own."""
-    found = {}
+    """Returns the result of `measure_start` by number of batches; each runs in a process of its own."""
+    results = {}
     for age in ages:
         warehouse = str(work / f"age-{age}")
         _write(warehouse, age)
         command = [sys.executable, "-m", "benchmarks.age", warehouse]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        found[age] = json.loads(said)
-    return found
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        results[age] = json.loads(output)
+    return results
 
 
 def _write(warehouse: str, batches: int) -> None:
-    """Writes a ledger of a batch a second, each of which moves the watermark, with an epoch every ten minutes."""
+    """Writes a ledger with one batch per second that moves the watermark, and an epoch every ten minutes."""
     handle = Handle.of(LEDGER, warehouse)
     opening = Opening(Settings().policy(), {}).to_text()
     for first in range(0, batches, _FILE_BATCHES):
@@ -70,27 +70,27 @@ def _rows(numbers: np.ndarray[Any, np.dtype[np.int64]], opening: str) -> pa.Tabl
     return rows_of(LEDGER.schema, len(numbers), columns)
 
 
-def as_a_start(warehouse: str) -> dict[str, float]:
-    """Reads what a start does, and then commits until the ledger merges its files.
+def measure_start(warehouse: str) -> dict[str, float]:
+    """Reads the rows that a start reads, and then commits until the ledger merges its files.
 
-    Returns seconds of both, the number of watermarks read, and the largest size in MB.
+    Returns the seconds of both, the number of watermarks read, and the peak memory in MB.
     """
     began = time.perf_counter()
     ledger = Ledger(warehouse)
     rows = ledger.latest()
     ledger.opening(rows[0].epoch)
-    found = ledger.watermarks((rows[0].watermark or 0) - _OPEN_MS)
+    watermarks = ledger.watermarks((rows[0].watermark or 0) - _OPEN_MS)
     seconds = time.perf_counter() - began
     return {
         "seconds": seconds,
-        "watermarks": len(found),
+        "watermarks": len(watermarks),
         "tidy_seconds": _seconds_to_tidy(ledger),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
 def _seconds_to_tidy(ledger: Ledger) -> float:
-    """The longest of the tidies that so many batches lead to: all but one find too few files and do nothing."""
+    """Returns the seconds of the longest `tidy` after `_BATCHES_TO_TIDY` batches: only one of them merges files."""
     [row], longest = ledger.latest(), 0.0
     for _ in range(_BATCHES_TO_TIDY):
         row = replace(row, batch=row.batch + 1, from_offset=row.to_offset, to_offset=row.to_offset + 1, opening=None)
@@ -102,15 +102,15 @@ def _seconds_to_tidy(ledger: Ledger) -> float:
 
 
 def render(found: dict[int, dict[str, float]]) -> Table:
-    """One row for each age."""
+    """Returns a table with a row for each age."""
     heads = {
         "seconds": "seconds of a start",
         "watermarks": "watermarks read",
         "tidy_seconds": "seconds to merge files",
         "megabytes": "MB of the process",
     }
-    return by_number("The ledger: what a start reads of it, and its upkeep", "batches so far", found, heads)
+    return by_number("The ledger: reads of a start, and maintenance", "batches so far", found, heads)
 
 
 if __name__ == "__main__":
-    print(json.dumps(as_a_start(sys.argv[1])))  # noqa: T201 - it is how the parent learns of it
+    print(json.dumps(measure_start(sys.argv[1])))  # noqa: T201 - the parent process reads it

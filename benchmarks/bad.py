@@ -1,4 +1,4 @@
-"""The cost of bad records: topics of nothing else, drained in turn with one of good events."""
+"""Measures the cost of bad records: drains topics of bad records only, in turn with a topic of good events."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +15,11 @@ from demo.broker import Broker
 
 GOOD: Final = "good"
 GOAL: Final = 0.5
-"""The least that the rate of bad records may be of that of good ones."""
+"""Goal: the minimal rate of bad records as a share of the rate of good records."""
 
 
 def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[str, list[Drain]]]:
-    """Drains each kind of records in a process of its own, round after round; `topic` has the good ones.
+    """Drains each kind of records in a process of its own, round after round; `topic` has the good records.
 
     Raises BenchmarkError.
     """
@@ -32,11 +32,11 @@ def drains_by_kind(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterat
 
 
 def figures(rounds: dict[str, list[list[Drain]]], records: int) -> dict[str, dict[str, Any]]:
-    """Returns each kind beside the good ones."""
+    """Returns the figures of each kind, compared with good records."""
     return compared(rounds, records, GOOD)
 
 
 def render(found: dict[str, dict[str, Any]], records: int) -> Table:
-    """One row per kind."""
-    title = f"{records:,} records that are all good, or all bad: at least {GOAL:.1f} of the good ones' rate"
+    """Returns a table with a row per kind."""
+    title = f"{records:,} records, all good or all bad: goal at least {GOAL:.1f} of the rate of good records"
     return comparison(title, ["records", "M records/s", "of good", "CPU us/record"], found)

@@ -1,4 +1,4 @@
-"""Topics of nothing but bad records, as many and about as large as the events of the backlog."""
+"""Creates topics of bad records only, about as large as the events of the backlog."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,9 +12,9 @@ from demo.broker import Broker
 from producers.encode import header
 
 NOISE: Final = "noise"
-"""Random bytes: what comes when the setting names another topic."""
+"""Random bytes, as if a setting named the wrong topic."""
 FRAMED: Final = "framed noise"
-"""The same behind the frame of a schema that is known: every record is read as Avro, and fails there."""
+"""Random bytes after the frame of a known schema: every record is decoded as Avro, and fails."""
 _FRAMES: Final = {NOISE: b"", FRAMED: header(1)}
 _BYTES: Final = (180, 240)
 _AT_ONCE: Final = 10_000
@@ -24,7 +24,7 @@ _WAIT_S: Final = 0.05
 
 
 def bad_topic(broker: Broker, kind: str, records: int) -> str:
-    """The name of a topic with so many bad records, produced if it is not there yet. Raises BenchmarkError."""
+    """Returns the name of a topic with `records` bad records, created if missing. Raises BenchmarkError."""
     topic = f"{kind.replace(' ', '-')}-{records}"
     if count(broker.bootstrap_servers, topic) is None:
         broker.create_topic(topic, PARTITIONS)
@@ -46,7 +46,7 @@ def _produce(broker: Broker, topic: str, frame: bytes, records: int) -> None:
 
 
 def _messages(frame: bytes, records: int) -> Iterator[list[dict[str, bytes]]]:
-    """Seeded, in chunks; keys are those of users."""
+    """Yields seeded messages in chunks, with user ids as keys."""
     chance = np.random.default_rng(1)
     for start in range(0, records, _AT_ONCE):
         number = min(_AT_ONCE, records - start)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: run the chosen parts, print their tables, keep their numbers."""
+"""`python -m benchmarks`: runs the chosen parts, prints their tables, stores their results."""
 
 import sys
 import tempfile
@@ -47,9 +47,9 @@ _SET_UP = 2
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS) -> int:
-    """Exit code 0 done, 1 a contestant failed or did other work than it was given, 2 something must be put right."""
+    """Returns 0 for success, 1 if a contestant failed or did different work, 2 for a configuration error."""
     options = parse(sys.argv[1:] if arguments is None else arguments)
-    # Wide enough for its own tables, also where the output is a file.
+    # Wide enough for all tables, even if the output is a file.
     console = Console(width=200)
     parts: dict[str, Any] = {}
     try:
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
         sys.stderr.write(f"benchmarks: {error}\n")
         return _SET_UP if isinstance(error, SetUpError) else _FAILED
     finally:
-        # What was measured before a failure took its time, too.
+        # Results from before a failure are worth storing.
         if parts:
             console.print(f"written to {results.write(vars(options), parts, folder)}")
     return 0
@@ -104,7 +104,7 @@ def _load(options: Namespace, among: int, interval_ms: int) -> Load:
 
 
 def _run_publications(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    """Runs the parts that write tables alone."""
+    """Runs the parts that only write tables."""
     if "day" in options.only:
         parts["day"] = micro.day(options.day_batches, options.day_users, work)
         console.print(micro.day_table(parts["day"]))
@@ -120,7 +120,7 @@ def _run_publications(options: Namespace, work: Path, console: Console, parts: d
 
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    """Runs the parts that read a topic that was written before."""
+    """Runs the parts that drain a topic."""
     of_one = {
         "growth": _growth, "windows": _windows, "workers": _workers, "duplicates": _duplicates, "versions": _versions,
     }  # fmt: skip
@@ -156,14 +156,14 @@ def _drain(
     everyone = contestants(
         options.jobs, options.textbook_batches, options.our_batches, textbook_variants=options.textbook_variants
     )
-    told = parts.setdefault("drain", {}).setdefault(among, {})
+    part = parts.setdefault("drain", {}).setdefault(among, {})
     for contestant, drains in drain.drain_all(plan, everyone, *data, work / f"drain-{among}"):
         result = found.setdefault(contestant.title, drain.Result(contestant, plan.events))
         result.rounds.append(drains)
-        told["contestants"] = [entry.to_dict() for entry in found.values()]
+        part["contestants"] = [entry.to_dict() for entry in found.values()]
         console.print(f"  {contestant.title}: {_seconds(drains)} s")
-    told["ratios"] = drain_report.ratios(list(found.values()))
-    told["cpu_ratios"] = drain_report.cpu_ratios(list(found.values()))
+    part["ratios"] = drain_report.ratios(list(found.values()))
+    part["cpu_ratios"] = drain_report.cpu_ratios(list(found.values()))
     console.print(drain_report.render(list(found.values()), among))
 
 
@@ -225,7 +225,7 @@ def _versions(
     options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]
 ) -> None:
     if options.against is None:
-        raise BenchmarkError("versions are compared with the checkout that --against names")
+        raise BenchmarkError("the part `versions` needs another checkout: set --against")
     broker, topic = data
     task = Task(broker.bootstrap_servers, topic, options.events, str(work))
     found = list(versions.pairs(options.against, task, options.pairs, work))
@@ -239,7 +239,7 @@ def _versions(
     load = _load(options, options.users[0], options.intervals[0])
     rounds = list(versions.ages(options.against, load, options.repeat or 1, work))
     for name in ("median_ms", "p99_ms"):
-        found_of = [tuple(getattr(one, name) / 1000 for one in pair) for pair in rounds]
+        found_of = [tuple(getattr(figures, name) / 1000 for figures in pair) for pair in rounds]
         parts["versions"][name] = versions.times(found_of)
         console.print(versions.times_table(f"Freshness, {name}: {load}", found_of))
 
@@ -268,12 +268,12 @@ def _users(options: Namespace, work: Path, console: Console, parts: dict[str, An
     found = users.drains_by_crowd(plan, among, options.keep or work / "broker", work)
     rounds = _rounds(found, console, "{} users")
     parts["users"] = users.figures(rounds, plan.events)
-    title = "events of so many users, three reports"
+    title = "events by number of users, three reports"
     console.print(users.render(parts["users"], plan.events, title, "users"))
 
 
 def _rounds(found: Iterable[tuple[_K, list[Drain]]], console: Console, says: str = "{}") -> dict[_K, list[list[Drain]]]:
-    """The drains of each kind, round by round, told as they come."""
+    """Returns the drains of each kind, round by round; prints each by the format `says`."""
     rounds: dict[_K, list[list[Drain]]] = {}
     for kind, drains in found:
         rounds.setdefault(kind, []).append(drains)
@@ -282,4 +282,4 @@ def _rounds(found: Iterable[tuple[_K, list[Drain]]], console: Console, says: str
 
 
 def _seconds(drains: Iterable[Drain]) -> str:
-    return " ".join(f"{one.seconds:.1f}" for one in drains)
+    return " ".join(f"{drain.seconds:.1f}" for drain in drains)

@@ -1,4 +1,4 @@
-"""Drains of several kinds, each compared with one of them."""
+"""Compares drains of several kinds with one base kind."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from statistics import median
@@ -13,7 +13,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 
 def compared(rounds: Mapping[_K, list[list[Drain]]], records: int, base: _K) -> dict[_K, dict[str, Any]]:
-    """Of each kind, by the median of the last drains: records per second, what they are of the base's, and CPU."""
+    """Returns, per kind and by the median of the last drains: records per second, share of the base's rate, CPU."""
     rates = {kind: records / median(drains[-1].seconds for drains in each) for kind, each in rounds.items()}
     return {
         kind: {
@@ -27,14 +27,14 @@ def compared(rounds: Mapping[_K, list[list[Drain]]], records: int, base: _K) -> 
 
 
 def comparison(title: str, heads: Sequence[str], found: Mapping[_K, dict[str, Any]]) -> Table:
-    """One row per kind; the heads are of the kind, the rate, what it is of the base's, and CPU."""
+    """Returns a table with a row per kind; `heads` name the columns kind, rate, share of the base's rate, and CPU."""
     rows = [
         [
             str(kind),
             f"{row['rate'] / 1e6:.3f}",
             f"{row['of_base']:.2f}",
             f"{row['cpu_us_per_record']:.2f}",
-            " | ".join(" ".join(f"{one:.1f}" for one in drains) for drains in row["seconds"]),
+            " | ".join(" ".join(f"{seconds:.1f}" for seconds in drains) for drains in row["seconds"]),
         ]
         for kind, row in found.items()
     ]

@@ -1,4 +1,4 @@
-"""Who drains the topic, and how."""
+"""The contestants that drain the topic, with their settings."""
 
 import os
 from collections.abc import Sequence
@@ -7,13 +7,13 @@ from enum import StrEnum
 from typing import Final
 
 TEXTBOOK_BATCHES: Final = (6_000_000,)
-"""Of 1, 3, 6 and 12 M the one with which it is fastest."""
+"""The fastest of 1, 3, 6 and 12 M."""
 _VARIED_AT: Final = 3_000_000
 _ROCKSDB: Final = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
-    # It casts the local file system to the class that Tidemark's session replaces, to spare a fork per file.
+    # RocksDB needs the class of the local file system that Tidemark's session replaces to avoid a fork per file.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
 }
 
@@ -33,7 +33,7 @@ class Job(StrEnum):
 
     @property
     def option(self) -> str:
-        """As it is written on the command line."""
+        """The name on the command line."""
         return self.name.lower().replace("_", "-")
 
 
@@ -42,7 +42,7 @@ FLINK: Final = frozenset({Job.FLINK_SQL, Job.FLINK_DATASTREAM})
 
 @dataclass(frozen=True)
 class Contestant:
-    """A job with its settings; `batch` is the most records in a batch, None for what the job does by itself."""
+    """A job with its settings; `batch` is the maximal number of records per batch, None for the job's default."""
 
     job: Job
     label: str
@@ -52,7 +52,7 @@ class Contestant:
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The name in tables."""
         return f"{self.label}, batches of {self.batch:,}" if self.batch else self.label
 
 
@@ -63,19 +63,19 @@ def contestants(
     *,
     textbook_variants: bool = False,
 ) -> list[Contestant]:
-    """Everyone of the chosen jobs."""
-    found = {
+    """Returns the contestants of the chosen jobs."""
+    by_job = {
         Job.TUNED: _tuned(textbook_batches) + (_variants(textbook_batches) if textbook_variants else []),
         Job.OURS: _ours(our_batches),
         Job.FLINK_SQL: [Contestant(Job.FLINK_SQL, "Flink, SQL")],
         Job.FLINK_DATASTREAM: [Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream")],
         Job.DEFAULTS: _defaults(),
     }
-    return [contestant for job in found if job in jobs for contestant in found[job]]
+    return [contestant for job in by_job if job in jobs for contestant in by_job[job]]
 
 
 def _ours(batches: Sequence[int | None]) -> list[Contestant]:
-    """The work that the peers do, too, and all reports out of the box."""
+    """Returns Tidemark with the peers' report, in each batch size, and with all default reports."""
     return [
         *(Contestant(Job.OURS, ONE_REPORT, batch) for batch in batches),
         Contestant(Job.OURS, ALL_REPORTS, batches[0], all_reports=True),
@@ -91,7 +91,7 @@ def _tuned(batches: Sequence[int]) -> list[Contestant]:
 
 
 def _variants(batches: Sequence[int]) -> list[Contestant]:
-    """At one size, with what else might help it: another state store, more task slots."""
+    """Returns variants at one batch size: another state store, more task slots."""
     varied = _VARIED_AT if _VARIED_AT in batches else batches[0]
     more_slots = {"spark.master": f"local[{4 * (os.cpu_count() or 1)}]"}
     return [

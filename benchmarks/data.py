@@ -1,4 +1,4 @@
-"""The topic that everyone drains: a seeded backlog on a broker of our own."""
+"""The topic that all contestants drain: a seeded backlog on an embedded broker."""
 
 import time
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from demo.topics import admin
 PARTITIONS = 4
 USERS = 50_000
 SPAN_S = 240
-"""Event time that a backlog spans whatever its size: 12 M events are then 50,000 per second, in four windows."""
+"""Event time of a backlog of any size, in seconds: 12 M events are 50,000 per second, in four windows."""
 DAY_S = 86_400
 YEAR_S = 365 * DAY_S
 DISORDER = ("--jitter", "5s", "--late-share", "0.01", "--late-by", "10m")
 _LATE_AFTER = 1 / 6
-"""Of the way, which is after the first 2 M of 12 M: before a first batch is committed nothing is too late."""
+"""Share of the backlog before late events start (2 M of 12 M): no event is too late before the first commit."""
 _START = "2024-05-01T00:00:00Z"
 _REQUEST_S = 30.0
 _PAUSE_S = 0.2
@@ -30,24 +30,24 @@ _PAUSE_S = 0.2
 
 @dataclass(frozen=True)
 class Crowd:
-    """Whose events they are; by default all users are equally busy. See `producers simulate` for the rest."""
+    """The users of a backlog, by default equally active; parameters as of `producers simulate`."""
 
     users: int = USERS
     zipf: float = 0.0
     hot_share: float = 0.0
 
     def __str__(self) -> str:
-        busy = [f"Zipf {self.zipf:g}"] * (self.zipf > 0) + [f"one with {self.hot_share:.0%}"] * (self.hot_share > 0)
-        return ", ".join([f"{self.users:,}", *busy])
+        shapes = [f"Zipf {self.zipf:g}"] * (self.zipf > 0) + [f"one with {self.hot_share:.0%}"] * (self.hot_share > 0)
+        return ", ".join([f"{self.users:,}", *shapes])
 
     @property
     def of_topic(self) -> str:
-        """In the name of its topic."""
+        """The part of the topic's name that identifies the crowd."""
         return "-".join([str(self.users), *(f"{value:g}" for value in (self.zipf, self.hot_share) if value)])
 
     @property
     def options(self) -> list[str]:
-        """Of the simulator."""
+        """The options of the simulator."""
         return ["--users", str(self.users), "--zipf", str(self.zipf), "--hot-share", str(self.hot_share)]
 
 
@@ -55,9 +55,9 @@ class Crowd:
 def backlog(
     events: int, data_dir: Path, crowd: Crowd = Crowd(), partitions: int = PARTITIONS, span_s: int = SPAN_S
 ) -> Iterator[tuple[Broker, str]]:
-    """A broker, and the topic with so many events of a crowd; not produced again if `data_dir` still holds them.
+    """Yields a broker and a topic with `events` events of `crowd`, produced unless `data_dir` already has them.
 
-    Raises BenchmarkError if it holds something else, or production fails.
+    Raises BenchmarkError if the topic has another number of events, or production fails.
     """
     unusual = [f"on-{partitions}"] * (partitions != PARTITIONS) + [f"over-{span_s}s"] * (span_s != SPAN_S)
     topic = "-".join(["backlog", str(events), crowd.of_topic, *unusual])
@@ -74,20 +74,20 @@ def backlog(
 
 
 def truth_of(data_dir: Path, topic: str) -> Path:
-    """Where the file is that says what was sent to the topic of a backlog."""
+    """Returns the path of the truth file of a backlog's topic."""
     return data_dir / f"{topic}.truth.json"
 
 
 def count(bootstrap_servers: str, topic: str) -> int | None:
-    """How many records the topic holds, None if there is no such topic. Raises BenchmarkError without an answer."""
+    """Returns the number of records of the topic, None if it does not exist. Raises BenchmarkError."""
     client, deadline = admin(bootstrap_servers), time.monotonic() + _REQUEST_S
     while True:
         try:
             return _count(client, topic)
         except KafkaException as error:
-            # A broker that has just started on old data answers before it leads its partitions.
+            # A broker that was just started with old data answers before it leads its partitions.
             if time.monotonic() > deadline:
-                raise BenchmarkError(f"the broker does not tell the size of topic {topic}: {error}") from error
+                raise BenchmarkError(f"the broker does not return the size of topic {topic}: {error}") from error
             time.sleep(_PAUSE_S)
 
 
@@ -95,8 +95,8 @@ def _count(client: AdminClient, topic: str) -> int | None:
     topics = client.list_topics(timeout=_REQUEST_S).topics
     if topic not in topics:
         return None
-    asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in topics[topic].partitions}
-    return sum(int(answer.result(_REQUEST_S).offset) for answer in client.list_offsets(asked).values())
+    ends = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in topics[topic].partitions}
+    return sum(int(future.result(_REQUEST_S).offset) for future in client.list_offsets(ends).values())
 
 
 def _simulate(broker: Broker, topic: str, events: int, crowd: Crowd, span_s: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The backlog drain: each contestant alone on the machine, one after the other, round after round."""
+"""The backlog drain: one contestant at a time, round after round."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,17 +13,17 @@ from benchmarks.task import Drain, Task, read_drains
 from demo.broker import Broker
 
 DRAINS: Final = 3
-"""In one process; the last one is warm."""
+"""Number of drains in one process; the last drain is warm."""
 ROUNDS: Final = 3
-"""Of what is told as a ratio between contestants."""
+"""Number of rounds of a ratio between contestants."""
 _MANY_USERS: Final = 1_000_000
 _FEWER: Final = 2
-"""Of both, where users are so many that a drain is long."""
+"""Number of drains and of rounds with many users, when a drain is long."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How often: `drains` in one process, of which the last counts, and `rounds` over all contestants."""
+    """Number of `drains` in one process, of which the last counts, and of `rounds` over all contestants."""
 
     events: int
     drains: int
@@ -31,7 +31,7 @@ class Plan:
 
 
 def plan(events: int, among: int, drains: int | None, rounds: int | None) -> Plan:
-    """For a backlog of so many users; what is None is chosen by their number."""
+    """Returns the plan for a backlog of `among` users; `drains` and `rounds` of None depend on the number of users."""
     few = among < _MANY_USERS
     return Plan(events, drains or (DRAINS if few else _FEWER), rounds or (ROUNDS if few else _FEWER))
 
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def seconds(self) -> float:
-        """Of the last, warm drain; the median over the rounds."""
+        """Seconds of the last, warm drain: the median over the rounds."""
         return median(drains[-1].seconds for drains in self.rounds)
 
     @property
@@ -56,11 +56,11 @@ class Result:
 
     @property
     def cpu_us(self) -> float:
-        """Microseconds of CPU per event, the broker's not included."""
+        """Microseconds of CPU per event, without the broker."""
         return median(drains[-1].cpu_seconds for drains in self.rounds) / self.events * 1e6
 
     def to_dict(self) -> dict[str, Any]:
-        """For the results file."""
+        """Returns the result for the results file."""
         figures = {"rate": self.rate, "seconds": self.seconds, "cpu_us_per_event": self.cpu_us}
         return {**figures, **asdict(self), "title": self.contestant.title}
 
@@ -68,10 +68,10 @@ class Result:
 def drain_all(
     plan: Plan, contestants: Sequence[Contestant], broker: Broker, topic: str, work: Path
 ) -> Iterator[tuple[Contestant, list[Drain]]]:
-    """Everyone in turn, so that a machine that changes its pace does it to all. Raises BenchmarkError."""
+    """Drains by all contestants in turn, so that a change of the machine's speed affects all. Raises BenchmarkError."""
     for number in range(plan.rounds):
-        for place, contestant in enumerate(contestants):
-            folder = work / f"round-{number}-{place}"
+        for index, contestant in enumerate(contestants):
+            folder = work / f"round-{number}-{index}"
             task = Task(
                 bootstrap_servers=broker.bootstrap_servers,
                 topic=topic,
@@ -87,12 +87,12 @@ def drain_all(
 
 
 def drain_alone(contestant: Contestant, task: Task) -> list[Drain]:
-    """One process, from its start to its end."""
+    """Runs a contestant's process to its end and returns its drains."""
     return drain_by(contestant.job.value, task)
 
 
 def drain_by(module: str, task: Task) -> list[Drain]:
-    """What the process of a module did."""
+    """Runs the process of `module` and returns its drains."""
     Path(task.work).mkdir(parents=True)
     run([module, task.to_json()], Path(task.work, "log"))
     return read_drains(task)

@@ -1,4 +1,4 @@
-"""The table of the drains, with the ratios that count."""
+"""The table of the drains, with the ratios between contestants."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -10,24 +10,24 @@ from benchmarks.drain import Result
 from benchmarks.report import figures_table
 
 WRITTEN: Final = "bytes written / of fold"
-"""In all, over those of the fold's own rows."""
+"""All bytes written, divided by the bytes of the fold's own rows."""
 _PEERS: Final = {
     Job.TUNED: "x tuned best",
     Job.DEFAULTS: "x default",
     Job.FLINK_SQL: "x Flink SQL",
     Job.FLINK_DATASTREAM: "x Flink DataStream",
 }
-"""Whom each rate is a multiple of, and how that is called."""
+"""The peers that rates are compared with, and the heads of their columns."""
 
 
 def best(results: Iterable[Result], job: Job, *, all_reports: bool = False) -> Result | None:
-    """The fastest of a job's variants: a peer is compared at its own best."""
-    variants = [one for one in results if one.contestant.job is job and one.contestant.all_reports == all_reports]
+    """Returns the fastest variant of a job, None without a variant: each peer is compared at its best."""
+    variants = [r for r in results if r.contestant.job is job and r.contestant.all_reports == all_reports]
     return max(variants, key=lambda r: r.rate, default=None)
 
 
 def render(results: Sequence[Result], users: int) -> Table:
-    """One row per contestant, the fastest last; a column for each peer that took part."""
+    """Returns a table with a row per contestant, the fastest last, and a column per peer."""
     events = results[0].events
     title = f"Backlog drain of {events:,} events of {users:,} users: the last of each process's drains"
     peers = _peers(results)
@@ -49,23 +49,23 @@ def render(results: Sequence[Result], users: int) -> Table:
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float]:
-    """The rate of ours at its best over each peer's at its best; and with three reports over one."""
+    """Returns our best rate over each peer's best rate; and our rate with three reports over that with one report."""
     ours, three = best(results, Job.OURS), best(results, Job.OURS, all_reports=True)
-    found = {job.name.lower(): ours.rate / peer.rate for job, peer in _peers(results).items()} if ours else {}
-    return {**found, "three_reports": three.rate / ours.rate} if ours and three else found
+    by_peer = {job.name.lower(): ours.rate / peer.rate for job, peer in _peers(results).items()} if ours else {}
+    return {**by_peer, "three_reports": three.rate / ours.rate} if ours and three else by_peer
 
 
 def cpu_ratios(results: Sequence[Result]) -> dict[str, float]:
-    """The CPU per event of ours at its best over each peer's at its best."""
+    """Returns the CPU per event of our best variant over that of each peer's best variant."""
     ours = best(results, Job.OURS)
     return {job.name.lower(): ours.cpu_us / peer.cpu_us for job, peer in _peers(results).items()} if ours else {}
 
 
 def _amplification(result: Result) -> str:
-    """How many times the bytes of the fold's own rows were written in all; nothing of who has no such rows."""
-    found = result.rounds[-1][-1].notes.get("amplification")
-    return "" if found is None else f"{found:.2f}"
+    """Returns bytes written per byte of the fold's own rows; empty for a contestant without such rows."""
+    amplification = result.rounds[-1][-1].notes.get("amplification")
+    return "" if amplification is None else f"{amplification:.2f}"
 
 
 def _peers(results: Sequence[Result]) -> dict[Job, Result]:
-    return {job: found for job in _PEERS if (found := best(results, job))}
+    return {job: result for job in _PEERS if (result := best(results, job))}

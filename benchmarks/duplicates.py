@@ -1,4 +1,4 @@
-"""What it costs to count an event once: the same backlog with and without, and a look-up among more and more ids."""
+"""Measures the cost of deduplication: the backlog with and without it, and look-ups among growing numbers of ids."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _MEGA: Final = 1e6
 
 
 def drains(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[str, list[Drain]]]:
-    """Drains with one report, off and on in turn, round after round. Raises BenchmarkError."""
+    """Drains with one report, with deduplication off and on in turn, round after round. Raises BenchmarkError."""
     for number in range(plan.rounds):
         for deduplicate in (OFF, ON):
             folder = str(work / f"duplicates-{number}-{deduplicate}")
@@ -37,7 +37,7 @@ def drains(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple
 
 
 def figures(rounds: dict[str, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:
-    """Both, by the median of the last drains, with the memory of Python at its most and what the table of ids takes."""
+    """Returns the figures of both by the median of the last drains, with Python's peak memory and the bytes of ids."""
     found = compared(rounds, events, OFF)
     for deduplicate, each in rounds.items():
         last = [run[-1] for run in each]
@@ -47,7 +47,7 @@ def figures(rounds: dict[str, list[list[Drain]]], events: int) -> dict[str, dict
 
 
 def render(found: dict[str, dict[str, Any]], events: int) -> Table:
-    """One row for each."""
+    """Returns a table with a row for off and on."""
     rows = [
         [
             deduplicate,
@@ -65,7 +65,7 @@ def render(found: dict[str, dict[str, Any]], events: int) -> Table:
 
 
 def look_ups(sizes: Sequence[int]) -> dict[int, dict[str, float]]:
-    """By the number of ids that are remembered: seconds of a look-up of a batch and of its taking, and bytes."""
+    """Returns, by number of remembered ids: milliseconds to look up and to add a batch, and bytes per id."""
     chance = np.random.default_rng(1)
     return {size: _look_up(size, chance) for size in sizes}
 
@@ -82,7 +82,7 @@ def _look_up(size: int, chance: np.random.Generator) -> dict[str, float]:
         asking.append(asked - began)
         taking.append(time.perf_counter() - asked)
     size_bytes = sum(column.nbytes for run in remembered.runs for column in (run.high, run.low, run.time))
-    # A merge is rare and dear, so its mean counts.
+    # Merges are rare and expensive, so the mean counts.
     per_id = size_bytes / len(remembered)
     return {"look_up_ms": 1e3 * median(asking), "taking_ms": 1e3 * sum(taking) / _TURNS, "bytes_per_id": per_id}
 
@@ -93,6 +93,6 @@ def _new(size: int, chance: np.random.Generator) -> Ids:
 
 
 def look_ups_table(found: dict[int, dict[str, float]]) -> Table:
-    """One row for each number of ids."""
+    """Returns a table with a row for each number of ids."""
     heads = {"look_up_ms": "look-up ms", "taking_ms": "taking ms", "bytes_per_id": "bytes per id"}
-    return by_number(f"A batch of {_ASKED:,} among so many ids", "ids", found, heads)
+    return by_number(f"A batch of {_ASKED:,} by number of remembered ids", "ids", found, heads)

@@ -1,7 +1,7 @@
-"""From how many rows of panes on Spark publishes a window sooner than the driver, and what memory each needs for it.
+"""Measures from how many rows of panes Spark publishes a window faster than the driver, and the memory of both.
 
-Each engine in a process of its own, on the same panes. The first publication starts what is started late; the second
-one is what counts.
+Each engine runs in a process of its own, on the same panes. The second publication counts, because the first includes
+lazy starts.
 """
 
 import multiprocessing
@@ -46,14 +46,14 @@ _MINUTE: Final = 60_000
 _REPORT: Final = Report("page_views", Grid(_MINUTE, _MINUTE), 0)
 _ROUNDS: Final = 2
 _ROWS_PER_USER: Final = 4
-"""Of a window, each from a batch of its own."""
+"""Rows of a user in a window, each from a batch of its own."""
 _PIECE: Final = 2_500_000
-"""Rows of a commit, for the memory of who makes them."""
+"""Rows per commit, which bounds the memory of the writer."""
 _MIB: Final = 2**20
 
 
 def by_rows(numbers: Sequence[int], work: Path) -> Figures:
-    """Of so many rows of panes in a window."""
+    """Returns the figures for windows of each of `numbers` rows of panes."""
     found: Figures = {}
     for number in numbers:
         warehouse = str(work / f"engines-{number}")
@@ -65,7 +65,7 @@ def by_rows(numbers: Sequence[int], work: Path) -> Figures:
 
 
 def _apart(function: Callable[..., _T], *arguments: object) -> _T:
-    """In a process of its own, whose memory tells of nothing else."""
+    """Calls `function` in a process of its own, so that its memory is measured alone."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
@@ -106,16 +106,16 @@ def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
 
 
 def render(found: Figures) -> Table:
-    """A row for each number of rows and engine."""
+    """Returns a table with a row for each number of rows and engine."""
     heads = ["rows of panes", "engine", "first s", "then s", "Python MiB", "Java MiB"]
     rows = [
         [
             f"{number:,}",
             engine,
-            *(f"{one[name]:.2f}" for name in ("first", "seconds")),
-            *(f"{one[name] / _MIB:,.0f}" for name in ("driver_bytes", "java_bytes")),
+            *(f"{figures[name]:.2f}" for name in ("first", "seconds")),
+            *(f"{figures[name] / _MIB:,.0f}" for name in ("driver_bytes", "java_bytes")),
         ]
         for number, engines in found.items()
-        for engine, one in engines.items()
+        for engine, figures in engines.items()
     ]
-    return figures_table("Publishing a window, by the engine that adds it up", heads, rows, words=2)
+    return figures_table("Publishing a window, by engine", heads, rows, words=2)

@@ -2,4 +2,4 @@
 
 
 class BenchmarkError(Exception):
-    """A contestant failed, or did other work than it was given: there is nothing to compare."""
+    """A contestant failed or did different work, so results cannot be compared."""

@@ -1,4 +1,4 @@
-"""Wall time, CPU time and memory of this process and what it started. Linux only: it reads /proc."""
+"""Wall time, CPU time and memory of this process and its descendants. Linux only: reads /proc."""
 
 import os
 import time
@@ -8,45 +8,45 @@ from typing import Self
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Fields behind the command's name in /proc/PID/stat.
+# Fields after the command's name in /proc/PID/stat.
 _PARENT = 1
 _CPU = slice(11, 15)  # user and system time, own and of the children that have ended
 
 
 class Stopwatch:
-    """Times a block: `seconds` of the clock and `cpu_seconds` of this process and its descendants."""
+    """Measures a block: `seconds` of wall time and `cpu_seconds` of this process and its descendants."""
 
     seconds = 0.0
     cpu_seconds = 0.0
 
     def __enter__(self) -> Self:
-        """Start."""
+        """Starts the measurement."""
         self.seconds, self.cpu_seconds = -time.perf_counter(), -_cpu_seconds()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop."""
+        """Stops the measurement."""
         self.seconds += time.perf_counter()
         self.cpu_seconds += _cpu_seconds()
 
 
 def children(parent: int) -> list[int]:
-    """The processes that one started."""
+    """Returns the child processes of `parent`."""
     return [pid for pid, stat in _stats().items() if int(stat[_PARENT]) == parent]
 
 
 def descendants() -> list[int]:
-    """The processes that this one started, and theirs."""
-    found = children(os.getpid())
-    for pid in found:
-        found.extend(children(pid))
-    return found
+    """Returns all descendants of this process."""
+    pids = children(os.getpid())
+    for pid in pids:
+        pids.extend(children(pid))
+    return pids
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory of a process that is in RAM; 0 if it has ended."""
+    """Returns the resident memory of a process; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
     except OSError:
@@ -54,7 +54,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def peak_bytes(pid: int) -> int:
-    """The most memory that a process has had in RAM; 0 if it has ended."""
+    """Returns the peak resident memory of a process; 0 if it has ended."""
     try:
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     except OSError:
@@ -63,7 +63,7 @@ def peak_bytes(pid: int) -> int:
 
 
 def cpu_seconds(*pids: int) -> float:
-    """CPU time that processes have used so far; 0 for one that has ended."""
+    """Returns the CPU time that processes have used so far; a process that has ended counts as 0."""
     stats = _stats()
     return sum(int(ticks) for pid in pids if pid in stats for ticks in stats[pid][_CPU]) / _TICKS_PER_SECOND
 
@@ -73,11 +73,11 @@ def _cpu_seconds() -> float:
 
 
 def _stats() -> dict[int, list[str]]:
-    found = {}
+    stats = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             stat = (folder / "stat").read_text()
-        except OSError:  # it ended meanwhile
+        except OSError:  # the process has just ended
             continue
-        found[int(folder.name)] = stat.rpartition(")")[2].split()
-    return found
+        stats[int(folder.name)] = stat.rpartition(")")[2].split()
+    return stats

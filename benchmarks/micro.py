@@ -1,6 +1,6 @@
-"""Micro measurements, each of one cost that could grow: of a batch, and of publishing a day's window or sessions.
+"""Micro benchmarks, each of a cost that could grow: of a batch, and of publishing a day's window or sessions.
 
-`growth` and `year` go through the whole service; `day` and `sessions` write panes as it does, without Kafka and Spark.
+`growth` and `year` run the whole service; `day` and `sessions` write panes like it, without Kafka and Spark.
 """
 
 import time
@@ -53,14 +53,14 @@ _BATCH_MS: Final = 1_000
 _GAP_MS: Final = 30_000
 _BOUND_MS: Final = 5_000
 _STAY_BATCHES: Final = 60
-"""Users come, bring something in every third batch, and go after so many."""
+"""Number of batches that a user stays; each user has an event in every third batch."""
 _LATE_ONE_IN: Final = 100
 _LATE_MS: Final = 80_000
 _VISITS: Final = Report("visits", Sessions(_GAP_MS), 60_000)
 
 
 def growth(broker: Broker, topic: str, events: int, batches: int, work: Path) -> list[float]:
-    """Returns the median seconds from commit to commit in each tenth of the batches. Raises BenchmarkError."""
+    """Returns the median seconds between commits in each tenth of the batches. Raises BenchmarkError."""
     size = max(1, events // batches)
     task = Task(broker.bootstrap_servers, topic, events, str(work / "growth"), batch=size, drains=1)
     return _by_tenth(drain_alone(Contestant(Job.OURS, ONE_REPORT, size), task)[0].notes["seconds_per_batch"])
@@ -72,7 +72,7 @@ def _by_tenth(seconds: list[float]) -> list[float]:
 
 
 def growth_table(seconds: list[float], batches: int) -> Table:
-    """One row: it should be the same number from the second tenth on."""
+    """Returns a table of one row, which should not grow from the second tenth on."""
     title = f"Median seconds per batch, by tenth of {batches} batches"
     return figures_table(
         title, [f"{number}." for number in range(1, len(seconds) + 1)], [[f"{s:.3f}" for s in seconds]]
@@ -80,11 +80,10 @@ def growth_table(seconds: list[float], batches: int) -> Table:
 
 
 def year(broker: Broker, topic: str, events: int, batches: int, work: Path) -> dict[int, dict[str, Any]]:
-    """Drains a topic of few events in so many batches, and in as few as it takes, with all reports out of the box.
+    """Drains a topic of few events in `batches` batches, and in as few as possible, with all default reports.
 
-    Returns, by the number of batches: seconds in all, median seconds of a batch by tenth, those of a start afterwards,
-    the most bytes of the Python process, rows of page views per user, and files and bytes of all tables. Raises
-    BenchmarkError.
+    Returns, by number of batches: total seconds, median seconds of a batch by tenth, seconds of a start afterwards,
+    peak bytes of the Python process, rows of `page_views`, and files and bytes of all tables. Raises BenchmarkError.
     """
     found = {}
     for size in (max(1, events // batches), None):
@@ -106,27 +105,27 @@ def year(broker: Broker, topic: str, events: int, batches: int, work: Path) -> d
 
 
 def year_table(found: Mapping[int, Mapping[str, Any]], events: int) -> Table:
-    """One row for each number of batches; a batch late in the year should take no longer than one early in it."""
+    """Returns a table with a row per number of batches; late batches should take no longer than early batches."""
     heads = ["batches", "s", "s of a batch, 2nd tenth", "last tenth", "a start after it, s", "Python MB"]
     heads += ["rows of page_views", "files", "MB"]
     rows = [
         [
             f"{batches:,}",
-            f"{one['seconds']:.0f}",
-            *(f"{one['tenths'][place]:.3f}" if len(one["tenths"]) == _TENTHS else "-" for place in (1, -1)),
-            f"{one['reopening_seconds']:.1f}",
-            f"{one['python_bytes'] / _MEGA:,.0f}",
-            f"{one['rows']:,}",
-            f"{one['files']:,}",
-            f"{one['bytes'] / _MEGA:,.1f}",
+            f"{year['seconds']:.0f}",
+            *(f"{year['tenths'][index]:.3f}" if len(year["tenths"]) == _TENTHS else "-" for index in (1, -1)),
+            f"{year['reopening_seconds']:.1f}",
+            f"{year['python_bytes'] / _MEGA:,.0f}",
+            f"{year['rows']:,}",
+            f"{year['files']:,}",
+            f"{year['bytes'] / _MEGA:,.1f}",
         ]
-        for batches, one in found.items()
+        for batches, year in found.items()
     ]
-    return figures_table(f"A year in which {events:,} events came, three reports", heads, rows)
+    return figures_table(f"A year with {events:,} events, three reports", heads, rows)
 
 
 def day(batches: int, users: int, work: Path) -> Figures:
-    """Publishes a day's window after 100 batches and after all of them; each brings `users` rows of that day."""
+    """Publishes a day's window after 100 batches and after all `batches`; each batch has `users` rows of that day."""
     warehouse = str(work / "day")
     found: Figures = {}
     create_tables(warehouse, Policy(Bounded(0), 1, 0, (_DAY,)))
@@ -145,7 +144,7 @@ def day(batches: int, users: int, work: Path) -> Figures:
 
 
 def _day_panes(number: int, users: int) -> pa.Table:
-    names = pa.array([f"user-{(number * users + place) % (10 * users)}" for place in range(users)])
+    names = pa.array([f"user-{(number * users + index) % (10 * users)}" for index in range(users)])
     counts = {c.PAGE_VIEWS: 1, c.CLICKS: 0, c.LATE_EVENTS: 0}
     times = {c.PANE_START: 0, c.WATERMARK: 0, c.CLOSED_UNTIL: 0}
     same = {c.BATCH: EPOCH + number, c.REPORT: _DAY.name, **counts, **times}
@@ -153,13 +152,13 @@ def _day_panes(number: int, users: int) -> pa.Table:
 
 
 def day_table(found: Figures) -> Table:
-    """One row for each publication."""
+    """Returns a table with a row for each publication."""
     heads = {"seconds": "seconds", "files": "files of panes", "rows": "rows of panes"}
     return by_number("Publishing a window of a day", "batches so far", found, heads)
 
 
 def sessions(batches: int, rows: int, work: Path) -> Figures:
-    """Publishes after ten batches since a compaction and after `batches`, each with so many partial sessions."""
+    """Publishes ten batches after a compaction and `batches` after it; each batch has `rows` partial sessions."""
     warehouse = str(work / "sessions")
     found: Figures = {}
     create_tables(warehouse, Policy(Bounded(_BOUND_MS), 1, 0, (_VISITS,)))
@@ -173,9 +172,9 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
         if since in (0, _FEW - 1, _FEW, batches - 1, batches):
             seconds, firing = _seconds_to_publish(warehouse, _VISITS, firing, number), SessionsDue()
             if since in (_FEW, batches):
-                shown = _rows_in(DeltaTable(result_of(_VISITS).uri(warehouse)))
+                published = _rows_in(DeltaTable(result_of(_VISITS).uri(warehouse)))
                 in_panes = _rows_in(DeltaTable(PANES.uri(warehouse)))
-                found[since] = {"seconds": seconds, "rows": in_panes, "sessions": shown}
+                found[since] = {"seconds": seconds, "rows": in_panes, "sessions": published}
         if since == 0:
             compaction = Compaction(warehouse, [kind_of(_VISITS)])
             for _ in compaction.steps(EPOCH + number, *finals([_VISITS], _watermark(number))):
@@ -192,11 +191,11 @@ def _time(number: int) -> int:
 
 
 def _session_panes(number: int, rows: int) -> pa.Table:
-    """A batch of partial sessions, each of a user of its own, with an event or two."""
+    """Returns a batch of partial sessions of different users, with one or two events each."""
     chance = np.random.default_rng(number)
     users = number * 3 * rows // _STAY_BATCHES + chance.choice(3 * rows, rows, replace=False)
     first = _time(number) - chance.integers(0, _BOUND_MS, rows)
-    # Late enough that the session it meets may have been closed.
+    # Late enough that their sessions may be closed.
     first[: rows // _LATE_ONE_IN] -= _LATE_MS
     watermark = _watermark(number - 1)
     times = {c.WATERMARK: watermark, c.CLOSED_UNTIL: closed_until(_VISITS, watermark)}
@@ -212,10 +211,10 @@ def _session_panes(number: int, rows: int) -> pa.Table:
 
 
 def sessions_table(found: Figures) -> Table:
-    """One row for each publication; the title says how many times the first the last one took."""
-    few, *_, many = (one["seconds"] for one in found.values())
+    """Returns a table with a row per publication; its title has the ratio of the last to the first."""
+    few, *_, many = (figures["seconds"] for figures in found.values())
     title = f"Publishing sessions: {many / few:.1f} times as long at the end"
-    heads = {"seconds": "seconds", "rows": "rows of panes", "sessions": "sessions shown"}
+    heads = {"seconds": "seconds", "rows": "rows of panes", "sessions": "published sessions"}
     return by_number(title, "batches since compaction", found, heads)
 
 

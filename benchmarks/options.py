@@ -33,10 +33,10 @@ PARTS: Final = (
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
-# What the README's tables are made of, in an hour and ten minutes on two cores.
+# The parts of the README's tables: an hour and ten minutes on two cores.
 _BY_DEFAULT: Final = ("drain", "start", "users", "workers", "partitions", "age", "year", "freshness")
 _PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
-# Enough to see that everything works, and nothing else.
+# Small sizes that only prove that everything works.
 _QUICK: Final = (
     "--events 600000 --partition-counts 4,16 --partition-batches 6 --partition-events 120000 "
     "--user-counts 1000,10000 --unequal-users 5000 --backlog-users 5000,50000 --users 5000,50000 --repeat 1 "
@@ -49,35 +49,40 @@ _QUICK: Final = (
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options; what stands beside --quick wins over it."""
+    """Returns the options; explicit options override those of --quick."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="The same work done by peers, side by side. See benchmarks/README.md.",
+        description="Compares Tidemark with peers that do the same work. See benchmarks/README.md.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--only", type=typed(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"of {PARTS}")
-    parser.add_argument("--quick", action="store_true", help="small sizes: proves that it runs, measures nothing")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the backlog there, and use it again")
+    parser.add_argument("--only", type=typed(_part), default=_BY_DEFAULT, metavar="PART,...", help=f"some of {PARTS}")
+    parser.add_argument("--quick", action="store_true", help="small sizes: checks that all parts run, measures nothing")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="folder in which the backlog is stored and reused")
     for add in (_drain, _partitions, _freshness, _bad, _age, _views, _micro, _collect):
         add(parser)
     quick = _QUICK.split() if "--quick" in arguments else []
     options = parser.parse_args([*quick, *arguments])
     if options.warm_up % options.slice:
-        parser.error("--warm-up has to be a multiple of --slice: a slice of which a part is warm-up would not count")
+        parser.error("--warm-up must be a multiple of --slice: a slice that is partly warm-up would not count")
     return options
 
 
 def _drain(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("drain").add_argument
-    add("--events", type=typed(whole), default=6_000_000, help="on the topic, for all that drain one")
-    add("--jobs", type=typed(_jobs), default=_PEERS, metavar="JOB,...", help=f"of {', '.join(_JOBS)}")
+    add(
+        "--events",
+        type=typed(whole),
+        default=6_000_000,
+        help="events of the backlog",
+    )
+    add("--jobs", type=typed(_jobs), default=_PEERS, metavar="JOB,...", help=f"some of {', '.join(_JOBS)}")
     add(
         "--textbook-batches",
         type=typed(_sizes),
         default=TEXTBOOK_BATCHES,
         metavar="N,...",
-        help="of the tuned textbook",
+        help="batch sizes of the tuned textbook",
     )
     add("--textbook-variants", action="store_true", help="it with RocksDB and with more task slots, too")
     _users(add)
@@ -104,58 +109,63 @@ def _users(add: Callable[..., object]) -> None:
         type=typed(_sizes),
         default=(50_000, 1_000_000, 5_000_000, 20_000_000),
         metavar="N,...",
-        help="for users",
+        help="numbers of users of the part users",
     )
-    add("--unequal-users", type=typed(whole), default=1_000_000, help="for users: of whom few do most")
+    add(
+        "--unequal-users",
+        type=typed(whole),
+        default=1_000_000,
+        help="users of unequal activity, for users",
+    )
     add(
         "--backlog-users",
         type=typed(_sizes),
         default=(USERS, 5_000_000),
         metavar="N,...",
-        help="whose events the topic has, a topic each for drain; of the first for all others but users",
+        help="numbers of users of the backlog: a topic each for drain, the first for all other parts but users",
     )
-    add("--users-of-a-day", type=typed(whole), default=1_000, help="for windows: in a day's backlog; and in the year's")
+    add("--users-of-a-day", type=typed(whole), default=1_000, help="users of the backlogs of a day and a year")
     add(
         "--remembered",
         type=typed(_sizes),
         default=(1_000_000, 10_000_000, 50_000_000),
         metavar="N,...",
-        help="ids, for duplicates",
+        help="numbers of remembered ids of the part duplicates",
     )
 
 
 def _partitions(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("partitions").add_argument
-    add("--partition-counts", type=typed(_sizes), default=(4, 64, 512), metavar="N,...", help="of a topic each")
-    add("--partition-events", type=typed(whole), default=1_200_000, help="on each of them")
-    add("--partition-batches", type=typed(whole), default=60, help="into how many they are cut")
+    add("--partition-counts", type=typed(_sizes), default=(4, 64, 512), metavar="N,...", help="partitions per topic")
+    add("--partition-events", type=typed(whole), default=1_200_000, help="events per topic")
+    add("--partition-batches", type=typed(whole), default=60, help="batches per topic")
 
 
 def _freshness(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("freshness").add_argument
     add("--rate", type=typed(whole), default=50_000, help="events per second")
-    add("--duration", type=typed(length_ms), default="75s", help="of what counts, in which windows of a minute close")
-    add("--warm-up", type=typed(length_ms), default="45s", help="before that; shown apart")
-    add("--slice", type=typed(length_ms), default="15s", help="one row of the table")
+    add("--duration", type=typed(length_ms), default="75s", help="time that counts; windows of a minute close in it")
+    add("--warm-up", type=typed(length_ms), default="45s", help="time before it; reported separately")
+    add("--slice", type=typed(length_ms), default="15s", help="length of a row of the table")
     add(
         "--users",
         type=typed(_sizes),
         default=(USERS, 5_000_000),
         metavar="N,...",
-        help="different users, the first with each interval, others with the first interval",
+        help="numbers of users: the first with each interval, others with the first interval",
     )
     add(
         "--intervals",
         type=typed(_lengths),
         default="1s,5s,500ms,250ms,0s",
         metavar="LENGTH,...",
-        help="batch.interval, a run for each",
+        help="values of batch.interval, with a run each",
     )
 
 
 def _bad(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("bad").add_argument
-    add("--bad-records", type=typed(whole), default=6_000_000, help="on each of the topics; drained like the others")
+    add("--bad-records", type=typed(whole), default=6_000_000, help="records on each topic")
 
 
 def _age(parser: argparse.ArgumentParser) -> None:
@@ -165,35 +175,35 @@ def _age(parser: argparse.ArgumentParser) -> None:
         type=typed(_sizes),
         default=(3_000, 300_000, 2_600_000),
         metavar="N,...",
-        help="batches in the ledger",
+        help="numbers of batches in the ledger",
     )
 
 
 def _views(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("views").add_argument
-    add("--view-rows", type=typed(_sizes), default=(1_000_000, 10_000_000), metavar="N,...", help="of page_views")
-    add("--looks", type=typed(whole), default=10, help="at each view of the dashboard")
+    add("--view-rows", type=typed(_sizes), default=(1_000_000, 10_000_000), metavar="N,...", help="rows of page_views")
+    add("--looks", type=typed(whole), default=10, help="requests for each view of the dashboard")
 
 
 def _micro(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("growth, year, day, sessions, totals and engines").add_argument
-    add("--batches", type=typed(whole), default=600, help="into how many growth cuts the backlog")
-    add("--year-events", type=typed(whole), default=26_280, help="that come in a year: one each twenty minutes")
-    add("--year-batches", type=typed(whole), default=526, help="into how many the year is cut")
+    add("--batches", type=typed(whole), default=600, help="batches of the part growth")
+    add("--year-events", type=typed(whole), default=26_280, help="events of the year: one every twenty minutes")
+    add("--year-batches", type=typed(whole), default=526, help="batches of the year")
     add("--engine-rows", type=typed(_sizes), default=(1_000_000, 16_000_000), metavar="N,...", help="panes of a window")
-    add("--day-batches", type=typed(whole), default=10_000, help="before the day's window is published")
-    add("--day-users", type=typed(whole), default=1000, help="rows of a batch of the day, of ten times as many users")
-    add("--session-batches", type=typed(whole), default=100, help="since a compaction, more than 10; as many before it")
-    add("--session-rows", type=typed(whole), default=20_000, help="partial sessions of a batch")
-    add("--totals-users", type=typed(_sizes), default=(100_000, 2_000_000), metavar="N,...", help="ever seen")
-    add("--totals-came", type=typed(_sizes), default=(100, 10_000), metavar="N,...", help="of them since the last time")
+    add("--day-batches", type=typed(whole), default=10_000, help="batches before the day's window is published")
+    add("--day-users", type=typed(whole), default=1000, help="rows per batch of the day, of ten times as many users")
+    add("--session-batches", type=typed(whole), default=100, help="batches before and after a compaction; above 10")
+    add("--session-rows", type=typed(whole), default=20_000, help="partial sessions per batch")
+    add("--totals-users", type=typed(_sizes), default=(100_000, 2_000_000), metavar="N,...", help="all users")
+    add("--totals-came", type=typed(_sizes), default=(100, 10_000), metavar="N,...", help="users since a publication")
 
 
 def _collect(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("collect").add_argument
-    add("--collect-for", type=typed(length_ms), default="10s", help="under load, each contestant in each round")
-    add("--collect-rounds", type=typed(whole), default=3, help="over all contestants; the median counts")
-    add("--browsers", type=typed(whole), default=32, help="that send one request after another")
+    add("--collect-for", type=typed(length_ms), default="10s", help="time under load per contestant and round")
+    add("--collect-rounds", type=typed(whole), default=3, help="rounds over all contestants; the median counts")
+    add("--browsers", type=typed(whole), default=32, help="browsers that send one request after another")
 
 
 def _part(text: str) -> tuple[str, ...]:
@@ -218,7 +228,7 @@ def _lengths(text: str) -> tuple[int, ...]:
 
 
 def typed(read: Callable[[str], _T]) -> Callable[[str], _T]:
-    """A reader as the type of an option: argparse drops the text of a ValueError and names the function instead."""
+    """Returns `read` as the type of an option, because argparse hides the text of a ValueError."""
 
     def read_option(text: str) -> _T:
         try:

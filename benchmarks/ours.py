@@ -1,4 +1,4 @@
-"""Tidemark as a contestant: the service as anyone would open it, in a process of its own."""
+"""Tidemark as a contestant: the service, opened by its public API, in a process of its own."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from benchmarks.measure import Stopwatch, descendants, peak_bytes
 from benchmarks.settings import service_settings
-from benchmarks.task import FIRST_COMMIT, Drain, Task, serve, told
+from benchmarks.task import FIRST_COMMIT, Drain, Task, serve, task_argument
 from benchmarks.verify import committed_at, verify
 from pipeline.app import open_service
 from pipeline.runtime.disk import Purpose, Traffic
@@ -19,7 +19,7 @@ from pipeline.tables.traffic import amplification, traffic
 
 
 def drain(task: Task, folder: Path) -> Drain:
-    """One drain into a fresh warehouse, and proof that it accounts for every record."""
+    """Drains into a new warehouse, and verifies that it accounts for every record."""
     settings = service_settings(task, folder, batch={"max_records": task.batch} if task.batch else {})
     began = time.perf_counter()
     with open_service(settings) as service:
@@ -46,17 +46,17 @@ def drain(task: Task, folder: Path) -> Drain:
 
 
 def _written(folder: Path) -> Counter[tuple[str, Purpose]]:
-    """What was ever committed to the tables, as far as their logs reach."""
-    found = Traffic()
+    """Returns the bytes ever committed to the tables, as far back as their logs go."""
+    total = Traffic()
     for uri in [table for table in folder.iterdir() if is_table(str(table))]:
-        found += traffic(DeltaTable(str(uri)), uri.name)
-    return found.written
+        total += traffic(DeltaTable(str(uri)), uri.name)
+    return total.written
 
 
 def _bytes_below(table: Path) -> int:
-    """What a table takes on the disk, with what has been replaced and is kept for a while."""
+    """Returns the bytes of a table on disk, including replaced files that are not deleted yet."""
     return sum(file.stat().st_size for file in table.rglob("*") if file.is_file())
 
 
 if __name__ == "__main__":
-    serve(drain, told())
+    serve(drain, task_argument())

@@ -1,4 +1,4 @@
-"""What partitions cost: the same events in as many batches, on topics of few and of many partitions."""
+"""Measures the cost of partitions: the same events and number of batches, on topics of few and many partitions."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,14 +13,14 @@ from benchmarks.drain import Plan, drain_alone
 from benchmarks.report import figures_table
 from benchmarks.task import Drain, Task
 
-_KEPT: Final = 0.5
-"""Of the batches the last half counts: a JVM is not warm before."""
+_COLD_SHARE: Final = 0.5
+"""Share of first batches that do not count, because the JVM is not warm."""
 
 
 def drains_by_partitions(
     plan: Plan, counts: Sequence[int], batches: int, data_dir: Path, work: Path
 ) -> Iterator[tuple[int, list[Drain]]]:
-    """A drain in so many batches with one report, a topic for each number of partitions, round after round.
+    """Drains in `batches` batches with one report, a topic for each number of partitions, round after round.
 
     Raises BenchmarkError.
     """
@@ -34,14 +34,14 @@ def drains_by_partitions(
 
 
 def figures(rounds: dict[int, list[list[Drain]]], events: int) -> dict[int, dict[str, Any]]:
-    """By number of partitions: seconds of a batch, CPU per event, and what a batch adds to the ledger."""
+    """Returns, by number of partitions: seconds of a batch, CPU per event, and ledger bytes per batch."""
     found = {}
     for count, each in rounds.items():
         last = [drains[-1] for drains in each]
         seconds = [drain.notes["seconds_per_batch"] for drain in last]
         batches = len(seconds[0])
         found[count] = {
-            "seconds": median(one for drain in seconds for one in drain[int(len(drain) * _KEPT) :]),
+            "seconds": median(batch for drain in seconds for batch in drain[int(len(drain) * _COLD_SHARE) :]),
             "cpu_us_per_event": median(drain.cpu_seconds for drain in last) / events * 1e6,
             "batches": batches,
             "ledger_bytes_per_batch": last[0].notes["table_bytes"]["ledger"] / batches,
@@ -50,7 +50,7 @@ def figures(rounds: dict[int, list[list[Drain]]], events: int) -> dict[int, dict
 
 
 def render(found: dict[int, dict[str, Any]], events: int) -> Table:
-    """One row for each number of partitions."""
+    """Returns a table with a row for each number of partitions."""
     heads = ["partitions", "batches", "median s of a batch", "CPU us/event", "ledger bytes/batch"]
     rows = [
         [

@@ -1,4 +1,4 @@
-"""Processes that do one thing alone: started, awaited, and heard when they fail."""
+"""Runs processes and reports their failures."""
 
 import subprocess
 import sys
@@ -13,21 +13,21 @@ from demo.die_with_parent import dying_with_parent
 _ROOT = Path(__file__).parent.parent
 _POLL_S = 0.1
 _STOP_S = 120.0
-_SHOWN_LINES = 15
-_SHOWN_WIDTH = 300
+_QUOTED_LINES = 15
+_QUOTED_WIDTH = 300
 
 
 @contextmanager
 def started(
     arguments: Sequence[str], log: Path, program: Sequence[str] = (sys.executable, "-m")
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """`python -m ...` tied to this process, its words in `log`; told to end when the block is left."""
-    with log.open("wb") as words:
+    """Runs `python -m ...` within the block, tied to this process, with its output in `log`."""
+    with log.open("wb") as output:
         process = subprocess.Popen(
             dying_with_parent([*program, *arguments]),
             cwd=_ROOT,
             stdin=subprocess.DEVNULL,
-            stdout=words,
+            stdout=output,
             stderr=subprocess.STDOUT,
         )
     try:
@@ -37,7 +37,7 @@ def started(
 
 
 def run(arguments: Sequence[str], log: Path, program: Sequence[str] = (sys.executable, "-m")) -> None:
-    """Run to the end. Raises BenchmarkError with the last words if that is not a good one."""
+    """Runs a process to its end. Raises BenchmarkError with the end of its log if the exit code is not 0."""
     with started(arguments, log, program) as process:
         process.wait()
     if process.returncode:
@@ -45,7 +45,7 @@ def run(arguments: Sequence[str], log: Path, program: Sequence[str] = (sys.execu
 
 
 def stop(process: subprocess.Popen[bytes]) -> int:
-    """SIGTERM, and after two minutes SIGKILL; returns the exit code."""
+    """Sends SIGTERM, and SIGKILL after two minutes; returns the exit code."""
     process.terminate()
     try:
         return process.wait(_STOP_S)
@@ -55,7 +55,7 @@ def stop(process: subprocess.Popen[bytes]) -> int:
 
 
 def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
-    """Raises BenchmarkError if the process ends first, or the time does."""
+    """Waits until `done()`. Raises BenchmarkError if the process ends before, or after `seconds`."""
     deadline = time.monotonic() + seconds
     while not done():
         if process.poll() is not None or time.monotonic() > deadline:
@@ -65,7 +65,7 @@ def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: 
 
 
 def last_words(log: Path) -> str:
-    """The causes that a log names, which Spark buries under plans and traces, and its end."""
-    lines = [line[:_SHOWN_WIDTH] for line in log.read_text(errors="replace").splitlines()]
+    """Returns the causes in a log, which Spark hides between plans and traces, and its end."""
+    lines = [line[:_QUOTED_WIDTH] for line in log.read_text(errors="replace").splitlines()]
     causes = [line for line in lines if line.startswith("Caused by:")]
-    return "\n".join([*dict.fromkeys(causes), *lines[-_SHOWN_LINES:]])
+    return "\n".join([*dict.fromkeys(causes), *lines[-_QUOTED_LINES:]])

@@ -1,4 +1,4 @@
-"""The results of a run: one JSON file, with the machine and the versions it came from."""
+"""Writes the results of a run to a JSON file, with the machine and the versions."""
 
 import json
 import os
@@ -15,7 +15,7 @@ _VERSIONS: Final = ("pyspark", "delta-spark", "deltalake", "confluent-kafka", "p
 
 
 def write(options: dict[str, Any], parts: dict[str, Any], folder: Path = RESULTS) -> Path:
-    """Writes the file of a run that ends now; returns its path."""
+    """Writes the results file of a run that ends now, and returns its path."""
     now = datetime.now(UTC)
     document = {"at": now.isoformat(timespec="seconds"), "machine": machine(), "options": options, **parts}
     folder.mkdir(parents=True, exist_ok=True)
@@ -25,7 +25,7 @@ def write(options: dict[str, Any], parts: dict[str, Any], folder: Path = RESULTS
 
 
 def machine() -> dict[str, Any]:
-    """The machine and the versions that a rate depends on besides the code."""
+    """Returns the machine and the versions, which a rate depends on."""
     return {
         "cores": os.cpu_count(),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
@@ -33,6 +33,6 @@ def machine() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "versions": {**{name: version(name) for name in _VERSIONS}, "flink": flink.version()},
-        # They are settings of the service, and a tuning run may have set some.
+        # Settings of the service, which a tuning run may have set.
         "environment": {name: value for name, value in os.environ.items() if name.startswith("TIDEMARK_")},
     }

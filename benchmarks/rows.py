@@ -1,4 +1,4 @@
-"""Rows of Delta tables that a measurement makes up."""
+"""Makes artificial rows of Delta tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,10 @@ import pyarrow as pa
 
 
 def rows_of(schema: pa.Schema, count: int, columns: Mapping[str, Any]) -> pa.Table:
-    """A table of `count` rows: an array has a value for each, any other value is that of all, what is left out is null.
+    """Returns a table of `count` rows.
 
-    Raises ValueError for a column that the schema does not have.
+    A column is an array of `count` values or a value for all rows; missing columns are null. Raises ValueError for a
+    column that is not in the schema.
     """
     if unknown := columns.keys() - set(schema.names):
         raise ValueError(f"the table has no columns {sorted(unknown)}")

@@ -1,4 +1,4 @@
-"""The service's settings for a task: its defaults, and what the environment says for a tuning run."""
+"""The service's settings for a task: defaults, and environment variables of a tuning run."""
 
 from pathlib import Path
 from typing import Any
@@ -8,13 +8,13 @@ from pipeline.settings.model import Settings
 
 
 def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Settings:
-    """Reads the task's topic from its beginning into a warehouse."""
-    # Plain dictionaries, for TIDEMARK_... in the environment adds to those and not to finished sections.
+    """Returns settings that read the task's topic from its start into `warehouse`."""
+    # Dictionaries, because TIDEMARK_... in the environment is merged into dictionaries, but not into sections.
     sections: dict[str, Any] = {
         "kafka": {"bootstrap_servers": task.bootstrap_servers, "topic": task.topic, "start": "earliest"},
         "batch": batch,
         "metrics": {"port": 0},
-        # What bad records cost is measured, too.
+        # The part `bad` drains topics of bad records only.
         "dead_letters": {"limit": 1},
         "spark": {"conf": task.conf},
     }

@@ -1,4 +1,4 @@
-"""A contestant's task and its answer: one JSON object each way."""
+"""A contestant's task and its results, both passed as JSON."""
 
 import json
 import shutil
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 FIRST_COMMIT: Final = "first_commit_at"
-"""Among the notes of a drain: when its first batch was committed, in seconds since 1970."""
+"""Note of a drain: when its first batch was committed, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """The topic, and how to read it. `batch` is the most records in a batch, None for no limit.
+    """A topic to drain. `batch` is the maximal number of records per batch, None for no limit.
 
-    `conf` are Spark properties beside those of the contestant; `work` is a folder of the process's own.
+    `conf` are Spark properties in addition to those of the contestant; `work` is the folder of the process.
     """
 
     bootstrap_servers: str
@@ -27,30 +27,30 @@ class Task:
     drains: int = 3
     conf: dict[str, str] = field(default_factory=dict)
     all_reports: bool = False
-    """Every report that the service has out of the box, and not page views per user alone, which the peers do."""
+    """All default reports of the service, instead of page views per user only, like the peers."""
     window: dict[str, Any] = field(default_factory=dict)
-    """The settings of the windows of page views per user, where it is not those of the service."""
+    """Settings of the windows of page views per user; empty: those of the service."""
     workers: int = 0
-    """Of a cluster of its own, where the process makes one."""
+    """Number of workers of the cluster, for a process that starts a cluster."""
     deduplicate: str = "off"
     truth: str = ""
-    """The file that says what was sent, for those who are held against it."""
+    """Path of the truth file, for contestants that are compared with it."""
 
     def to_json(self) -> str:
-        """For the command line of the process."""
+        """Returns the task as an argument of the process."""
         return json.dumps(asdict(self))
 
     @property
     def result(self) -> Path:
-        """Where the process writes its drains."""
+        """The file to which the process writes its drains."""
         return Path(self.work, "result.json")
 
 
 @dataclass(frozen=True)
 class Drain:
-    """One drain of the whole topic. `cpu_seconds` are of the process and its JVM, the broker's not included.
+    """A drain of the whole topic. `cpu_seconds` are of the process and its JVM, without the broker.
 
-    `window_rows` is the size of the result; `notes` are what only this contestant has to tell.
+    `window_rows` is the number of rows of the result; `notes` are figures of this contestant only.
     """
 
     seconds: float
@@ -59,13 +59,13 @@ class Drain:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-def told() -> Task:
-    """The task on the command line."""
+def task_argument() -> Task:
+    """Returns the task from the command line."""
     return Task(**json.loads(sys.argv[1]))
 
 
 def serve(drain: Callable[[Task, Path], Drain], task: Task) -> None:
-    """Drain as often as the task says, each time into a fresh folder."""
+    """Drains `task.drains` times, each time into a new folder, and writes the results."""
     drains = []
     for number in range(task.drains):
         folder = Path(task.work, f"drain-{number}").absolute()
@@ -75,5 +75,5 @@ def serve(drain: Callable[[Task, Path], Drain], task: Task) -> None:
 
 
 def read_drains(task: Task) -> list[Drain]:
-    """The answer that the process of a task wrote."""
+    """Returns the drains that the process of a task wrote."""
     return [Drain(**drain) for drain in json.loads(task.result.read_text())]

@@ -1,4 +1,4 @@
-"""What a publication of `user_totals` costs, by the users there are and how many of them came since the last."""
+"""Measures a publication of `user_totals`, by the number of all users and of users since the last publication."""
 
 import time
 from collections.abc import Sequence
@@ -35,13 +35,13 @@ _GAP_MS: Final = 1_800_000
 _MONTH_MS: Final = 30 * 86_400_000
 _DUE: Final = {USER_TOTALS.name: TotalsDue(is_due=True)}
 _TIMES: Final = 3
-"""So many publications are made; their median counts."""
+"""Number of publications; their median counts."""
 _MULTIPLIER: Final = 2_654_435_761
-"""Spreads numbers over names, as Knuth does, so that the order of users tells nothing."""
+"""Knuth's multiplicative hash: makes names whose order is unrelated to the order of users."""
 
 
 def publications(ever: Sequence[int], came: Sequence[int], work: Path) -> Figures:
-    """For each number of users, and each number of those who came, evenly and with many who come often."""
+    """Measures each number of all users with each number of active users, equally active and by Zipf's law."""
     found: Figures = {}
     for users in ever:
         for some in came:
@@ -52,7 +52,7 @@ def publications(ever: Sequence[int], came: Sequence[int], work: Path) -> Figure
 
 
 def publications_table(found: Figures) -> Table:
-    """A row for each; amplification is bytes written over the bytes of the rows that changed."""
+    """Returns a table with a row for each; amplification is bytes written over bytes of the changed rows."""
     heads = ["user_totals", "files", "MB", "MB written", "amplification", "seconds", "CPU s"]
     rows = [
         [
@@ -69,7 +69,7 @@ def publications_table(found: Figures) -> Table:
     return figures_table(f"A publication of totals, the median of {_TIMES}", heads, rows, words=1)
 
 
-def _measured(users: int, came: int, evenly: bool, work: Path) -> dict[str, Any]:  # noqa: FBT001 - the one way or the other
+def _measured(users: int, came: int, evenly: bool, work: Path) -> dict[str, Any]:  # noqa: FBT001 - one of two distributions
     warehouse, chance = str(work), np.random.default_rng(7)
     policy = Policy(Bounded(0), 1, 0, (), totals=UserTotals(_GAP_MS, 60_000))
     create_tables(warehouse, policy)
@@ -78,7 +78,7 @@ def _measured(users: int, came: int, evenly: bool, work: Path) -> dict[str, Any]
     publication.publish(_DUE, EPOCH)
     before, took = DeltaTable(USER_TOTALS.uri(warehouse)).version(), list[tuple[float, float]]()
     for batch in range(EPOCH + 1, EPOCH + 1 + _TIMES):
-        panes.append(_panes(_who_came(users, came, chance, evenly=evenly), batch, chance), batch)
+        panes.append(_panes(_active_users(users, came, chance, evenly=evenly), batch, chance), batch)
         began, cpu = time.perf_counter(), time.process_time()
         publication.publish(_DUE, batch)
         took.append((time.perf_counter() - began, time.process_time() - cpu))
@@ -96,19 +96,19 @@ def _measured(users: int, came: int, evenly: bool, work: Path) -> dict[str, Any]
     }
 
 
-def _who_came(users: int, came: int, chance: np.random.Generator, *, evenly: bool) -> Users:
-    """Different ones; by Zipf the n-th of them comes n times less often than the first."""
+def _active_users(users: int, came: int, chance: np.random.Generator, *, evenly: bool) -> Users:
+    """Returns `came` different users; unless `evenly`, the n-th user is n times less likely than the first."""
     if evenly:
         return chance.choice(users, came, replace=False)
-    found = np.array([], dtype=np.int64)
-    while len(found) < came:
+    active = np.array([], dtype=np.int64)
+    while len(active) < came:
         ranks = np.exp(chance.random(came) * np.log(users)).astype(np.int64) - 1
-        found = np.unique(np.concatenate([found, ranks]))
-    return chance.permutation(found)[:came]
+        active = np.unique(np.concatenate([active, ranks]))
+    return chance.permutation(active)[:came]
 
 
 def _panes(users: Users, batch: int, chance: np.random.Generator) -> pa.Table:
-    """A session of each; those of the first batch were within a month."""
+    """Returns a session of each user; the sessions of the first batch are spread over a month."""
     begin = 0 if batch == EPOCH else _MONTH_MS + (batch - EPOCH) * _GAP_MS
     times = begin + chance.integers(0, _GAP_MS if begin else _MONTH_MS, len(users))
     names = pa.array(np.char.mod("user-%012x", (users * _MULTIPLIER) % (1 << 44)).tolist())

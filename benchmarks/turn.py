@@ -1,6 +1,6 @@
-"""Drains of one checkout, one for each line on standard input. Run as a file, in the folder and by the Python of any.
+"""Drains by a checkout, one for each line on standard input. Run as a file, in the folder and by the Python of it.
 
-It goes by what every version has had: `benchmarks.ours.drain` and `benchmarks.task.Task`.
+Uses only `benchmarks.ours.drain` and `benchmarks.task.Task`, which every version has.
 """
 
 import json
@@ -10,12 +10,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd()))
 DONE = "DONE "
-"""With which the line begins that tells of a drain."""
+"""Prefix of the output line of a drain."""
 
 
 def main() -> None:
-    """Each line is the topic, and what else a task needs, as JSON; of each drain it tells seconds and CPU seconds."""
-    from benchmarks.ours import drain  # noqa: PLC0415 - of the folder that this is run in
+    """Reads a task as JSON from each line, drains, and prints seconds and CPU seconds."""
+    from benchmarks.ours import drain  # noqa: PLC0415 - of the current folder
     from benchmarks.task import Task  # noqa: PLC0415
 
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""What users cost: the same number of events of more of them, and of unequal ones, in time, memory and bytes."""
+"""Measures the cost of users in time, memory and bytes: equal numbers of events of more users and of unequal users."""
 
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -18,20 +18,20 @@ from benchmarks.task import Drain, Task
 _K = TypeVar("_K", bound=Hashable)
 _MEGA: Final = 1e6
 _TABLES: Final = ("panes", "dead_letters", "ledger")
-"""The tables whose bytes have columns of their own; all others are results."""
+"""Tables with a column of their own; all other tables are results."""
 _ZIPF: Final = 1.0
 _HOT_SHARE: Final = 0.1
 
 
 def crowds(counts: Sequence[int], unequal: int) -> list[Crowd]:
-    """So many users each; and `unequal` ones of whom few do most, and of whom one does a tenth of all."""
+    """Returns a crowd for each of `counts`, and two of `unequal` users: by Zipf's law, and with a user of 10 %."""
     return [*map(Crowd, counts), Crowd(unequal, zipf=_ZIPF), Crowd(unequal, hot_share=_HOT_SHARE)]
 
 
 def drains_by_crowd(
     plan: Plan, among: Sequence[Crowd], data_dir: Path, work: Path
 ) -> Iterator[tuple[Crowd, list[Drain]]]:
-    """Drains, with all reports out of the box, a topic for each crowd, round after round.
+    """Drains with all default reports, a topic for each crowd, round after round.
 
     Raises BenchmarkError.
     """
@@ -46,7 +46,7 @@ def drains_by_crowd(
 
 
 def figures(rounds: Mapping[_K, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:
-    """By crowd or kind of windows, of the last drains: rate, CPU, memory at its most, and bytes of the tables."""
+    """Returns, by crowd or kind of windows, of the last drains: rate, CPU, peak memory, and bytes of the tables."""
     found = {}
     for kind, each in rounds.items():
         last = [drains[-1] for drains in each]
@@ -65,7 +65,7 @@ def figures(rounds: Mapping[_K, list[list[Drain]]], events: int) -> dict[str, di
 
 
 def render(found: dict[str, dict[str, Any]], events: int, title: str, head: str) -> Table:
-    """One row for each crowd or kind; bytes of tables are by event."""
+    """Returns a table with a row for each crowd or kind; bytes of tables are per event."""
     heads = [head, "M events/s", "CPU us/event", "Python MB", "Java MB", "reopened s", "rows of page_views"]
     heads += [*(f"{name} B/event" for name in (*_TABLES, "results")), WRITTEN]
     return figures_table(

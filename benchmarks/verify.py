@@ -1,4 +1,4 @@
-"""A check of our own tables after a drain: whether they add up."""
+"""Checks after a drain that our own tables add up."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS
 
 
 def ledger(warehouse: str) -> pa.Table:
-    """The ledger's rows in order of batch and partition."""
+    """Returns the ledger's rows in order of batch and partition."""
     return (
         DeltaTable(LEDGER.uri(warehouse))
         .to_pyarrow_table()
@@ -20,10 +20,10 @@ def ledger(warehouse: str) -> pa.Table:
 
 
 def verify(warehouse: str, events: int) -> dict[str, int]:
-    """The totals of the ledger and the sizes of the tables.
+    """Returns the totals of the ledger and the numbers of rows of the tables.
 
-    Raises BenchmarkError unless every event on the topic is in the ledger once, with a verdict, and every rejected one
-    is a dead letter.
+    Raises BenchmarkError unless every event on the topic is in the ledger once, with a verdict, and every rejected
+    event is a dead letter.
     """
     rows = ledger(warehouse)
     names = ["records", "gap", *(verdict.value for verdict in Verdict)]
@@ -40,7 +40,7 @@ def verify(warehouse: str, events: int) -> dict[str, int]:
 
 
 def committed_at(warehouse: str) -> list[float]:
-    """When each batch was committed, in order and in seconds since 1970; the opening of the epoch is none."""
+    """Returns when each batch was committed, in order, in seconds since 1970; without the opening of the epoch."""
     rows = ledger(warehouse)
     commits = dict(zip(rows["batch"].to_pylist(), rows["committed_at"].to_pylist(), strict=True))
     return [at / 1000 for batch, at in commits.items() if batch > EPOCH]

@@ -1,4 +1,4 @@
-"""Whether a view of the dashboard takes longer the more rows the warehouse has: each asked of the real server."""
+"""Measures whether views of the dashboard take longer with more rows in the warehouse, on the real server."""
 
 import sys
 import time
@@ -28,34 +28,34 @@ from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, resu
 
 _USERS: Final = 46_000
 _ROWS: Final[dict[tuple[str, ...], int]] = {("user_id",): _USERS, ("page_url",): 500}
-"""Of a window, by the keys of a report; one where there are none."""
+"""Rows per window by the keys of a report; a report without keys has one row."""
 _MINUTE: Final = 60_000
 _MICRO: Final = 1000
 _BEGIN_MS: Final = 1_700_000_040_000
 _BATCHES: Final = 60
-"""In each window, on so many partitions:"""
+"""Batches per window."""
 _PARTITIONS: Final = 4
 _LETTERS: Final = 500
-"""Dead letters of a window."""
+"""Dead letters per window."""
 _MERGE_EVERY: Final = 64
 _ANSWER_S: Final = 60
 _APART_S: Final = 0.6
-"""So that no look at the first screen is shared with the one before."""
+"""Pause in seconds, so that no request gets the cached answer of the previous request."""
 _VIEWS: Final = {
     "first screen": "/",
     "report by user": "/reports/page_views",
     "user of every window": "/users?id=u7",
-    "user who is not there": "/users?id=nobody",
+    "unknown user": "/users?id=nobody",
     "page": "/pages?url=/p/7",
     "dead letters": "/dead-letters",
-    "those of a reason that none has": "/dead-letters?reason=future",
+    "dead letters of an unused reason": "/dead-letters?reason=future",
 }
 _DASHBOARD: Final = (sys.executable, "-m", "pipeline.cli", "dashboard")
 _POLICY: Final = Settings().policy()
 
 
 def views_by_rows(numbers: Sequence[int], looks: int, work: Path) -> dict[int, dict[str, dict[str, float]]]:
-    """Median and highest seconds of each view, by the rows of `page_views`; a batch is committed before each look."""
+    """Returns median and highest seconds of each view by rows of `page_views`; commits a batch before each request."""
     found = {}
     for number in numbers:
         warehouse = work / f"views-{number}"
@@ -63,14 +63,14 @@ def views_by_rows(numbers: Sequence[int], looks: int, work: Path) -> dict[int, d
         _write(str(warehouse), windows)
         port = free_port()
         command = (*_DASHBOARD, "--warehouse", str(warehouse), "--dashboard.port", str(port))
-        with child("page", command, work) as page:
+        with child("dashboard", command, work) as dashboard:
             _await(port)
-            found[number] = {name: _looked(warehouse, windows, port, path, looks) for name, path in _VIEWS.items()}
-            page.check()
+            found[number] = {name: _measure(warehouse, windows, port, path, looks) for name, path in _VIEWS.items()}
+            dashboard.check()
     return found
 
 
-def _looked(warehouse: Path, windows: int, port: int, path: str, looks: int) -> dict[str, float]:
+def _measure(warehouse: Path, windows: int, port: int, path: str, looks: int) -> dict[str, float]:
     seconds = []
     for _ in range(looks):
         _commit(str(warehouse), windows)
@@ -96,7 +96,7 @@ def _await(port: int) -> None:
 
 
 def _write(warehouse: str, windows: int) -> None:
-    """A warehouse as a service leaves it after so many minutes, its small files merged as the service does."""
+    """Writes the warehouse of a service that has run for `windows` minutes, with its small files merged."""
     ledger = open_table(LEDGER, warehouse)
     opening = Opening(_POLICY, {}).to_text()
     write_deltalake(ledger, _ledger(np.array([0]), opening), mode="append")
@@ -116,7 +116,7 @@ def _write(warehouse: str, windows: int) -> None:
 
 
 def _commit(warehouse: str, windows: int) -> None:
-    """One more batch, so that the books are not what they were."""
+    """Commits a batch, so that the ledger has changed."""
     ledger = DeltaTable(LEDGER.uri(warehouse))
     write_deltalake(ledger, _ledger(np.array([windows * _BATCHES + ledger.version()])), mode="append")
 
@@ -158,13 +158,13 @@ def _keys(report: Report, number: int) -> dict[str, Any]:
 
 
 def _panes(policy: Policy, windows: int) -> Iterator[pa.Table]:
-    """The window that is open, from its last few batches, which nobody has merged yet."""
+    """Yields the panes of the open window, in ten unmerged batches."""
     for batch in range(10):
         for report in policy.reports:
             number = _ROWS.get(report.keys, 1)
             fixed = {"report": report.name, "pane_start": _BEGIN_MS + windows * _MINUTE, "page_views": 1, "clicks": 0}
-            told = {"batch": EPOCH + windows * _BATCHES - batch, "late_events": 0, "watermark": 0, "closed_until": 0}
-            yield rows_of(PANES.schema, number, {**fixed, **told, **_keys(report, number)})
+            own = {"batch": EPOCH + windows * _BATCHES - batch, "late_events": 0, "watermark": 0, "closed_until": 0}
+            yield rows_of(PANES.schema, number, {**fixed, **own, **_keys(report, number)})
 
 
 def _letters(window: int) -> pa.Table:
@@ -178,10 +178,10 @@ def _letters(window: int) -> pa.Table:
 
 
 def render(found: dict[int, dict[str, dict[str, float]]]) -> Table:
-    """A row for each view; of each number of rows the median and the highest time."""
+    """Returns a table with a row for each view, and the median and highest time for each number of rows."""
     heads = ["view", *(f"{number:,} rows: {kind}" for number in found for kind in ("median ms", "highest"))]
     rows = [
         [view, *(f"{found[number][view][kind] * 1000:.0f}" for number in found for kind in ("median", "highest"))]
         for view in _VIEWS
     ]
-    return figures_table("What a view of the dashboard takes, by rows of page_views", heads, rows, words=1)
+    return figures_table("Views of the dashboard, by rows of page_views", heads, rows, words=1)

@@ -1,4 +1,4 @@
-"""What kinds of windows cost: the same backlog with one report, in windows of each kind in turn."""
+"""Measures the cost of kinds of windows: the same backlog with one report, in windows of each kind in turn."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from benchmarks.task import Drain, Task
 from demo.broker import Broker
 
 Kinds = Mapping[str, dict[str, Any]]
-"""Settings of windows, by what they are called."""
+"""Settings of windows by name."""
 # The event time of a backlog spans four minutes.
 WINDOWS: Final[Kinds] = {
     "tumbling, 1m": {"size": "1m"},
@@ -20,7 +20,7 @@ WINDOWS: Final[Kinds] = {
     "sessions, gap 5s": {"gap": "5s"},
     "count, 20 events": {"count": 20},
 }
-# And that of this one a day.
+# The event time of this backlog spans a day.
 OF_A_DAY: Final[Kinds] = {"tumbling, 1d": {"size": "1d"}, "sliding, 1d by 1m": {"size": "1d", "slide": "1m"}}
 
 
@@ -29,7 +29,7 @@ def drains_by_windows(
 ) -> Iterator[tuple[str, list[Drain]]]:
     """Drains with one report per user in windows of each kind, round after round. Raises BenchmarkError."""
     for number in range(plan.rounds):
-        for place, (kind, window) in enumerate(kinds.items()):
-            folder = str(work / f"{topic}-{number}-{place}")
+        for index, (kind, window) in enumerate(kinds.items()):
+            folder = str(work / f"{topic}-{number}-{index}")
             task = Task(broker.bootstrap_servers, topic, plan.events, folder, drains=plan.drains, window=window)
             yield kind, drain_alone(Contestant(Job.OURS, kind), task)

@@ -1,4 +1,4 @@
-"""What a second worker brings: the backlog drained on a cluster of one worker, and of two side by side, in turn."""
+"""Measures the gain of a second worker: drains the backlog on clusters of one and two workers in turn."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ _MODULE: Final = "benchmarks.on_workers"
 
 
 def drains_by_workers(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[int, list[Drain]]]:
-    """Drains with one report on a cluster of so many workers, round after round. Raises BenchmarkError."""
+    """Drains with one report on a cluster of each of `COUNTS` workers, round after round. Raises BenchmarkError."""
     for number in range(plan.rounds):
         for workers in COUNTS:
             folder = str(work / f"workers-{number}-{workers}")
@@ -25,11 +25,11 @@ def drains_by_workers(plan: Plan, broker: Broker, topic: str, work: Path) -> Ite
 
 
 def figures(rounds: dict[int, list[list[Drain]]], events: int) -> dict[int, dict[str, Any]]:
-    """Returns each number of workers beside one."""
+    """Returns the figures of each number of workers, compared with one worker."""
     return compared(rounds, events, COUNTS[0])
 
 
 def render(found: dict[int, dict[str, Any]], events: int) -> Table:
-    """One row for each number of workers."""
+    """Returns a table with a row for each number of workers."""
     title = f"{events:,} events, drained on a cluster of workers with one core each"
     return comparison(title, ["workers", "M events/s", "x one worker", "CPU us/event"], found)

@@ -1,1 +1,1 @@
-"""What it costs to take an event by HTTP and to answer when Kafka has it."""
+"""Measures the cost of accepting an event by HTTP and answering once Kafka has it."""

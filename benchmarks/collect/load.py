@@ -1,6 +1,6 @@
-"""Browsers that send one request after another, each on a connection that it keeps.
+"""Load of browsers that send one request after another, each on a persistent connection.
 
-Written here, for what is to be had in every environment would take more CPU than the server that it measures.
+Not a library, because those available in every environment would use more CPU than the measured server.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ _END: Final = b"\r\n\r\n"
 
 @dataclass
 class Answers:
-    """How many good answers came, within which time, and after how long each."""
+    """The successful answers: the time in which they came, and the wait for each."""
 
     seconds: float = 0.0
     waits_s: list[float] = field(default_factory=list)
 
 
 def request(events: int) -> bytes:
-    """A request with so many visits. Their ids are all the same, which nobody looks at."""
+    """Returns a request with `events` visits. Their ids are equal, which no contestant checks."""
     now = time.time_ns() // 1_000_000
     visit = {
         "event_id": "3f2a1c9e-7b54-4c1d-9b0a-5d6e7f8a9b0c",
@@ -43,7 +43,7 @@ def request(events: int) -> bytes:
 
 
 def send(port: int, sent: bytes, browsers: int, seconds: float) -> Answers:
-    """Sends for so long. Raises BenchmarkError at the first answer that is not a good one."""
+    """Sends the request `sent` for `seconds` from each browser. Raises BenchmarkError at the first failed answer."""
     return asyncio.run(_send(port, sent, browsers, seconds))
 
 

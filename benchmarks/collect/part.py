@@ -1,4 +1,4 @@
-"""The run: the collector and its peer, each under the same load in turn, and the events without HTTP."""
+"""Runs the collector and its peer under the same load in turn, and sends the events without HTTP."""
 
 import socket
 import time
@@ -33,7 +33,7 @@ _PERCENT: Final = 99
 
 @dataclass(frozen=True)
 class Plan:
-    """So many browsers send for so long, round after round, with so many events a request."""
+    """Number of browsers, seconds per contestant and round, rounds, and numbers of events per request."""
 
     seconds: float
     browsers: int
@@ -42,14 +42,14 @@ class Plan:
 
 
 def measure(plan: Plan, work: Path) -> list[dict[str, Any]]:
-    """A row for each contestant and size of a request. Raises BenchmarkError if an event is not in Kafka."""
+    """Returns a row for each contestant and size of a request. Raises BenchmarkError if an event is not in Kafka."""
     work.mkdir(parents=True)
     rows: list[dict[str, Any]] = []
     with Broker(work / "broker") as broker:
         broker.create_topic(_TOPIC, PARTITIONS)
         for events in plan.events:
             rounds = [list(_round(plan, events, broker, work)) for _ in range(plan.rounds)]
-            rows += [_median(same) for same in zip(*rounds, strict=True)]
+            rows += [_median(contestant) for contestant in zip(*rounds, strict=True)]
     return rows
 
 
@@ -88,7 +88,7 @@ def _listens(port: int) -> bool:
 
 
 def _without_http(plan: Plan, events: int, broker: Broker) -> dict[str, Any]:
-    """The events of such requests, read and sent one behind the other, as many on their way as browsers would have."""
+    """Reads and sends the events of such requests in sequence, with as many pending events as browsers would have."""
     body = request(events).partition(b"\r\n\r\n")[2]
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "enable.idempotence": True, "acks": "all"})
     done, began, cpu = 0, time.perf_counter(), time.process_time()
@@ -105,12 +105,12 @@ def _without_http(plan: Plan, events: int, broker: Broker) -> dict[str, Any]:
 
 
 def _row(name: str, events: int, answers: Answers, cpu: float) -> dict[str, Any]:
-    told = len(answers.waits_s) * events
+    acknowledged = len(answers.waits_s) * events
     return {
         "name": name,
         "events": events,
-        "rate": told / answers.seconds,
-        "cpu_us_per_event": cpu / told * 1e6,
+        "rate": acknowledged / answers.seconds,
+        "cpu_us_per_event": cpu / acknowledged * 1e6,
         "median_ms": median(answers.waits_s) * 1e3,
         "p99_ms": quantiles(answers.waits_s, n=_PERCENT + 1)[-1] * 1e3,
     }
@@ -122,10 +122,10 @@ def _median(rounds: tuple[dict[str, Any], ...]) -> dict[str, Any]:
 
 
 def render(rows: list[dict[str, Any]], plan: Plan) -> Table:
-    """A row for each contestant; `of the server` is its rate against that of the server which only answers."""
+    """Returns a table with a row for each contestant; `of the server` is its rate over the rate of the bare server."""
     alone = {row["events"]: row["rate"] for row in rows if row["name"] == PEER}
     heads = ["contestant", "events a request", "events/s", "of the server", "CPU us/event", "median ms", "p99 ms"]
-    shown = [
+    cells = [
         [
             row["name"],
             f"{row['events']}",
@@ -137,4 +137,4 @@ def render(rows: list[dict[str, Any]], plan: Plan) -> Table:
         for row in rows
     ]
     title = f"{plan.browsers} browsers for {plan.seconds:g} s, {plan.rounds} rounds, median"
-    return figures_table(title, heads, shown, words=1)
+    return figures_table(title, heads, cells, words=1)

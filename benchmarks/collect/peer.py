@@ -1,4 +1,4 @@
-"""The peer: the collector's server with an application that reads a body and answers 204. `... peer PORT`."""
+"""The peer: the collector's server with an application that reads the body and answers 204. Argument: PORT."""
 
 import sys
 from http import HTTPStatus

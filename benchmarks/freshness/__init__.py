@@ -1,1 +1,1 @@
-"""How old a record is when it is committed, and whether anything grows: steady load against the running service."""
+"""Measures the age of records at their commit, and whether anything grows, under a steady load on the service."""

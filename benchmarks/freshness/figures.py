@@ -1,4 +1,4 @@
-"""From records, ledger, samples and the log of a result to the figures of a run, without broker, service and clock."""
+"""Computes the figures of a run from records, ledger, samples and the log of a result; no broker, service or clock."""
 
 import json
 from bisect import bisect_right
@@ -15,26 +15,26 @@ import pyarrow as pa
 from pipeline.tables.schemas import PAGE_VIEWS
 from pipeline.tables.transactions import WRITER_APP
 
-_SAMPLE_MS = 200  # a compilation is seen up to two samples after it happened
+_SAMPLE_MS = 200  # a compilation is noticed up to two samples later
 
 
 class Span(NamedTuple):
-    """[start, end) in milliseconds since the epoch."""
+    """[start, end) in milliseconds since 1970."""
 
     start: int
     end: int
 
     def has(self, time: int) -> bool:
-        """Whether a time lies in it."""
+        """Returns whether `time` lies in the span."""
         return self.start <= time < self.end
 
     def meets(self, other: "Span") -> bool:
-        """Whether they have a moment in common."""
+        """Returns whether the spans overlap."""
         return self.start < other.end and other.start < self.end
 
 
 class Memory(NamedTuple):
-    """Bytes: resident in RAM of Python and of the JVM, and in use on the JVM's heap, garbage included."""
+    """Bytes: resident memory of Python and of the JVM, and used heap of the JVM, including garbage."""
 
     python: int
     jvm: int
@@ -42,10 +42,10 @@ class Memory(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A look at the service, `at` milliseconds since the epoch; None is what this look left out.
+    """A sample of the service, `at` milliseconds since 1970; a value of None was not sampled.
 
-    `classes` is how many Spark has compiled so far; `steps`, from the metrics page, are how often each step of a batch
-    was taken so far, and its seconds in all; `cpu_s` the seconds of CPU that Python and the JVM have used so far.
+    `classes` is the number of classes that Spark has compiled so far; `steps`, from the metrics page, are count and
+    total seconds of each step of a batch so far; `cpu_s` are the CPU seconds of Python and the JVM so far.
     """
 
     at: int
@@ -57,10 +57,7 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Load:
-    """How many events come per second, of how many users, and for how long; times in milliseconds.
-
-    `interval_ms` is the service's `batch.interval`.
-    """
+    """The load: `rate` events per second of `users` users. `interval_ms` is the service's `batch.interval`."""
 
     rate: int
     users: int
@@ -83,10 +80,10 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Slice:
-    """A part of the run: ages of the records produced in it, in milliseconds, and what the service cost meanwhile.
+    """A slice of the run: ages of the records produced in it, in milliseconds, and the cost of the service.
 
-    Of the memory, in bytes, the means; but of the heap the least, which is nearly what survives a collection. `steps`
-    are the mean seconds of a step.
+    `memory` has means in bytes, but the minimum of the heap, which is close to the live objects. `steps` are the mean
+    seconds of a step.
     """
 
     span: Span
@@ -102,9 +99,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Compiled:
-    """Classes compiled after the warm-up, during publication and outside, and how many of both there were.
+    """Classes compiled after the warm-up, in `publications` publications and outside of them in `batches` batches.
 
-    `outside_at` are those outside, by the milliseconds since the epoch at which they were seen.
+    `outside_at` has the number of classes compiled outside by the time of the sample, in milliseconds since 1970.
     """
 
     publications: int
@@ -116,10 +113,10 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Figures:
-    """The whole run; the ages are of the records produced after the warm-up, and so is all else that has no slice.
+    """The figures of a run, after the warm-up unless a name says otherwise.
 
-    `cores` are seconds of CPU a second, of the service alone. `publication_ms` are from the commit of a batch with
-    which windows closed to where `page_views` shows them.
+    `cores` are CPU seconds per second of the service alone. `publication_ms` are the times from the commit of a batch
+    that closed windows to the version of `page_views` with these windows.
     """
 
     records: int
@@ -134,21 +131,21 @@ class Figures:
 
 
 def read_samples(text: str) -> list[Sample]:
-    """Reads the JSON of a list of samples."""
-    found = (Sample(*each) for each in json.loads(text))
-    return [one._replace(memory=Memory(*one.memory)) if one.memory else one for one in found]
+    """Parses a JSON list of samples."""
+    samples = (Sample(*fields) for fields in json.loads(text))
+    return [sample._replace(memory=Memory(*sample.memory)) if sample.memory else sample for sample in samples]
 
 
 def work_out(
     load: Load, produced: Span, warehouse: str, rows: pa.Table, records: Iterable[Record], samples: Sequence[Sample]
 ) -> Figures:
-    """Works out a run from all records on the topic, the rows of the ledger and the samples."""
+    """Computes the figures of a run from all records on the topic, the rows of the ledger and the samples."""
     ages = age_by_slice(records, rows, produced.start, load.slice_ms)
     batches = sorted(set(rows["committed_at"].to_pylist()))
     warm = Span(produced.start + load.warm_up_ms, produced.end)
     everything = sum(ages.values(), Counter[int]())
     counted = sum((ages[start] for start in ages if start >= warm.start), Counter[int]())
-    # What the producer sent after the time it was given is counted, and has no row.
+    # Records sent after the planned end are counted, but have no slice.
     planned = range(produced.start, produced.start + load.warm_up_ms + load.duration_ms, load.slice_ms)
     spans = [Span(start, start + load.slice_ms) for start in planned if start in ages]
     published = publications(warehouse, rows)
@@ -168,7 +165,7 @@ def work_out(
 def slice_of(
     span: Span, ages: Counter[int], warm_from: int, samples: Sequence[Sample], commits: Sequence[int]
 ) -> Slice:
-    """Works out a slice from all samples and the times of all batches' commits."""
+    """Computes a slice from all samples and the times of all batches' commits."""
     looks = [sample for sample in samples if span.has(sample.at)]
     return Slice(
         span=span,
@@ -184,7 +181,7 @@ def slice_of(
 
 
 def cores(samples: Sequence[Sample]) -> float | None:
-    """Returns how many cores were busy from the first to the last look at them, None without two of them."""
+    """Returns the mean number of busy cores between the first and the last sample of CPU, None for fewer than two."""
     looks = [(sample.at, sample.cpu_s) for sample in samples if sample.cpu_s is not None]
     if len(looks) <= 1:
         return None
@@ -208,7 +205,10 @@ def _steps(looks: Sequence[Mapping[str, tuple[float, float]]]) -> dict[str, floa
 
 
 def compiled(samples: Sequence[Sample], publishing: Sequence[Span], commits: Sequence[int], warm: Span) -> Compiled:
-    """Tells the compilations within `warm` apart; `commits` are the times of the batches' commits, in order."""
+    """Separates the compilations within `warm` into those during publications and others.
+
+    `commits` are the times of the batches' commits, in order.
+    """
     inside, hit = 0, set()
     outside: dict[int, int] = {}
     for before, after in pairwise(samples):
@@ -233,15 +233,15 @@ def age_by_slice(records: Iterable[Record], rows: pa.Table, began: int, slice_ms
     for row in rows.select(["partition", "to_offset", "committed_at"]).to_pylist():
         ends[row["partition"]].append(row["to_offset"])
         times[row["partition"]].append(row["committed_at"])
-    found = defaultdict[int, Counter[int]](Counter)
+    ages = defaultdict[int, Counter[int]](Counter)
     for partition, offset, produced in records:
         committed = times[partition][bisect_right(ends[partition], offset)]
-        found[produced - (produced - began) % slice_ms][committed - produced] += 1
-    return found
+        ages[produced - (produced - began) % slice_ms][committed - produced] += 1
+    return ages
 
 
 def percentile(histogram: Counter[int], share: float) -> int:
-    """Returns the smallest value that at least this share of all does not exceed; IndexError if there is none."""
+    """Returns the smallest value that at least `share` of all values do not exceed. Raises IndexError if empty."""
     wanted, seen = share * histogram.total(), 0
     for value in sorted(histogram):
         seen += histogram[value]
@@ -251,19 +251,19 @@ def percentile(histogram: Counter[int], share: float) -> int:
 
 
 def publications(warehouse: str, rows: pa.Table) -> list[Span]:
-    """Returns the times from the commit of a batch that made windows due to the version of `page_views` with them.
+    """Returns the spans from the commit of a batch that made windows due to the version of `page_views` with them.
 
-    Read from Delta's log itself: which batch a version belongs to stands nowhere else.
+    Reads Delta's log, because only the log has the batch of a version.
     """
     committed = dict(zip(rows["batch"].to_pylist(), rows["committed_at"].to_pylist(), strict=True))
-    found, writes = list[Span](), False
+    spans, writes = list[Span](), False
     for version in sorted(Path(PAGE_VIEWS.uri(warehouse), "_delta_log").glob("*.json")):
         actions = [json.loads(line) for line in version.read_text().splitlines()]
-        # Many rows are written by versions in front of the one that says that all of them are there.
+        # Many rows are written by several versions before the version that marks them complete.
         writes |= any(action["add"].get("dataChange", True) for action in actions if "add" in action)
         batches = [a["txn"]["version"] for a in actions if a.get("txn", {}).get("appId") == WRITER_APP]
         if batches:
             [at] = (action["commitInfo"]["timestamp"] for action in actions if "commitInfo" in action)
-            found += [Span(committed[batch], at) for batch in batches if writes and batch in committed]
+            spans += [Span(committed[batch], at) for batch in batches if writes and batch in committed]
             writes = False
-    return found
+    return spans

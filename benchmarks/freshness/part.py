@@ -1,4 +1,4 @@
-"""The run: a service and a simulator, each in a process of its own; then the figures, and their tables."""
+"""Runs a service and a simulator, each in a process of its own, and computes the figures and their tables."""
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,9 +31,9 @@ _P99_GOAL_S = 1.2
 
 
 def measure(load: Load, work: Path, program: Sequence[str] = ()) -> Figures:
-    """Runs the load and works out the figures. Raises BenchmarkError if a process fails or a record is missing.
+    """Runs the load and computes the figures. Raises BenchmarkError if a process fails or a record is missing.
 
-    `program` is the `tidemark` of another version, which is known by its tables alone: its figures are the ages.
+    `program` is the `tidemark` command of another version, for which only the figures from its tables are available.
     """
     work.mkdir(parents=True)
     warehouse = str(work / WAREHOUSE)
@@ -49,7 +49,7 @@ def measure(load: Load, work: Path, program: Sequence[str] = ()) -> Figures:
 
 
 def _run(load: Load, task: Task, work: Path, program: Sequence[str]) -> Span:
-    """Returns from when to when events were produced."""
+    """Runs service and simulator, and returns the span in which events were produced."""
     log = work / "service.log"
     with _service(load, task, work, program) as service:
         ready = Path(work, WAREHOUSE, "ledger/_delta_log") if program else work / READY
@@ -70,12 +70,12 @@ def _service(
     log, interval = work / "service.log", str(load.interval_ms)
     if program:
         warehouse = str(work / WAREHOUSE)
-        return started([*a_run(task, warehouse), "--batch.interval", f"{interval}ms"], log, program)
+        return started([*run_command(task, warehouse), "--batch.interval", f"{interval}ms"], log, program)
     return started(["benchmarks.freshness.service", task.to_json(), interval], log)
 
 
-def a_run(task: Task, warehouse: str) -> list[str]:
-    """`run`, as every version of `tidemark` is told of a topic and a warehouse."""
+def run_command(task: Task, warehouse: str) -> list[str]:
+    """Returns the arguments of `tidemark run` that every version understands."""
     target = ["--bootstrap-servers", task.bootstrap_servers, "--topic", task.topic, "--warehouse", warehouse]
     return ["run", *target, "--metrics.port", "0"]
 
@@ -87,7 +87,7 @@ def _simulate(load: Load, task: Task) -> list[str]:
 
 
 def _read_again(task: Task, rows: pa.Table) -> Iterator[Record]:
-    """Reads everything that the ledger covers. Raises BenchmarkError if it does not come."""
+    """Yields all records that the ledger covers. Raises BenchmarkError if they cannot be read."""
     settings = {"bootstrap.servers": task.bootstrap_servers, "group.id": "benchmarks", "enable.auto.commit": False}
     consumer = Consumer(settings)
     ends = dict(zip(rows["partition"].to_pylist(), rows["to_offset"].to_pylist(), strict=True))
@@ -99,14 +99,14 @@ def _read_again(task: Task, rows: pa.Table) -> Iterator[Record]:
             if not messages or any(message.error() for message in messages):
                 raise BenchmarkError(f"{left} records of topic {task.topic} could not be read again")
             left -= len(messages)
-            # The client's types allow None, which only a message that was never sent has.
+            # The client's types allow None, but only for messages that were never sent.
             yield from (Record(m.partition() or 0, m.offset() or 0, m.timestamp()[1]) for m in messages)
     finally:
         consumer.close()
 
 
 def render(figures: Figures) -> list[Table]:
-    """The figures against their goals, and the run slice by slice."""
+    """Returns tables of the figures with their goals, and of the slices."""
     return [_goals(figures), _slices(figures.slices)]
 
 
@@ -120,26 +120,26 @@ def _goals(figures: Figures) -> Table:
         [f"classes compiled outside publication, {c.batches} batches", str(sum(c.outside_at.values())), "none"],
         ["batches in which that happened", str(c.batches_with_one), "none"],
         [f"classes compiled in {c.publications} publications", str(c.in_publication), ""],
-        ["cores busy with it", _cores(figures), ""],
-        ["a batch that closes windows to their rows in page_views", _publication(figures), ""],
+        ["busy cores", _cores(figures), ""],
+        ["commit that closes windows to their rows in page_views", _publication(figures), ""],
     ]
-    title = f"Freshness of {figures.records:,} records: commit less Kafka timestamp"
+    title = f"Freshness of {figures.records:,} records: time of commit minus Kafka timestamp"
     return figures_table(title, ["figure", "measured", "goal"], rows, words=3)
 
 
 def curve(by_load: Mapping[Load, Figures]) -> Table:
-    """The figures of several runs."""
+    """Returns a table with the figures of several runs."""
     rows = [
         [
             f"{load.interval_ms / 1000:g} s",
             f"{load.users:,}",
-            f"{one.median_ms / 1000:.2f}",
-            f"{one.p99_ms / 1000:.2f}",
-            str(one.compiled.batches),
-            _cores(one),
-            _publication(one),
+            f"{figures.median_ms / 1000:.2f}",
+            f"{figures.p99_ms / 1000:.2f}",
+            str(figures.compiled.batches),
+            _cores(figures),
+            _publication(figures),
         ]
-        for load, one in by_load.items()
+        for load, figures in by_load.items()
     ]
     heads = ["batch.interval", "users", "median s", "p99 s", "batches", "cores", "publication, median and longest"]
     return figures_table("Freshness by batch.interval", heads, rows)
@@ -156,17 +156,17 @@ def _publication(figures: Figures) -> str:
 
 
 def _slices(slices: list[Slice]) -> Table:
-    steps = sorted({step for one in slices for step in one.steps})
+    steps = sorted({step for slice_ in slices for step in slice_.steps})
     heads = ["from", "median s", "p99 s", "max s", "batches", "RSS JVM MB", "RSS Python MB", "least heap MB"]
-    rows = [_row(one, slices[0].span.start, steps) for one in slices]
-    title = "Slice by slice: nothing should grow from the first warm one on"
+    rows = [_row(slice_, slices[0].span.start, steps) for slice_ in slices]
+    title = "Slices: nothing should grow from the first warm slice on"
     return figures_table(title, [*heads, *(f"{step} s" for step in steps)], rows)
 
 
-def _row(one: Slice, began: int, steps: list[str]) -> list[str]:
-    start = f"{(one.span.start - began) / 1000:.0f} s{'' if one.warm else ' (cold)'}"
-    ages = [f"{value / 1000:.2f}" for value in (one.median_ms, one.p99_ms, one.max_ms)]
-    m = one.memory
+def _row(slice_: Slice, began: int, steps: list[str]) -> list[str]:
+    start = f"{(slice_.span.start - began) / 1000:.0f} s{'' if slice_.warm else ' (cold)'}"
+    ages = [f"{value / 1000:.2f}" for value in (slice_.median_ms, slice_.p99_ms, slice_.max_ms)]
+    m = slice_.memory
     memory = [f"{value / _MB:.0f}" for value in (m.jvm, m.python, m.heap)] if m else ["-"] * 3
-    means = [f"{one.steps[step]:.3f}" if step in one.steps else "-" for step in steps]
-    return [start, *ages, str(one.batches), *memory, *means]
+    means = [f"{slice_.steps[step]:.3f}" if step in slice_.steps else "-" for step in steps]
+    return [start, *ages, str(slice_.batches), *memory, *means]

@@ -1,4 +1,4 @@
-"""The service under load, in a process of its own, and a thread that looks at it meanwhile. SIGTERM ends it."""
+"""Runs the service under load in a process of its own, with a thread that samples it. SIGTERM stops it."""
 
 import json
 import os
@@ -30,13 +30,13 @@ _ANSWER_S = 10
 
 
 def main() -> None:
-    """Serves until told to stop, and leaves the samples in the work folder."""
+    """Runs the service until SIGTERM, and writes the samples to the work folder."""
     task, interval_ms = Task(**json.loads(sys.argv[1])), int(sys.argv[2])
     work, stopping, done = Path(task.work), Event(), Event()
     samples: list[Sample] = []
     with open_service(service_settings(task, work / WAREHOUSE, batch={"interval": f"{interval_ms}ms"})) as service:
         signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-        # PySpark has no public door to its JVM.
+        # PySpark has no public access to its JVM.
         jvm = SparkSession.active().sparkContext._jvm  # noqa: SLF001
         sampler = Thread(target=_sample, args=(service.metrics_port, jvm, samples, done), name="sampler", daemon=True)
         sampler.start()
@@ -50,14 +50,14 @@ def main() -> None:
 
 
 def now_ms() -> int:
-    """The clock, in milliseconds since the epoch."""
+    """Returns the time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def _sample(metrics_port: int, jvm: Any, samples: list[Sample], done: Event) -> None:
-    """Looks ten times per second, which is cheap beside a batch.
+    """Samples ten times per second, which is cheap compared with a batch.
 
-    At memory and CPU it looks each second, at the page every five.
+    Memory and CPU are sampled every second, the metrics page every five seconds.
     """
     compilation = jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
     runtime, java = jvm.java.lang.Runtime.getRuntime(), descendants()
@@ -81,12 +81,12 @@ def _read_steps(address: str) -> dict[str, tuple[float, float]]:
 
 def steps_of(page: str) -> dict[str, tuple[float, float]]:
     """Returns the count and the sum of seconds of each step of a batch, from a metrics page."""
-    found: dict[str, dict[str, float]] = {}
+    steps: dict[str, dict[str, float]] = {}
     for family in text_string_to_metric_families(page):
         for sample in family.samples:
             if family.name == BATCH_DURATION.name and "le" not in sample.labels:
-                found.setdefault(sample.labels["step"], {})[sample.name.rpartition("_")[2]] = sample.value
-    return {step: (values.get("count", 0.0), values.get("sum", 0.0)) for step, values in found.items()}
+                steps.setdefault(sample.labels["step"], {})[sample.name.rpartition("_")[2]] = sample.value
+    return {step: (values.get("count", 0.0), values.get("sum", 0.0)) for step, values in steps.items()}
 
 
 if __name__ == "__main__":

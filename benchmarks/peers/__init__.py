@@ -1,1 +1,1 @@
-"""Others who do the same work, each in a process of its own."""
+"""The peers, each in a process of its own."""

@@ -1,4 +1,4 @@
-"""The textbook job as a beginner runs it: nothing set that need not be set."""
+"""The textbook job with default settings, as a beginner runs it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
-from benchmarks.task import Drain, Task, serve, told
+from benchmarks.task import Drain, Task, serve, task_argument
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
 from pipeline.runtime.spark import CLOSED
@@ -14,7 +14,7 @@ from schemas import WRITER_ID, load_schemas
 
 
 def drain(task: Task, folder: Path) -> Drain:
-    """One drain; without a limit it is one batch, whatever `task.batch` says."""
+    """Drains in one batch; ignores `task.batch`."""
     records = (
         _session()
         .readStream.format("kafka")
@@ -29,7 +29,7 @@ def drain(task: Task, folder: Path) -> Drain:
 
 
 def _session() -> SparkSession:
-    """A session with the properties that Delta's own guide names, and the jars, that no other machine reaches."""
+    """Returns a session with the properties of Delta's guide and the jars, closed to other machines."""
     use_java()
     return (
         SparkSession.builder.appName("textbook")
@@ -43,4 +43,4 @@ def _session() -> SparkSession:
 
 
 if __name__ == "__main__":
-    serve(drain, told())
+    serve(drain, task_argument())

@@ -1,4 +1,4 @@
-"""The job that the Structured Streaming guide teaches: watermark, window, append.
+"""The job of the Structured Streaming guide: watermark, window, append.
 
 Source: Spark, "Structured Streaming Programming Guide", "Handling Late Data and Watermarking".
 """
@@ -17,12 +17,12 @@ from pipeline.kafka.stream import planned_ends
 
 
 def body() -> Column:
-    """A Kafka value without the Confluent frame."""
+    """Returns a Kafka value without the Confluent frame."""
     return F.expr(f"substring(value, {FRAME_BYTES + 1})")
 
 
 def page_views(events: DataFrame) -> DataFrame:
-    """Visits and clicks per user and minute, of events (event_type, user_id, event_time: timestamp)."""
+    """Returns visits and clicks per user and minute of events (event_type, user_id, event_time: timestamp)."""
     windows = F.window("event_time", "1 minute")
     return (
         events.withWatermark("event_time", "10 seconds")
@@ -36,7 +36,7 @@ def page_views(events: DataFrame) -> DataFrame:
 
 
 def drain(windows: DataFrame, task: Task, folder: Path) -> Drain:
-    """One drain into a fresh table; a BenchmarkError if it did not read the whole topic."""
+    """Drains into a new table. Raises BenchmarkError if it did not read the whole topic."""
     table, checkpoint = folder / "page_views", folder / "checkpoint"
     writer = windows.writeStream.format("delta").outputMode("append").trigger(availableNow=True)
     writer = writer.option("checkpointLocation", checkpoint.as_uri())
@@ -50,6 +50,6 @@ def drain(windows: DataFrame, task: Task, folder: Path) -> Drain:
 
 
 def _read(checkpoint: Path, topic: str) -> int:
-    """How far it came: up to the offsets of its last completed batch."""
+    """Returns the number of records up to the offsets of the last completed batch."""
     last = max(int(commit.name) for commit in (checkpoint / "commits").glob("[0-9]*"))
     return sum(planned_ends(checkpoint, last, topic).values())

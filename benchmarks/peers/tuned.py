@@ -1,6 +1,6 @@
-"""The textbook job with everything that Tidemark knows about Spark, Kafka and Delta on one machine.
+"""The textbook job with Tidemark's tuning of Spark, Kafka and Delta on one machine.
 
-Session, jars, consumer options and projection are Tidemark's own, so that what differs is the job.
+Session, jars, consumer options and projection are Tidemark's own, so that only the job differs.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
-from benchmarks.task import Drain, Task, serve, told
+from benchmarks.task import Drain, Task, serve, task_argument
 from pipeline.fold.projection import projection
 from pipeline.kafka.clients import source_options
 from pipeline.runtime.spark import spark_session
@@ -18,11 +18,11 @@ from schemas import WRITER_ID, load_schemas
 
 
 def drain(task: Task, folder: Path) -> Drain:
-    """One drain in batches of `task.batch`."""
+    """Drains in batches of `task.batch`."""
     spark = spark_session(SparkSettings(conf=task.conf))
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(max_records=task.batch or task.events), {})
-    # A textbook job starts where the topic does.
+    # A textbook job starts at the start of the topic.
     options["startingOffsets"] = "earliest"
     records = spark.readStream.format("kafka").options(**options).load()
     writer_schema = load_schemas()[WRITER_ID]
@@ -34,4 +34,4 @@ def drain(task: Task, folder: Path) -> Drain:
 
 
 if __name__ == "__main__":
-    serve(drain, told())
+    serve(drain, task_argument())

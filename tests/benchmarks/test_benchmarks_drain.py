@@ -64,7 +64,7 @@ def test_the_warm_up_ends_with_a_slice_so_that_every_slice_after_it_counts(capsy
     assert not parse([]).warm_up % parse([]).slice
     with pytest.raises(SystemExit):
         parse(["--warm-up", "75s", "--slice", "1m"])
-    assert "--warm-up has to be a multiple of --slice" in capsys.readouterr().err
+    assert "--warm-up must be a multiple of --slice" in capsys.readouterr().err
 
 
 @pytest.mark.jvm

@@ -14,7 +14,7 @@ from benchmarks.drain_report import cpu_ratios, ratios, render
 from benchmarks.errors import BenchmarkError
 from benchmarks.options import parse
 from benchmarks.peers.flink.check import check
-from benchmarks.peers.flink.cluster import PROGRAM, told
+from benchmarks.peers.flink.cluster import PROGRAM, drain_settings
 from benchmarks.task import Drain, Task
 from dev.flink import OPENS, command, compiler, locked_jars, version
 from pipeline.errors import SetUpError
@@ -65,12 +65,12 @@ B: Row = ("b", MINUTE, 1, 1)
 def test_an_event_that_was_sent_late_is_counted_or_kept_apart(
     tmp_path: Path, windows: list[Row], late: list[tuple[str, int, bool]]
 ) -> None:
-    found = check(written(tmp_path, windows, late), SENT, late_kept=True)
+    found = check(written(tmp_path, windows, late), SENT, has_late_file=True)
     assert found == {"windows": 2, "counted": 5 - len(late), "late": len(late), "sent": 5}
 
 
 def test_where_late_events_are_dropped_those_in_time_are_counted_all_the_same(tmp_path: Path) -> None:
-    assert check(written(tmp_path, [("a", 0, 2, 0), B], []), SENT, late_kept=False)["counted"] == 4
+    assert check(written(tmp_path, [("a", 0, 2, 0), B], []), SENT, has_late_file=False)["counted"] == 4
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_was_not_sent_so_is_refused(
     tmp_path: Path, windows: list[Row], late: list[tuple[str, int, bool]], breach: str
 ) -> None:
     with pytest.raises(BenchmarkError, match=breach):
-        check(written(tmp_path, windows, late), SENT, late_kept=True)
+        check(written(tmp_path, windows, late), SENT, has_late_file=True)
 
 
 def test_jobs_are_chosen_by_the_words_that_an_unknown_one_is_answered_with(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +119,7 @@ def test_the_lock_has_one_flink_with_whole_hashes() -> None:
 
 
 def test_flink_is_told_the_fields_in_the_order_of_its_table_and_consumer_options_by_kafkas_names() -> None:
-    found = told(Task("localhost:1", "events", 1, "/work"), "sql")
+    found = drain_settings(Task("localhost:1", "events", 1, "/work"), "sql")
     names = [field["name"] for field in json.loads(found["readerSchema"])["fields"]]
     # The converter of Flink's Avro goes by place.
     table = (PROGRAM / "SqlJob.java").read_text().partition("CREATE TEMPORARY TABLE events (")[2]

@@ -1,10 +1,10 @@
 """Two versions are compared pair by pair."""
 
-from benchmarks.versions import Pair, figures, times, times_table
+from benchmarks.versions import Cost, Pair, figures, times, times_table
 
 
 def test_more_is_better_for_this_version() -> None:
-    found = [Pair(ours=(5.0, 9.0), theirs=(10.0, 9.0)), Pair(ours=(4.0, 8.0), theirs=(4.0, 4.0))]
+    found = [Pair(ours=Cost(5.0, 9.0), theirs=Cost(10.0, 9.0)), Pair(ours=Cost(4.0, 8.0), theirs=Cost(4.0, 4.0))]
     assert (figures(found)["rate"], figures(found)["cpu_per_event"]) == (1.5, 1.5)
     assert times([(5.0, 10.0), (4.0, 2.0), (3.0, 3.0)])["ratio"] == 1
 

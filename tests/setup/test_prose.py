@@ -40,23 +40,23 @@ DOCUMENTS = ("*.md", "docs/**/*.md", "*/README.md", "deploy/*/README.md")
 COLUMNS = ("pipeline", "producers", "tools", "tests", "messages", "docs", "decisions")
 BUDGETS = """\
                pipeline  producers      tools      tests   messages       docs  decisions
-told, tells         162         25         14        137         21         75         47
-What ...            132         30         23         31         10         10          7
-none                 90         28         12         27         18         38         26
-that one             59         12         17         12         13         31         21
-Of x, y              67          6         14          6         10         12          9
-nobody               32          6          5         37          4         23         24
-so many              45          6         18         27          3         12          2
-beside               41          4          6         10          4         29         28
-is there.            38          5         10         17          7         30         12
-stand                26         15          2         13          3         16         19
-, for it             14          0          2          0          1          7          6
-behind               25          4          5          9         12         28          8
-Those                21          1          0          1          1          0          0
-lest                 14          7          1         12          7         12         11
-The same             15          1          2          2          1          3          0
-goes by               9          0          1          3          1          9         10
-its begin             4          0          0          0          0          5          0
+told, tells          36          0          0        110          4          6          0
+What ...             42          0          1         26          6          6          1
+none                 38          0          0         27          8         17         60
+that one             36          3          2         13          6         15          5
+Of x, y              19          1          0          5          4          4          0
+nobody               10          0          0         36          1          2          0
+so many              13          0          0         23          0          0          0
+beside                3          0          0          6          1          6          1
+is there.            18          2          1         15          4          4          7
+stand                11          0          0         11          1          2          0
+, for it              6          0          1          0          0          0          0
+behind               10          0          0         10         10         13          0
+Those                 7          0          0          1          0          0          0
+lest                  2          0          0          7          2          1          0
+The same              0          0          0          0          1          3          0
+goes by               4          0          0          3          0          1          0
+its begin             0          0          0          0          0          0          0
 """
 TEXTS_AND_COMMENTS = re.compile(r'(?s:""".*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|(#.*(?:\n[ \t]*#.*)*)')
 SQL = re.compile(r"\b(SELECT|FROM|WHERE|AND|JOIN|CAST|COALESCE)\b")

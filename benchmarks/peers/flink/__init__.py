@@ -1,1 +1,1 @@
-"""Flink, as a contestant that drains by SQL and as one that drains by the DataStream API."""
+"""Flink as two contestants: by SQL, and by the DataStream API."""

@@ -1,4 +1,4 @@
-"""What Flink wrote, held against what was sent, per user and window."""
+"""Compares Flink's results with the sent events, per user and window."""
 
 from collections import Counter
 from pathlib import Path
@@ -13,20 +13,20 @@ from benchmarks.peers.flink.cluster import WINDOW_MS
 from producers.truth import Truth
 
 Cells = Counter[tuple[str, int, str]]
-"""How many, by user, window start in milliseconds, and which of the two counts."""
+"""Counts by user, window start in milliseconds, and kind of count."""
 WINDOWS: Final = "page_views"
 LATE: Final = "late"
 _COUNTS: Final = ("page_views", "clicks")
 
 
-def check(folder: Path, truth: Truth, *, late_kept: bool) -> dict[str, int]:
-    """The sizes of what was written. Raises BenchmarkError if it is not what was sent.
+def check(folder: Path, truth: Truth, *, has_late_file: bool) -> dict[str, int]:
+    """Returns the numbers of written rows and events. Raises BenchmarkError if they do not match `truth`.
 
-    Each event that was sent in time must be counted once, in its window. One that was sent late may be, where its
-    window was still open; else it must be among the late ones, if these are kept.
+    Each event that was sent in time must be counted once, in its window. A late event may be counted, if its window was
+    still open; otherwise it must be among the late events, if `has_late_file`.
     """
     windows = _read(folder / WINDOWS)
-    late = _read(folder / LATE) if late_kept else None
+    late = _read(folder / LATE) if has_late_file else None
     counted, on_time, too_late = _of_windows(windows), _cells(truth.on_time), _cells(truth.too_late)
     apart = Counter() if late is None else _of_events(late)
     sent = on_time + too_late
@@ -40,7 +40,7 @@ def check(folder: Path, truth: Truth, *, late_kept: bool) -> dict[str, int]:
 
 
 def _read(folder: Path) -> pa.Table:
-    """Of the files that Flink has committed: the others' names begin with a dot."""
+    """Reads the files that Flink has committed; names of uncommitted files begin with a dot."""
     return ds.dataset(folder, format="parquet").to_table()
 
 
@@ -49,7 +49,7 @@ def _of_windows(windows: pa.Table) -> Cells:
 
 
 def _of_events(events: pa.Table) -> Cells:
-    """Late ones, in the windows that they missed."""
+    """Counts late events in the windows that they missed."""
     times = _milliseconds(events["event_time"])
     starts = pc.multiply(pc.divide(times, WINDOW_MS), WINDOW_MS)
     clicks = pc.cast(events["click"], pa.int64())

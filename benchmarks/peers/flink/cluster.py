@@ -1,4 +1,4 @@
-"""Flink on a mini-cluster: a JVM of its own that stays, so that later drains are warm."""
+"""Flink on a mini-cluster, in a JVM that is reused, so that later drains are warm."""
 
 import json
 import subprocess
@@ -30,8 +30,8 @@ _DONE: Final = "DONE "
 _CONSUMER: Final = "kafka."
 
 
-def told(task: Task, api: Api) -> dict[str, Any]:
-    """What `drains/Told.java` reads. Consumer options and projection are Tidemark's own."""
+def drain_settings(task: Task, api: Api) -> dict[str, Any]:
+    """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own."""
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
     writer_schema = load_schemas()[WRITER_ID]
@@ -50,7 +50,7 @@ def told(task: Task, api: Api) -> dict[str, Any]:
 
 
 def require() -> None:
-    """Raises SetUpError if there is no JDK or a jar cannot be had: now, and not after an hour of others' drains."""
+    """Raises SetUpError if a JDK or a jar is missing: at once, not after an hour of drains by other contestants."""
     try:
         compiler()
     except SetUpError as error:
@@ -60,18 +60,18 @@ def require() -> None:
 
 @contextmanager
 def mini_cluster(task: Task, api: Api) -> Iterator[Callable[[Path], int]]:
-    """Starts it; what is given drains the topic into a folder, and returns how many late rows Flink said it dropped.
+    """Yields a function that drains the topic into a folder and returns the number of late rows that Flink dropped.
 
-    Raises SetUpError without a JDK or jars, BenchmarkError if it ends.
+    Raises SetUpError without a JDK or jars, BenchmarkError if the cluster ends.
     """
-    classes, asked = Path(task.work, "classes"), Path(task.work, "told.json")
+    classes, settings_file = Path(task.work, "classes"), Path(task.work, "settings.json")
     for folder in (classes, Path(task.work, "scratch")):
         folder.mkdir()
-    asked.write_text(json.dumps(told(task, api)))
+    settings_file.write_text(json.dumps(drain_settings(task, api)))
     java = command(compiled(PROGRAM, classes), "drains.Main", [f"-Xmx{heap()}", *JVM_OPTIONS.split()])
-    # Its words go where this process's go: to the log that is shown when it fails.
+    # Its stderr is that of this process: the log that is quoted when it fails.
     popen = subprocess.Popen(
-        dying_with_parent([*java, str(asked)]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        dying_with_parent([*java, str(settings_file)]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         _answer(popen, _READY)
@@ -89,7 +89,7 @@ def _drain(popen: "subprocess.Popen[str]", folder: Path) -> int:
 
 
 def _answer(popen: "subprocess.Popen[str]", word: str) -> str:
-    """The rest of the next line that begins with the word; other lines are Flink's, and passed on."""
+    """Returns the rest of the next line that begins with `word`; prints other lines, which are Flink's."""
     assert popen.stdout is not None  # noqa: S101 - for the type checker
     for line in popen.stdout:
         if line.startswith(word):

@@ -1,4 +1,4 @@
-"""What both have in common: drain, read back, compare."""
+"""The common part of both contestants: drain, read back, compare."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,20 +12,18 @@ from producers.truth import Truth
 
 
 def compete(task: Task, api: Api) -> None:
-    """Drain as often as the task says, on one mini-cluster. Raises BenchmarkError."""
+    """Drains `task.drains` times on one mini-cluster. Raises BenchmarkError."""
     file = Path(task.truth)
     if not file.is_file():
-        raise BenchmarkError(
-            f"there is no {file} to hold Flink against; remove the folder of the backlog and start again"
-        )
+        raise BenchmarkError(f"the truth file {file} does not exist; remove the folder of the backlog and start again")
     truth = Truth.load(file)
     with mini_cluster(task, api) as into:
-        serve(lambda _, folder: _drain(into, folder, truth, late_kept=api == "datastream"), task)
+        serve(lambda _, folder: _drain(into, folder, truth, has_late_file=api == "datastream"), task)
 
 
-def _drain(into: Callable[[Path], int], folder: Path, truth: Truth, *, late_kept: bool) -> Drain:
-    """One drain: from the definition of the job to its end, when its last file is committed."""
+def _drain(into: Callable[[Path], int], folder: Path, truth: Truth, *, has_late_file: bool) -> Drain:
+    """Drains once, timed from the definition of the job to its end, when its last file is committed."""
     with Stopwatch() as watch:
         dropped = into(folder)
-    found = check(folder, truth, late_kept=late_kept)
+    found = check(folder, truth, has_late_file=has_late_file)
     return Drain(watch.seconds, watch.cpu_seconds, found["windows"], {"totals": found, "late_rows_dropped": dropped})

@@ -1,7 +1,7 @@
 """Flink by SQL, as a contestant."""
 
 from benchmarks.peers.flink.contestant import compete
-from benchmarks.task import told
+from benchmarks.task import task_argument
 
 if __name__ == "__main__":
-    compete(told(), "sql")
+    compete(task_argument(), "sql")

@@ -7,7 +7,7 @@ public final class Counts {
     public long pageViews;
     public long clicks;
 
-    /** Adds up in place; the state backend copies what a checkpoint still needs. */
+    /** Adds in place; the state backend copies state that a checkpoint still needs. */
     static final class Adding implements AggregateFunction<Event, Counts, Counts> {
         private static final long serialVersionUID = 1;
 

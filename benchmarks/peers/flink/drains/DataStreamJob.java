@@ -47,14 +47,14 @@ final class DataStreamJob {
     private DataStreamJob() {
     }
 
-    static void define(Told told, String folder, StreamExecutionEnvironment flink) {
+    static void define(DrainSettings settings, String folder, StreamExecutionEnvironment flink) {
         WatermarkStrategy<Event> watermarks = WatermarkStrategy
-                .<Event>forBoundedOutOfOrderness(Duration.ofMillis(told.bound()))
+                .<Event>forBoundedOutOfOrderness(Duration.ofMillis(settings.bound()))
                 .withTimestampAssigner((event, kafkas) -> event.time());
         SingleOutputStreamOperator<RowData> windows = flink
-                .fromSource(topic(told), watermarks, "topic")
+                .fromSource(topic(settings), watermarks, "topic")
                 .keyBy(Event::user)
-                .window(TumblingEventTimeWindows.of(Duration.ofMillis(told.window())))
+                .window(TumblingEventTimeWindows.of(Duration.ofMillis(settings.window())))
                 .sideOutputLateData(LATE)
                 .aggregate(new Counts.Adding(), new Row())
                 .returns(InternalTypeInfo.of(WINDOWS));
@@ -65,15 +65,15 @@ final class DataStreamJob {
                 .sinkTo(files(folder + "/" + Main.LATE, EVENTS));
     }
 
-    private static KafkaSource<Event> topic(Told told) {
+    private static KafkaSource<Event> topic(DrainSettings settings) {
         Properties consumer = new Properties();
-        consumer.putAll(told.consumer());
+        consumer.putAll(settings.consumer());
         return KafkaSource.<Event>builder()
                 .setProperties(consumer)
-                .setTopics(told.topic())
+                .setTopics(settings.topic())
                 .setStartingOffsets(OffsetsInitializer.earliest())
                 .setBounded(OffsetsInitializer.latest())
-                .setValueOnlyDeserializer(new Events(new FramedAvro(told.writerSchema(), told.readerSchema())))
+                .setValueOnlyDeserializer(new Events(new FramedAvro(settings.writerSchema(), settings.readerSchema())))
                 .build();
     }
 
@@ -95,8 +95,8 @@ final class DataStreamJob {
         private static final long serialVersionUID = 1;
 
         @Override
-        public void process(String user, Context context, Iterable<Counts> one, Collector<RowData> rows) {
-            Counts counts = one.iterator().next();
+        public void process(String user, Context context, Iterable<Counts> results, Collector<RowData> rows) {
+            Counts counts = results.iterator().next();
             rows.collect(GenericRowData.of(
                     TimestampData.fromEpochMillis(context.window().getStart()),
                     TimestampData.fromEpochMillis(context.window().getEnd()),

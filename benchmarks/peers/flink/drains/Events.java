@@ -5,7 +5,7 @@ import java.io.IOException;
 import org.apache.avro.generic.GenericRecord;
 import org.apache.flink.api.common.serialization.AbstractDeserializationSchema;
 
-/** Events of messages, for the DataStream job. */
+/** Deserializes events, for the DataStream job. */
 final class Events extends AbstractDeserializationSchema<Event> {
     private static final long serialVersionUID = 1;
 

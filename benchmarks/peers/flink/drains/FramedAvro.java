@@ -12,7 +12,7 @@ import org.apache.flink.api.common.serialization.DeserializationSchema;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.formats.avro.typeutils.GenericRecordAvroTypeInfo;
 
-/** Cuts off the frame and reads the fields of the reader's schema. The record is used again for the next message. */
+/** Cuts off the frame and reads the fields of the reader's schema. Reuses the record for the next message. */
 final class FramedAvro implements DeserializationSchema<GenericRecord> {
     private static final long serialVersionUID = 1;
     private static final int FRAME_BYTES = 5;
@@ -53,7 +53,7 @@ final class FramedAvro implements DeserializationSchema<GenericRecord> {
         return new GenericRecordAvroTypeInfo(wanted());
     }
 
-    /** Texts are made Java's at once; Avro's own would be made so a step later. */
+    /** Returns the reader's schema with Java strings, so that Avro's own texts need no conversion later. */
     private Schema wanted() {
         Schema schema = new Schema.Parser().parse(readerSchema);
         for (Schema.Field field : schema.getFields()) {

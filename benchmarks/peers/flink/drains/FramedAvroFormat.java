@@ -17,7 +17,7 @@ import org.apache.flink.table.factories.DynamicTableFactory;
 import org.apache.flink.table.types.DataType;
 import org.apache.flink.table.types.logical.RowType;
 
-/** The SQL format `framed-avro`: Flink's `avro` behind a frame, with a writer's schema beside the reader's. */
+/** The SQL format `framed-avro`: Flink's `avro` after a frame, with a writer's and a reader's schema. */
 public final class FramedAvroFormat implements DeserializationFormatFactory {
     private static final ConfigOption<String> WRITER =
             ConfigOptions.key("writer-schema").stringType().noDefaultValue();

@@ -20,7 +20,7 @@ import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
-/** Drains a topic on a mini-cluster: `Main told.json`, then a folder a line; of each drain it tells how much was late. */
+/** Drains a topic on a mini-cluster: `Main settings.json`, then a folder per line; prints the late rows of each drain. */
 public final class Main {
     static final String WINDOWS = "page_views";
     static final String LATE = "late";
@@ -33,50 +33,50 @@ public final class Main {
     }
 
     public static void main(String[] files) throws Exception {
-        Told told = new ObjectMapper().readValue(new File(files[0]), Told.class);
-        MiniClusterConfiguration settings = new MiniClusterConfiguration.Builder()
-                .setConfiguration(cluster(told))
-                .setNumSlotsPerTaskManager(told.cores())
+        DrainSettings settings = new ObjectMapper().readValue(new File(files[0]), DrainSettings.class);
+        MiniClusterConfiguration configuration = new MiniClusterConfiguration.Builder()
+                .setConfiguration(cluster(settings))
+                .setNumSlotsPerTaskManager(settings.cores())
                 .withRandomPorts()
                 .build();
         BufferedReader folders = new BufferedReader(new InputStreamReader(System.in));
-        try (MiniCluster cluster = new MiniCluster(settings)) {
+        try (MiniCluster cluster = new MiniCluster(configuration)) {
             cluster.start();
             System.out.println(READY);
             for (String folder = folders.readLine(); folder != null; folder = folders.readLine()) {
-                drain(cluster, told, folder);
+                drain(cluster, settings, folder);
                 System.out.println(DONE + Metrics.late());
             }
         }
     }
 
-    private static Configuration cluster(Told told) {
+    private static Configuration cluster(DrainSettings settings) {
         Configuration cluster = new Configuration()
-                .set(CoreOptions.TMP_DIRS, told.scratch())
+                .set(CoreOptions.TMP_DIRS, settings.scratch())
                 .set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MANAGED);
         cluster.setString("metrics.reporter.late.factory.class", Metrics.class.getName());
         return cluster;
     }
 
-    private static void drain(MiniCluster cluster, Told told, String folder) throws Exception {
-        StreamExecutionEnvironment flink = StreamExecutionEnvironment.getExecutionEnvironment(job(told, folder));
-        switch (told.job()) {
-            case "sql" -> SqlJob.define(told, folder, flink);
-            case "datastream" -> DataStreamJob.define(told, folder, flink);
-            default -> throw new IllegalArgumentException(told.job());
+    private static void drain(MiniCluster cluster, DrainSettings settings, String folder) throws Exception {
+        StreamExecutionEnvironment flink = StreamExecutionEnvironment.getExecutionEnvironment(job(settings, folder));
+        switch (settings.job()) {
+            case "sql" -> SqlJob.define(settings, folder, flink);
+            case "datastream" -> DataStreamJob.define(settings, folder, flink);
+            default -> throw new IllegalArgumentException(settings.job());
         }
         JobID job = cluster.submitJob(flink.getStreamGraph().getJobGraph()).get().getJobID();
         cluster.requestJobResult(job).get().toJobExecutionResult(Main.class.getClassLoader());
     }
 
-    private static Configuration job(Told told, String folder) {
+    private static Configuration job(DrainSettings settings, String folder) {
         return new Configuration()
-                .set(CoreOptions.DEFAULT_PARALLELISM, told.cores())
+                .set(CoreOptions.DEFAULT_PARALLELISM, settings.cores())
                 .set(PipelineOptions.OBJECT_REUSE, true)
                 .set(PipelineOptions.GENERIC_TYPES, false)
                 .set(RestartStrategyOptions.RESTART_STRATEGY, "none")
                 .set(StateBackendOptions.STATE_BACKEND, "hashmap")
-                .set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(told.checkpointInterval()))
+                .set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(settings.checkpointInterval()))
                 .set(CheckpointingOptions.CHECKPOINTING_CONSISTENCY_MODE, CheckpointingMode.EXACTLY_ONCE)
                 .set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, folder + "/checkpoints");
     }

@@ -10,11 +10,11 @@ import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.metrics.reporter.MetricReporter;
 import org.apache.flink.metrics.reporter.MetricReporterFactory;
 
-/** Adds up, as tasks end, how many rows were late for their windows. */
+/** Sums the rows that were late for their windows, when tasks end. */
 public final class Metrics implements MetricReporter, MetricReporterFactory {
     private static final LongAdder LATE = new LongAdder();
 
-    /** What came together since it was last asked for. */
+    /** Returns the late rows since the last call. */
     static long late() {
         return LATE.sumThenReset();
     }

@@ -6,7 +6,7 @@ import java.util.stream.Collectors;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 
-/** The drain by SQL. Flink's window aggregation drops late events, and says of how many rows that was so. */
+/** The drain by SQL. Flink's window aggregation drops late events and counts the dropped rows. */
 final class SqlJob {
     private static final String TOPIC = """
             CREATE TEMPORARY TABLE events (
@@ -34,30 +34,30 @@ final class SqlJob {
     private SqlJob() {
     }
 
-    static void define(Told told, String folder, StreamExecutionEnvironment flink) {
+    static void define(DrainSettings settings, String folder, StreamExecutionEnvironment flink) {
         StreamTableEnvironment tables = StreamTableEnvironment.create(flink);
         tables.getConfig().set("table.local-time-zone", "UTC");
-        tables.executeSql(TOPIC.formatted(told.bound() / 1000, options(source(told))));
+        tables.executeSql(TOPIC.formatted(settings.bound() / 1000, options(source(settings))));
         tables.executeSql(RESULT.formatted(options(Map.of(
                 "connector", "filesystem",
                 "path", folder + "/" + Main.WINDOWS,
                 "format", "parquet",
                 "parquet.compression", Main.COMPRESSION,
                 "parquet.write.int64.timestamp", "true"))));
-        tables.createStatementSet().addInsertSql(WINDOWS.formatted(told.window() / 1000)).attachAsDataStream();
+        tables.createStatementSet().addInsertSql(WINDOWS.formatted(settings.window() / 1000)).attachAsDataStream();
     }
 
-    private static Map<String, String> source(Told told) {
-        Map<String, String> options = told.consumer().entrySet().stream()
+    private static Map<String, String> source(DrainSettings settings) {
+        Map<String, String> options = settings.consumer().entrySet().stream()
                 .collect(Collectors.toMap(option -> "properties." + option.getKey(), Map.Entry::getValue));
         options.putAll(Map.of(
                 "connector", "kafka",
-                "topic", told.topic(),
+                "topic", settings.topic(),
                 "scan.startup.mode", "earliest-offset",
                 "scan.bounded.mode", "latest-offset",
                 "format", "framed-avro",
-                "framed-avro.writer-schema", told.writerSchema(),
-                "framed-avro.reader-schema", told.readerSchema()));
+                "framed-avro.writer-schema", settings.writerSchema(),
+                "framed-avro.reader-schema", settings.readerSchema()));
         return options;
     }
 

@@ -2,8 +2,8 @@ package drains;
 
 import java.util.Map;
 
-/** What a process drains, and how. Schemas are Avro's JSON; times are milliseconds; consumer options are Kafka's. */
-public record Told(
+/** The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's. */
+public record DrainSettings(
         String job,
         String topic,
         Map<String, String> consumer,
