@@ -27,13 +27,13 @@ _PARTS_SQL: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {wat
 _SKETCHES_SQL: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PARTS_SQL} GROUP BY {{cell}}"
 _CORRECTED_SQL: Final = "SELECT {cell}, array_agg(user_id) AS users FROM added GROUP BY {cell}"
 _USERS_SQL: Final = f"""
-SELECT {{cell}}, count(DISTINCT user_id) AS users,
-  count(DISTINCT CASE WHEN user_id LIKE '{_ERASED}%' THEN user_id END) AS erased,
-  CASE WHEN count(DISTINCT user_id) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT user_id) END AS few
+SELECT {{cell}}, count(DISTINCT counted_user) AS users,
+  count(DISTINCT CASE WHEN counted_user LIKE '{_ERASED}%' THEN counted_user END) AS erased,
+  CASE WHEN count(DISTINCT counted_user) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT counted_user) END AS few
 FROM (
-  SELECT {{cell}}, user_id {_PARTS_SQL}
+  SELECT {{cell}}, user_id AS counted_user {_PARTS_SQL}
   UNION ALL
-  SELECT {{cell}}, user_id FROM added JOIN windows ON start_ms = a AND end_ms = b
+  SELECT {{cell}}, user_id AS counted_user FROM added JOIN windows ON start_ms = a AND end_ms = b
   WHERE has_panes = 1 AND {{is_whole}}
 ) AS users GROUP BY {{cell}}
 """

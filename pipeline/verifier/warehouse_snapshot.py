@@ -83,6 +83,13 @@ class WarehouseSnapshot:
         handles = {name: handle for name, handle in self.handles.items() if name not in {*names}}
         return replace(self, handles=handles, engine=_engine(handles))
 
+    def is_current(self) -> bool:
+        """Whether no table was created or changed since this snapshot was taken."""
+        present = {name for name in (*self.handles, *_OPTIONAL) if is_table(self.uri(name))}
+        return present == {*self.handles} and all(
+            DeltaTable(self.uri(name)).version() == handle.version() for name, handle in self.handles.items()
+        )
+
     def uri(self, name: str) -> str:
         """Returns the URI of a table."""
         return f"{self.warehouse.rstrip('/')}/{name}"

@@ -61,7 +61,7 @@ def test_a_store_that_lets_two_writers_have_a_version_is_told(tmp_path: Path, mo
     monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
     (seen,) = results_of("warehouse", lambda: check_store(str(tmp_path)))
     assert seen.level is Level.FAIL
-    assert "let 2 of 8 writers have the same version" in seen.message
+    assert "let 2 of 8 writers commit the same version" in seen.message
     assert [*tmp_path.iterdir()] == []
 
 

@@ -24,7 +24,7 @@ def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Co
     parsed = json.loads(found[0] if found else "{}")
     if parsed.get("error", True):
         said = parsed.get("error_message", "")
-        raise Refused("42501", _REFUSED) if "KeyValues SELECT" in said else Refused("42601", said)
+        raise Refused("42501", _REFUSED) if "Only SELECT" in said else Refused("42601", said)
     nodes = [*_nodes(parsed["statements"])]
     names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
     for node in nodes:
