@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 MOST: Final = 500_000
-"""Beyond this many open sessions the one idle for longest ends: a flood of users must not fill the memory."""
+"""Beyond this many open sessions the longest idle session ends: a flood of users must not fill the memory."""
 
 
 class Session(NamedTuple):
@@ -22,7 +22,7 @@ class Sessions:
     """
 
     def __init__(self, gap_ms: int, opened: Iterable[tuple[str, Session]] = (), most: int = MOST) -> None:
-        """`opened` are the open sessions of an earlier run by user, the one idle for longest first."""
+        """`opened` are the open sessions of an earlier run by user, the longest idle session first."""
         self._gap_ms, self._most = gap_ms, most
         self._open = dict(opened)
         self._newest_ms = max((session.last_ms for session in self._open.values()), default=0)

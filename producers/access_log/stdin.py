@@ -30,7 +30,7 @@ class StandardInput:
             texts, rest = [rest], b""
         lines = lines_from(self._offset, texts)
         self._offset += sum(len(text) + 1 for text in texts)
-        # Of an unfinished line, just enough is buffered to recognise it as too long.
+        # Buffers just enough of an unfinished line to recognise it as too long.
         self._rest = rest[: LONGEST_LINE + 1]
         return Chunk(lines, None) if lines else None
 

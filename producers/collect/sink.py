@@ -33,7 +33,7 @@ class KafkaSink:
 
     def __init__(self, target: Target, pending: int) -> None:
         self.ended = ""
-        """The fatal error of the client, after which another process must replace this one; empty before."""
+        """The fatal error of the client, after which this process must be replaced; empty before."""
         self.on_end: Callable[[], None] = lambda: None
         """Called at the fatal error."""
         self._topic, self._pending = target.topic, pending

@@ -6,7 +6,7 @@ from benchmarks.task import Drain
 
 
 def rounds(*seconds: float) -> list[list[Drain]]:
-    """Each of a cold drain and one of so many seconds."""
+    """Makes rounds of a cold drain and a drain of each of `seconds`."""
     return [[Drain(99.0, 1.0, 5), Drain(one, 2.0, 5)] for one in seconds]
 
 

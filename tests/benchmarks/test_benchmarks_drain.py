@@ -15,7 +15,7 @@ from tests.support.processes import SMALL_DRIVER
 
 
 def result(job: Job, *seconds: float, batch: int | None = None) -> Result:
-    """A contestant's rounds, each of a cold drain and one of so many seconds."""
+    """Makes a contestant's rounds of a cold drain and a drain of each of `seconds`."""
     return Result(Contestant(job, job.name, batch), 1000, [[Drain(99.0, 1.0, 5), Drain(s, 2.0, 5)] for s in seconds])
 
 

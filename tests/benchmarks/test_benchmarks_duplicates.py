@@ -5,7 +5,7 @@ from benchmarks.task import Drain
 
 
 def drains(seconds: float, cpu_seconds: float, python: int, **tables: int) -> list[Drain]:
-    """A cold one, and one of so many seconds and bytes."""
+    """Makes a cold drain, and a drain with these seconds and bytes."""
     notes = {"table_bytes": tables, "peak_bytes": {"python": python, "java": 7}}
     return [Drain(99.0, 1.0, 5, notes), Drain(seconds, cpu_seconds, 5, notes)]
 

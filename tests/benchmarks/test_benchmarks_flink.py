@@ -1,4 +1,4 @@
-"""Flink as a contestant: what it is told, what it is held against, and one small run of both of its jobs."""
+"""Flink as a contestant: its settings, the comparison with the truth file, and one small run of both jobs."""
 
 import json
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_the_lock_has_one_flink_with_whole_hashes() -> None:
 def test_flink_is_told_the_fields_in_the_order_of_its_table_and_consumer_options_by_kafkas_names() -> None:
     found = drain_settings(Task("localhost:1", "events", 1, "/work"), "sql")
     names = [field["name"] for field in json.loads(found["readerSchema"])["fields"]]
-    # The converter of Flink's Avro goes by place.
+    # Flink's Avro converter reads fields by position.
     table = (PROGRAM / "SqlJob.java").read_text().partition("CREATE TEMPORARY TABLE events (")[2]
     assert names == [line.split()[0] for line in table.splitlines()[1:4]]
     assert found["consumer"]["bootstrap.servers"] == "localhost:1"

@@ -5,7 +5,7 @@ from benchmarks.task import Drain
 
 
 def drain(*seconds: float) -> list[Drain]:
-    """One of batches that took so long."""
+    """Makes a drain with batches of these seconds."""
     return [Drain(9.0, 2.0, 5, {"seconds_per_batch": list(seconds), "table_bytes": {"ledger": 4_000}})]
 
 

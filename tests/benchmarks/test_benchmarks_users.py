@@ -8,7 +8,7 @@ BYTES = {"panes": 10_000, "dead_letters": 2_000, "ledger": 1_000, "page_views": 
 
 
 def drains(seconds: float, python: int) -> list[Drain]:
-    """A cold one, and one of so many seconds and bytes."""
+    """Makes a cold drain, and a drain with these seconds and bytes."""
     peak = {"python": python, "java": 7}
     notes = {"table_bytes": BYTES, "peak_bytes": peak, "reopening_seconds": seconds, "amplification": 2.5}
     return [Drain(99.0, 1.0, 5, notes), Drain(seconds, 2.0, 5, notes)]

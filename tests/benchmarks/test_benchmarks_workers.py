@@ -5,7 +5,7 @@ from benchmarks.workers import figures, render
 
 
 def rounds(*seconds: float, cpu_seconds: float) -> list[list[Drain]]:
-    """Each of a cold drain and one of so many seconds."""
+    """Makes rounds of a cold drain and a drain of each of `seconds`."""
     return [[Drain(99.0, 1.0, 5), Drain(one, cpu_seconds, 5)] for one in seconds]
 
 

@@ -1,4 +1,4 @@
-"""A cluster of Spark whose workers' machines offer Java, Spark, a few tools, and a Python that is not there."""
+"""A Spark cluster whose workers have Java, Spark and a few tools, but no Python."""
 
 import shutil
 from contextlib import AbstractContextManager

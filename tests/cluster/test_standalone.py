@@ -1,4 +1,4 @@
-"""The job on a Spark cluster, submitted as `deploy/spark-submit/README.md` says."""
+"""The job on a Spark cluster, submitted as `deploy/spark-submit/README.md` describes."""
 
 import signal
 import sys

@@ -26,17 +26,17 @@ ENTRY: Final = [sys.executable, str(ROOT / "deploy" / "docker" / "entrypoint.py"
 _PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|9478|10000|8480)\b")
 _NAMES: Final = {"//:": f"//{HOST}:", "kafka:": f"{HOST}:", "0.0.0.0": HOST}  # noqa: S104 - there
 _TINI: Final = ["tini", "--"]
-"""What may be missing here."""
+"""Programs that may be missing on this machine."""
 _OF_SCRIPTS: Final = {"KAFKA_HEAP_OPTS"}
 _TOPIC_S: Final = 60.0
 _IN_A_NAMESPACE: Final = (shutil.which("unshare") or "", "--map-root-user", "--mount")
 _READ_ONLY: Final = 'mount --bind "$1" "$1" && mount -o remount,bind,ro / && shift && exec "$@"'
-"""What may be written is mounted anew, the rest is not; the last command takes the place of the shell."""
+"""Only writable folders are mounted; the last command replaces the shell."""
 
 
 @dataclass
 class Here:
-    """What of the containers' world is elsewhere on this machine: ports, names of hosts, and volumes."""
+    """Maps ports, host names and volumes of the containers to this machine."""
 
     folder: Path
     ports: dict[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Here:
         return text.replace("/var/lib/", f"{self.folder}/")
 
     def port(self, there: str) -> int:
-        """Where a port of the containers is here."""
+        """Returns the port on this machine of a port of the containers."""
         return self.ports.setdefault(there, free_port())
 
     def variables(self, name: str) -> dict[str, str]:
@@ -78,7 +78,7 @@ class Here:
         return self._java("kafka", "kafka.Kafka", str(properties), heap=told["KAFKA_HEAP_OPTS"])
 
     def make_topic(self) -> None:
-        """What Kafka's own tool is told to do, which is in its image and not among the locked jars."""
+        """Does the work of Kafka's own tool, which is in its image, but not in the locked jars."""
         script, *words = self.words("topic")
         assert script == "/opt/kafka/bin/kafka-topics.sh"
         assert "--create" in words
@@ -99,7 +99,7 @@ class Here:
         return Process([*confined, *entry, *words, *more], self.folder / f"{name}.log", environment)
 
     def run(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """What a command says in the container of a service."""
+        """Returns the output of a command in the container of a service."""
         environment = {**os.environ, **self.variables(name)}
         program, *rest = (self(word) for word in words)
         found = shutil.which(program, path=environment["PATH"])
@@ -131,6 +131,6 @@ def _of_kafka(told: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def _can_confine() -> bool:
-    """Whether a process here may have mounts of its own."""
+    """Returns whether a process on this machine may have its own mounts."""
     command = [*_IN_A_NAMESPACE, "true"]
     return bool(command[0]) and subprocess.run(command, check=False, capture_output=True).returncode == 0

@@ -14,7 +14,7 @@ PROMETHEUS = ROOT / "deploy" / "prometheus" / "prometheus.yml"
 SUBMIT = ROOT / "deploy" / "spark-submit"
 SERVICE = "tidemark:0.1.0"
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-"""Of compose and of a Dockerfile: its name, and in compose its default."""
+"""Matches a variable of compose or a Dockerfile: its name, and its default in compose."""
 
 
 def compose() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from tests.deploy.files import COMPOSE, PROMETHEUS, ROOT, SERVICE, compose, serv
 from tests.security.page import ports
 
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.\d+")
-# Images that run as a user of their own by themselves; ours says so in its Dockerfile.
+# Images that run as their own user by default; our Dockerfile sets the user.
 NOT_ROOT = ("apache/kafka:", "grafana/grafana:", "prom/alertmanager:", "prom/prometheus:", "tidemark:")
 MONITORING = {"prometheus", "alertmanager", "grafana"}
 ONCE = "service_completed_successfully"

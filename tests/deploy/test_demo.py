@@ -1,4 +1,4 @@
-"""The demo as whoever tries it sees it: the page's address first, and at its end the tables say what was sent."""
+"""The demo as its users see it: first the dashboard's address, at the end the comparison of tables and sent events."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ from tests.support.waiting import wait_for
 PATIENCE_S: Final = 180
 BEGINS: Final = re.compile(r"Look +http://127\.0\.0\.1:(\d+)/ ")
 LINES: Final = 5
-"""What the truth is held against: events, users in windows, and each kind of rejected record."""
+"""The compared counts: events, users in windows, and each kind of rejected record."""
 SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
 
 
@@ -33,7 +33,7 @@ def test_the_demo_opens_with_its_page_and_ends_with_the_truth(tmp_path: Path) ->
 
 
 def shows(port: str, demo: Process) -> bool:
-    """Whether the page has the traffic and what is wrong with it."""
+    """Returns whether the dashboard has the traffic and its problems."""
     assert demo.alive, demo.said
     with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
         page = answer.read().decode()

@@ -1,4 +1,4 @@
-"""The commands of `docs/first-hour.md`: what compose is told exists, and what runs in its containers runs here."""
+"""The commands of `docs/first-hour.md`: names in compose exist, and its containers' programs run on this machine."""
 
 import json
 import signal
@@ -29,7 +29,7 @@ VERBS = {"up", "logs", "exec", "stop", "start", "down"}
 
 
 def told() -> Iterator[tuple[list[str], list[str]]]:
-    """Of each command to compose its options in front, and the rest."""
+    """Splits each compose command into leading options and the rest."""
     for words in shell_commands(PAGE):
         if words[0] == "docker":
             assert words[1] == "compose"
@@ -63,7 +63,7 @@ def test_the_page_tells_ports_and_alerts_that_exist() -> None:
 
 
 def asked(here: Here, address: str, option: str, statement: str) -> list[tuple[Any, ...]]:
-    """What psql would show, by another client: images and machines of tests need not have it."""
+    """Returns the output of psql by another client, because test machines may lack psql."""
     assert option == "-c"
     with psycopg.connect(address.replace(f":{SQL}", f":{here.port(str(SQL))}")) as client:
         return client.execute(statement.encode()).fetchall()
@@ -135,7 +135,7 @@ def await_(process: Process, done: Callable[[], bool], what: str) -> None:
 
 
 def said_by(here: Here, name: str, *words: str) -> str:
-    """What a command says in the container of a service; it must end well."""
+    """Returns the output of a command in the container of a service; its exit code must be 0."""
     done = here.run(name, *words)
     assert done.returncode == 0, f"{words}: {done.stderr}"
     return done.stdout
@@ -149,7 +149,7 @@ def health_check() -> list[str]:
 
 
 def page(here: Here, path: str) -> str:
-    """What the service's page answers where it is well, or nothing."""
+    """Returns the answer of the service's health page if it is healthy, else an empty text."""
     try:
         with urllib.request.urlopen(f"http://{HOST}:{here.port(str(METRICS))}{path}", timeout=PATIENCE_S) as answer:
             return str(answer.read().decode())

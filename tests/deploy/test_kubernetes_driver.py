@@ -57,7 +57,7 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
         tmp_path / f"executor-{number}" for number in range(int(settings["spark"]["conf"]["spark.executor.instances"]))
     ]
     with ExitStack() as stack:
-        # A master without workers in the place of Kubernetes: whoever knows the driver's address may be its executor.
+        # A master without workers instead of Kubernetes: any process with the driver's address may be its executor.
         cluster = stack.enter_context(standalone_cluster(tmp_path / "cluster", workers=0))
         store = stack.enter_context(object_store(tmp_path / "store"))
         for name, value in store.environment.items():
@@ -66,7 +66,7 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
         told = {**of(broker, topic), **store.environment, "TIDEMARK_SPARK__MASTER": cluster.url}
         here = {**CLOSED, "spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
         service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
-        # Kubernetes is asked for executors by a driver that is there.
+        # The driver that asks Kubernetes for executors exists.
         wait_for(lambda: "epoch_opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
         (application,) = cluster.applications()
         for number, home in enumerate(homes, 1):
@@ -84,7 +84,7 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
 
 
 def produced(broker: Cluster, topic: str, folder: Path) -> Truth:
-    """Fills the topic, and tells with what."""
+    """Fills the topic, and returns the truth of the run."""
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic)
     assert produce(["simulate", *where, *DISORDER, "--truth", str(folder / "truth.json")]) == 0
     return Truth.load(folder / "truth.json")
@@ -102,7 +102,7 @@ def of(broker: Cluster, topic: str) -> dict[str, str]:
 
 
 def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[str, str]) -> Process:
-    """The driver's container with its file as rendered; what is otherwise here, variables say, which win."""
+    """Runs the driver's container with its rendered file; variables override what differs on this machine."""
     it = driver(overlay)
     told, place = variables(it), mounted(it, "config")
     for name, text in one(overlay, "ConfigMap")["data"].items():
@@ -113,7 +113,7 @@ def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[
 
 
 def of_executor(number: int, port: int, application: str) -> dict[str, str]:
-    """What Spark's `BasicExecutorFeatureStep` puts into the environment of a pod.
+    """Returns the environment that Spark's `BasicExecutorFeatureStep` gives a pod.
 
     The secret is the application's: a driver does not speak to the executor of another.
     """

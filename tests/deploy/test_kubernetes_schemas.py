@@ -1,4 +1,4 @@
-"""The Kubernetes manifests are valid by the schemas of whoever takes them."""
+"""The Kubernetes manifests are valid by the schemas of Kubernetes and the operators."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 SCHEMAS = "1.34"
 OF_PROMETHEUS = {"PodMonitor", "PrometheusRule"}
-"""Nobody ships their schemas in Python without a client of Kubernetes; `test_kubernetes.py` looks at what they say."""
+"""No Python package has their schemas without a client of Kubernetes; `test_kubernetes.py` looks at what they say."""
 
 
 @pytest.mark.parametrize("folder", ALL, ids=lambda folder: folder.name)

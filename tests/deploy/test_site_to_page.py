@@ -62,7 +62,7 @@ def look(here: Here, person: Eyes) -> None:
 
 
 def seen_after(browser: Browser, origin: str, here: Here, watched: Page, warehouse: Path) -> int:
-    """Somebody visits; so many milliseconds after the commit that fires the window the page of that user shows it."""
+    """Sends a visit; returns the milliseconds from the commit that fires the window until the user's page has it."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{origin}/shoes")

@@ -1,4 +1,4 @@
-"""Counting a stream anew from its bytes alone, knowing nothing of how it was made."""
+"""Recounts a stream from its bytes alone, independently of the simulator."""
 
 import io
 import json
@@ -21,7 +21,7 @@ Cells = dict[Cell, tuple[int, int]]
 
 
 def decode(value: bytes | None) -> dict[str, Any] | None:
-    """The event in a value, `event_time` in epoch ms; None if it is malformed."""
+    """Returns the event in a value, with `event_time` in ms since 1970; None if it is malformed."""
     if not value or not value.startswith(HEADER):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Against a real broker: all that was sent is there, and the truth about it is true."""
+"""Against a real broker: all sent records are in Kafka, and the truth file is correct."""
 
 import signal
 import subprocess

@@ -61,7 +61,7 @@ class Watch:
     topic: str
 
     def progress(self) -> list[int] | None:
-        """How far the run has kept its progress."""
+        """Returns the committed progress of the run."""
         group = f"run-{self.topic}"
         asked = ConsumerGroupTopicPartitions(group, [TopicPartition(self.topic, 0)])
         try:
@@ -71,7 +71,7 @@ class Watch:
         return [place.offset for place in found.topic_partitions]
 
     def log_ends(self) -> list[int] | None:
-        """How many records each partition has; None from a topic that is too new to answer."""
+        """Returns the number of records of each partition; None while the topic is too new to answer."""
         asked = {TopicPartition(self.topic, partition): OffsetSpec.latest() for partition in range(PARTITIONS)}
         try:
             return [found.result(30).offset for found in self.client.list_offsets(asked).values()]
@@ -97,7 +97,7 @@ def committed_values(broker: Cluster, topic: str) -> list[bytes]:
 
 
 def arrived(broker: Cluster, topic: str) -> Counter[str]:
-    """How often each event is there."""
+    """Returns how often each event is in Kafka."""
     return Counter(event_id(value) for value in committed_values(broker, topic))
 
 
@@ -108,7 +108,7 @@ def event_id(value: bytes) -> str:
 
 
 def arrived_after_kills(broker: Cluster, topic: str, delivery: Delivery, folder: Path) -> Counter[str]:
-    """How often each event is there in the end, of a run that took more than one life."""
+    """Returns how often each event is in Kafka after a run with restarts."""
     assert killed_and_started_again(broker, topic, delivery, folder) > 1
     return arrived(broker, topic)
 

@@ -45,7 +45,7 @@ def test_only_the_malformed_kinds_asked_for_are_sent() -> None:
 
 
 #   0 s                  30 s
-#   |- none is too late --|- some are ->
+#   |- not yet too late --|- too late ->
 def test_nothing_is_too_late_before_its_time() -> None:
     assert kinds_of(Disorder(late_share=1), age=29_999)[Kind.ON_TIME] == 1
     assert kinds_of(Disorder(late_share=1), age=30_000)[Kind.TOO_LATE] == 1

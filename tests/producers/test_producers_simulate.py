@@ -61,7 +61,7 @@ def test_users_act_by_their_rank(exponent: float) -> None:
     expected = np.arange(1.0, 1_001) ** -exponent
     acts = np.bincount(users, minlength=1_000)
     assert len(acts) == 1_000
-    # Of the first ten, the first hundred and half of all: what the ranks' shares add up to.
+    # The cumulative shares of the first ten, the first hundred and half of all ranks.
     for first in (10, 100, 500):
         assert acts[:first].sum() / 40_000 == pytest.approx(expected[:first].sum() / expected.sum(), rel=0.1)
 
@@ -87,7 +87,7 @@ def test_some_are_sent_again_as_they_were_and_counted_apart() -> None:
             assert first.setdefault(row["event_id"], row) == row
             again += kind == Kind.DUPLICATE
     assert sum(map(len, found)) == 4_000
-    assert again == pytest.approx(400 * 9 / 10, abs=60)  # the first of ten batches has none before it
+    assert again == pytest.approx(400 * 9 / 10, abs=60)  # the first of ten batches has no batch before it
 
 
 def test_nothing_is_sent_again_to_a_partition_that_falls_silent() -> None:

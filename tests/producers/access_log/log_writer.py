@@ -33,7 +33,7 @@ class Server:
         self._pending += text + b"\n"
 
     def write(self, share: float = 1) -> None:
-        """Writes so much of what it has, wherever that ends."""
+        """Writes `share` of the pending bytes, even if that ends within a line."""
         count = round(len(self._pending) * share)
         self._file.write(self._pending[:count])
         del self._pending[:count]
@@ -44,7 +44,7 @@ class Server:
         self.log.rename(self.rotated(1))
 
     def reopen(self) -> None:
-        """Has the server open the log anew, as by a signal."""
+        """Makes the server reopen the log, as by a signal."""
         self.write()
         self._file.close()
         self._file = self.log.open("ab", buffering=0)
@@ -55,18 +55,18 @@ class Server:
         shutil.copyfile(self.log, self.rotated(1))
 
     def truncate(self) -> None:
-        """Empties the log itself, behind a copy."""
+        """Empties the log itself, after a copy."""
         self._file.truncate(0)
 
     def compress(self, number: int) -> None:
-        """Compresses a rotated file, if it is there."""
+        """Compresses a rotated file, if it exists."""
         plain, packed = self.rotated(number), self.rotated(number, ".gz")
         if plain.exists():
             packed.write_bytes(gzip.compress(plain.read_bytes()))
             plain.unlink()
 
     def rotated(self, number: int, suffix: str = "") -> Path:
-        """The file of so many rotations ago."""
+        """Returns the path of the file `number` rotations ago."""
         return self.folder / f"access.log.{number}{suffix}"
 
     def close(self) -> None:
@@ -82,7 +82,7 @@ class Server:
 
 @dataclass
 class Reader:
-    """Follows a log, and keeps what was committed: the lines, and the position behind them."""
+    """Follows a log, and stores the committed lines and the position after them."""
 
     log: Path
     settle_s: float = 0
@@ -103,7 +103,7 @@ class Reader:
         return chunk
 
     def all(self) -> None:
-        """Reads and commits all that is there."""
+        """Reads and commits all lines of the log."""
         while self.chunk():
             pass
 

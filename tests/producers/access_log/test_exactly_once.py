@@ -1,4 +1,4 @@
-"""Against a real broker: a run that is killed and started again loses no line, and repeats none."""
+"""Against a real broker: a run that is killed and started again neither loses nor repeats a line."""
 
 import json
 import random
@@ -56,7 +56,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def busy(server: Server, count: int, chance: random.Random) -> None:
-    """So many lines more of a site: a hundred persons and robots, each line with a page of its own, 2 s apart."""
+    """Makes more lines of a site: a hundred users and bots, each line with its own page, 2 s apart."""
     for number in range(len(server.written), len(server.written) + count):
         person = chance.randrange(100)
         path = chance.choices(list(PATHS), list(PATHS.values()))[0].format(number)
@@ -74,12 +74,12 @@ def options(broker: Cluster, topic: str, server: Server, *more: str) -> list[str
 
 
 def events(broker: Cluster, topic: str) -> list[dict[str, Any]]:
-    """What a reader of committed records gets."""
+    """Returns the records that a reader of committed records gets."""
     return [event for value in committed_values(broker, topic) if (event := decode(value))]
 
 
 def by_user(found: list[dict[str, Any]]) -> dict[str, list[tuple[object, ...]]]:
-    """The events of each user in their order, without the ids that tell where a line stood."""
+    """Returns the events of each user in order, without the ids that depend on the position of a line."""
     users: dict[str, list[tuple[object, ...]]] = defaultdict(list)
     for event in found:
         users[event["user_id"]].append(tuple(event[name] for name in EVENT))
@@ -87,13 +87,13 @@ def by_user(found: list[dict[str, Any]]) -> dict[str, list[tuple[object, ...]]]:
 
 
 def undisturbed(server: Server) -> tuple[list[dict[str, Any]], Counter[LineOutcome]]:
-    """What one run makes of all lines that nobody disturbs."""
+    """Returns the events and counts of an undisturbed run over all lines."""
     visits = Visits("web-1", VisitRules(combined), Pseudonyms(SALT.encode()), Sessions(600_000))
     return visits.events_from(Line(text, 0) for text in server.written), visits.counts
 
 
 def kept(broker: Cluster, topic: str) -> RunState:
-    """What the state topic has of the run."""
+    """Returns the state of the run on the state topic."""
     reader = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "test", "isolation.level": "read_committed"}
     consumer = Consumer({**reader, "enable.partition.eof": True})
     consumer.assign([TopicPartition(f"{topic}-state", 0, 0)])
@@ -105,7 +105,7 @@ def kept(broker: Cluster, topic: str) -> RunState:
 
 
 def disturb(server: Server, life: int) -> None:
-    """What logrotate does, by turns."""
+    """Rotates the log like logrotate, in turn by each method."""
     if life % 3 == 0:
         server.copy()
         server.truncate()
@@ -159,7 +159,7 @@ def test_another_process_of_the_name_takes_over_and_the_older_one_ends(
 
 
 def test_who_is_replaced_while_it_queues_says_so_too(broker: Cluster, make_topic: MakeTopic) -> None:
-    """Only the end of a transaction tells why a producer can do no more."""
+    """A fatal error of a producer is reported only at the end of a transaction."""
     target = Target(broker.bootstrap_servers, make_topic(1))
     older, _ = (Transactions(target, 1, target.topic, "none") for _ in range(2))
     older.publisher.producer.begin_transaction()
@@ -176,7 +176,7 @@ def test_who_is_replaced_while_it_queues_says_so_too(broker: Cluster, make_topic
 def test_a_start_waits_for_the_open_transaction_of_another_run(
     broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
 ) -> None:
-    """The position stands behind what the other run has written, where nobody may read yet."""
+    """The position is after the uncommitted records of the other run, where no reader may read yet."""
     topic = make_topic(PARTITIONS)
     seen = Watch(admin(broker.bootstrap_servers), topic).log_ends
     busy(server, 300, random.Random(1))
@@ -245,7 +245,7 @@ def following(broker: Cluster, topic: str, server: Server, log: Path, *more: str
 
 
 def served(port: int) -> dict[str, int]:
-    """The counts that the page has, by outcome; none while there is no page."""
+    """Returns the counts of the metrics page by outcome; empty while the page does not answer."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
             lines = page.read().decode().splitlines()

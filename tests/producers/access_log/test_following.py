@@ -21,7 +21,7 @@ Act = tuple[str, Callable[[Server, Reader], object]]
 
 
 def acts() -> st.SearchStrategy[list[Act]]:
-    """What server, logrotate and reader may do, in any order that they do it in."""
+    """The actions of server, logrotate and reader, in any order."""
 
     def act(name: str, do: Callable[[Server, Reader], object]) -> st.SearchStrategy[Act]:
         return st.just((name, do))
@@ -87,7 +87,7 @@ def reader(server: Server) -> Iterator[Reader]:
 
 
 def wrote(server: Server, count: int = 3) -> list[bytes]:
-    """So many lines more, written."""
+    """Writes `count` more lines."""
     for _ in range(count):
         server.line(20)
     server.write()
@@ -210,7 +210,7 @@ def test_what_was_written_between_the_last_reading_and_the_truncation_is_read_fr
     wrote(server)
     server.copy()
     server.truncate()
-    wrote(server, 30)  # longer than what was there: its size tells nothing
+    wrote(server, 30)  # longer than before, so its size proves nothing
     reader.all()
     assert reader.lines == server.written
 

@@ -29,7 +29,7 @@ UNITS: Final = (
     *(" ", "[", " [", "] ", '] "', '"', '" "', "\\", '\\"', "\\x41", "a", "a-", "/", "/.", "//wp-admin", ".", ".css"),
     *("%41", "%", ";", ";a=", "/(S(", "&", "?", "=", "1", ",", "é", "\t", "\u00a0"),
 )
-"""What expressions may stumble over when it is repeated."""
+"""Texts whose repetition may make expressions backtrack."""
 AGENT_UNITS: Final = (
     *("a", "a-", "1_", "1.", "Java", "Java/", "NewsBlur ", "Yandex", "Go 1.", "CPU iPhone OS 1_1", "Mozilla.1", " "),
     *("Safari.1", "like Gecko", "bo", "centuryb.o.t9", ";", "Mozilla/5.0 (", "y!j-a", "x86_"),
@@ -42,7 +42,7 @@ def visits(parse: Parse, parameters: frozenset[str] = frozenset()) -> Visits:
 
 
 def hostile(length: int, units: tuple[str, ...] = UNITS) -> Iterator[str]:
-    """Each field of a line in turn as so many characters of a unit."""
+    """Makes lines in which one field in turn is a long repetition of a unit."""
     for unit in units:
         text = (unit * length)[:length]
         yield text
@@ -56,7 +56,7 @@ def hostile(length: int, units: tuple[str, ...] = UNITS) -> Iterator[str]:
 
 
 def in_json(length: int) -> Iterator[str]:
-    """Each field of a line of JSON in turn as so many characters of a unit."""
+    """Makes lines of JSON in which one field in turn is a long repetition of a unit."""
     for unit in UNITS:
         text = (unit * length)[:length]
         yield text

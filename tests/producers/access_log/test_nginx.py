@@ -41,7 +41,7 @@ def visits(parse: Parse) -> Visits:
 
 
 def counted(parse: Parse, file: Path) -> Counter[str]:
-    """What became of the lines of a file."""
+    """Returns the outcomes of the lines of a file."""
     one = visits(parse)
     one.events_from(Line(text, number) for number, text in enumerate(file.read_bytes().splitlines()))
     return Counter({outcome.value: count for outcome, count in one.counts.items()})
@@ -92,7 +92,7 @@ def test_under_load_and_rotation_each_request_is_read_once(tmp_path: Path, how: 
 
 
 def read(follower: Follower, lines: list[Line]) -> int:
-    """Reads what is there; how many lines there are by now."""
+    """Reads all lines of the log, and returns the number of lines so far."""
     if chunk := follower.read():
         lines.extend(chunk.lines)
     return len(lines)

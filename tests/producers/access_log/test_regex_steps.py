@@ -1,4 +1,4 @@
-"""The counter of steps tells expressions that look once at each character from those that look again and again."""
+"""The counter of steps distinguishes linear expressions from expressions that backtrack."""
 
 import re
 

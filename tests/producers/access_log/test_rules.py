@@ -1,4 +1,4 @@
-"""What is a visit, and why something else is none."""
+"""The rules by which a request is a visit, or the reason why not."""
 
 from dataclasses import replace
 
@@ -150,7 +150,7 @@ def test_a_robot_is_none(agent: str) -> None:
         "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Safari/604.1",
         "Mozilla/5.0 (Windows NT 10.0; Win64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36",
         "Mozilla/5.0 (Linux; Android 12; CUBOT X50) AppleWebKit/537.36 Chrome/120.0.0.0 Mobile Safari/537.36",
-        None,  # of a log without agents nothing can be told
+        None,  # a log without agents cannot be judged by agent
     ],
 )
 def test_a_person_is_a_visit(agent: str | None) -> None:

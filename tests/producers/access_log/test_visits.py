@@ -1,4 +1,4 @@
-"""From lines to events: what of a request is told, and what never is."""
+"""Lines become events: the fields that are sent, and those that never are."""
 
 import json
 from collections import Counter

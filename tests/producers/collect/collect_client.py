@@ -1,4 +1,4 @@
-"""What a browser tells, and who asks a server."""
+"""Requests of browsers, and a client that sends them."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ PATIENCE_S = 60
 
 
 def event(**changed: object) -> dict[str, object]:
-    """A well-formed event; a change to None takes the field away."""
+    """Returns a well-formed event with `changed` fields; a value of None removes the field."""
     fields: dict[str, object] = {
         "event_id": uuid.uuid4().hex,
         "event_type": "visit",
@@ -42,7 +42,7 @@ def told(*events: object, sent_at: object = NOW_MS) -> bytes:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server says."""
+    """The response of a server."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -61,7 +61,7 @@ class Asker:
     patience_s: float = 60
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """The answer; `_` in the name of a header stands for `-`."""
+        """Returns the response to a request; `_` in the name of a header becomes `-`."""
         connection = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=self.patience_s)
         try:
             connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -75,14 +75,14 @@ class Asker:
         return self("POST", "/events", body, content_type="text/plain;charset=UTF-8", **headers)
 
     def metric(self, name: str) -> float:
-        """A number of the metrics page, 0 where it has none."""
+        """Returns a value of the metrics page, 0 if it is missing."""
         lines = self("GET", "/metrics").body.decode().splitlines()
         return next((float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} ")), 0)
 
 
 @contextmanager
 def served(app: Starlette, proxies: tuple[str, ...] = ()) -> Iterator[Asker]:
-    """An application behind the real server, in a thread of this process."""
+    """Serves an application by the real server, in a thread of this process."""
     listening = listener("127.0.0.1", 0)
     serving = server(app, proxies, 1_000)
     thread = Thread(target=serving.run, kwargs={"sockets": [listening]})

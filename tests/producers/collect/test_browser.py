@@ -1,4 +1,4 @@
-"""A site with the snippet in a real Chromium: what its user does is told to a real collector, and counted."""
+"""A site with the snippet in a real Chromium: the acts of its user reach a real collector and are counted."""
 
 import json
 import time
@@ -58,7 +58,7 @@ class Stage:
 
 @dataclass
 class User:
-    """A user with a browser; it has an id once it has told something."""
+    """A user with a browser, which has an id once it has sent an event."""
 
     stage: Stage
     context: BrowserContext
@@ -79,7 +79,7 @@ class User:
         self.page.evaluate("kept => { localStorage.tidemark = kept }", kept)
 
     def told(self, count: int) -> list[dict[str, Any]]:
-        """All that Kafka has of this user, as soon as it is so much."""
+        """Waits until Kafka has this many events of the user, and returns them."""
         name = self.kept[0]
 
         def found() -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ class User:
 
 
 def click_of(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The one click among events, which may arrive in any order."""
+    """Returns the only click among events, which may arrive in any order."""
     (found,) = [event for event in events if event["event_type"] == "click"]
     return found
 
@@ -129,7 +129,7 @@ def test_a_visit_and_a_click_become_a_row(stage: Stage, tmp_path: Path) -> None:
 
 
 def shown(warehouse: Path) -> list[dict[str, Any]]:
-    """The rows of `page_views`, none before it is there."""
+    """Returns the rows of `page_views`; no rows before the table exists."""
     there = (warehouse / "page_views" / "_delta_log").is_dir()
     return rows(warehouse, "page_views") if there else []
 

@@ -1,4 +1,4 @@
-"""A collector and a real broker: what was acknowledged is there, also when the broker was away for a while."""
+"""A collector and a real broker: acknowledged events are in Kafka, even if the broker was down for a while."""
 
 import signal
 from collections import Counter
@@ -59,7 +59,7 @@ def test_what_is_acknowledged_is_on_the_topic_and_on_the_partition_of_its_user(
 
 @dataclass
 class Site:
-    """Browsers that send one event after another and remember what they were told of each."""
+    """Browsers that send one event after another and record the response to each."""
 
     ask: Asker
     acknowledged: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The end point over real HTTP, with a real Kafka client that finds no broker: whatever needs none."""
+"""The endpoint over real HTTP, with a real Kafka client without a broker: all that needs no broker."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""How often an address may ask."""
+"""The limits per address."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A request's body becomes records, or is told what is wrong with it."""
+"""A request's body becomes records, or an error with its reason."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The snippet, as far as it can be told without a browser; `test_browser.py` has the rest."""
+"""The snippet, as far as it can be tested without a browser; `test_browser.py` has the rest."""
 
 from producers.collect.snippet import SNIPPET
 
