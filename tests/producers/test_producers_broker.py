@@ -118,7 +118,7 @@ def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_told(tmp
         mortal.kill()
         out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert "did not take all records for clicks" in err
+    assert "did not accept all records for clicks" in err
     assert err.count("\n") == 1
     assert out == ""
     assert not file.exists()
