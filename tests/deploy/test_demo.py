@@ -13,7 +13,7 @@ from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.waiting import wait_for
 
 PATIENCE_S: Final = 180
-BEGINS: Final = re.compile(r"Look +http://127\.0\.0\.1:(\d+)/ ")
+BEGINS: Final = re.compile(r"Dashboard +http://127\.0\.0\.1:(\d+)/ ")
 LINES: Final = 5
 """The compared counts: events, users in windows, and each kind of rejected record."""
 SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
