@@ -67,10 +67,12 @@ class RunningService:
         Partitions that were silent for the idle timeout at the end of the topic are idle. A partition without any
         record is first waited for, `wait` for that long. What then still holds windows open is logged.
         """
-        timeout_ms = self._resources.policy.idle_timeout_ms
-        if any(self._service.open_windows.values()) and None in self._resources.topic.newest().values():
+        topic, timeout_ms = self._resources.topic, self._resources.policy.idle_timeout_ms
+        newest = topic.newest()
+        if None in newest.values() and any(self._service.open_windows.values()):
             wait(timeout_ms / 1000)
-        self._service.tick(silent_partitions(self._resources.topic.newest(), timeout_ms))
+            newest = topic.newest()
+        self._service.tick(silent_partitions(newest, timeout_ms))
         self._publisher.flush()
         if still_open := {name: count for name, count in self._service.open_windows.items() if count}:
             held = held_by(self._service.frontier)
