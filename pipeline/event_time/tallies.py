@@ -74,12 +74,12 @@ class Tallies:
 
     def reasons(self) -> Counter[str]:
         """Returns the number of records by verdict, of malformed ones by what is wrong with them."""
-        found = Counter[str]({DETAILS[check]: records for check, records in self.malformed.items()})
-        for tally in self.partitions.values():
-            for verdict, records in tally.verdicts.items():
-                if verdict is not Verdict.MALFORMED:
-                    found[verdict.value] += records
-        return found
+        others = {verdict.value: self.total([verdict]) for verdict in Verdict if verdict is not Verdict.MALFORMED}
+        return Counter({**others, **self.malformed_details()})
+
+    def malformed_details(self) -> dict[str, int]:
+        """Returns the number of malformed records by what is wrong with them."""
+        return {DETAILS[check]: records for check, records in self.malformed.items()}
 
     def total(self, verdicts: Iterable[Verdict] = tuple(Verdict)) -> int:
         """Returns the number of records with any of the verdicts, over all partitions."""

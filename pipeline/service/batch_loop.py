@@ -16,7 +16,6 @@ from structlog.contextvars import bound_contextvars
 from pipeline.errors import SetUpError
 from pipeline.event_time import window_states
 from pipeline.event_time.batch import Batch
-from pipeline.event_time.checks import DETAILS
 from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.malformed import limit_exceeded_message
 from pipeline.event_time.progress import Progress
@@ -161,5 +160,4 @@ class Service:
 def _refuse_flood(batch: Batch, after: Progress) -> None:
     """Raises SetUpError if most records are malformed, before a wrong topic becomes dead letters."""
     if after.malformed.exceeded():
-        details = {DETAILS[check]: count for check, count in batch.tallies.malformed.items()}
-        raise SetUpError(limit_exceeded_message(after.malformed, details))
+        raise SetUpError(limit_exceeded_message(after.malformed, batch.tallies.malformed_details()))
