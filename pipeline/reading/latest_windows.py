@@ -5,7 +5,7 @@ from typing import Final
 
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
-from pipeline.measures import Display
+from pipeline.measures import Display, Measure
 from pipeline.tables.file_statistics import highest
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import find_table
@@ -22,7 +22,9 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
     if table is None or (end := highest(table, c.WINDOW_END)) is None:
         return []
     newest = rows_of(f"SELECT window_start FROM it WHERE window_end = {_literal(end)} LIMIT 1", it=table)  # noqa: S608 - ours
-    sums = "".join(f", sum({name}) AS {name}" for name in (*_additive(report), c.LATE_EVENTS))
+    sums = "".join(
+        f", sum({name}) AS {name}" for name in (*(measure.name for measure in additive_measures(report)), c.LATE_EVENTS)
+    )
     return rows_of(
         f"SELECT window_start, window_end, count(*) AS rows{sums} FROM it "  # noqa: S608 - our own names
         f"WHERE window_end > {_literal(end - _WINDOWS * (end - newest[0][c.WINDOW_START]))} "
@@ -31,12 +33,12 @@ def latest_windows(warehouse: str, report: Report) -> list[Row]:
     )
 
 
-def _additive(report: Report) -> list[str]:
-    """Measures; different users of several rows may be the same ones."""
+def additive_measures(report: Report) -> list[Measure]:
+    """Returns the measures that can be summed over the rows of a window. Users of several rows may be the same."""
     return [
-        one.name
-        for one in report.chosen_measures
-        if one.adds_up or (one.display is Display.ESTIMATE and not report.keys)
+        measure
+        for measure in report.chosen_measures
+        if measure.adds_up or (measure.display is Display.ESTIMATE and not report.keys)
     ]
 
 

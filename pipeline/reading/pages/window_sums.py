@@ -8,7 +8,7 @@ from pipeline import columns as c
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.instants import ms_of
-from pipeline.measures import Display
+from pipeline.reading.latest_windows import additive_measures
 from pipeline.reading.pages.paging import Slice, page_of
 from pipeline.reading.pages.table_reader import CurrentTables, KeyValues, Span
 from pipeline.tables.dictionary import STATE
@@ -99,11 +99,8 @@ def rows_of_report(tables: CurrentTables, report: Report, only: KeyValues, until
 
 
 def sums_of(report: Report) -> list[str]:
-    """Measures that may be shown of all rows of a window together: different users of several may be the same ones."""
-    summed = (
-        one for one in report.chosen_measures if one.adds_up or (one.display is Display.ESTIMATE and not report.keys)
-    )
-    return [one.name for one in summed if not one.sql]
+    """Returns the names of measures that pages sum over all rows of a window."""
+    return [measure.name for measure in additive_measures(report) if not measure.sql]
 
 
 def main_measure(report: Report) -> str:
