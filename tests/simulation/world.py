@@ -23,6 +23,7 @@ from pipeline.results.publication import Publication
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import publish_due
+from pipeline.service.publisher_step import Maintain, PublisherState, Sleep, next_step
 from pipeline.service.recovery import Opened, OwnEpoch, open_epoch
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
@@ -168,15 +169,15 @@ class Process:
         while offer := self.outbox.take():
             self.publish(offer)
 
-    def publish(self, offer: Offer) -> int:
-        """Publishes an offer and returns its batch; -1 where the store refuses, a few times at most."""
+    def publish(self, offer: Offer) -> int | None:
+        """Publishes an offer and returns its batch; None where the store refuses, a few times at most."""
         try:
             publish_due(self.resources, self.publication, offer.firings, offer.batch)
         except Exception as error:
             self.tries -= 1
             if not is_of_store(error) or not self.tries:
                 raise
-            return -1
+            return None
         self.outbox.landed()
         self.tries = _ATTEMPTS
         return offer.batch
@@ -197,14 +198,17 @@ class Process:
 
     def publish_and_tend(self) -> None:
         """The publisher's thread until it has nothing to do: publications, and steps of upkeep in their turn."""
-        landed = -1
-        while self.outbox.batches or self.pending:
-            if self.pending and (self.pending[1] <= landed or not self.outbox.batches):
-                landed = -1
+        published: int | None = None
+        while not isinstance(step := next_step(self._publisher_state(published), now_s=0), Sleep):
+            if isinstance(step, Maintain) and self.pending:
+                published = None
                 if next(self.pending[0], self) is self:
                     self.pending = None
             elif offer := self.outbox.take():
-                landed = self.publish(offer)
+                published = self.publish(offer)
+
+    def _publisher_state(self, published: int | None) -> PublisherState:
+        return PublisherState(self.outbox.batches, self.pending[1] if self.pending else None, published)
 
     def run(self, batches: int, size: int = 3) -> None:
         """Starts and takes batches, until some are committed or the topic ends."""
