@@ -3,7 +3,7 @@
 import re
 import socket
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -21,6 +21,7 @@ from pipeline.commands.preflight.warehouse_checks import check_start
 from pipeline.instants import now_ms
 from pipeline.kafka.topic import connect
 from pipeline.settings.model import Settings
+from tests.support.check_results import worst
 from tests.support.environment import remove_settings
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.services import settings_of
@@ -52,15 +53,6 @@ def topic(broker: Kafka) -> str:
 def arguments(broker: Kafka, topic: str, warehouse: Path, *more: str) -> list[str]:
     where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={warehouse}"]
     return ["check", *where, "--metrics.port=0", *more]
-
-
-def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:
-    """Returns the worst result of each subject."""
-    kept: dict[str, CheckResult] = {}
-    for one in seen:
-        if one.subject not in kept or [*Level].index(one.level) > [*Level].index(kept[one.subject].level):
-            kept[one.subject] = one
-    return kept
 
 
 def asked(settings: Settings, now: Callable[[], int] = now_ms) -> Cluster:

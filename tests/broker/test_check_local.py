@@ -1,7 +1,6 @@
 """`tidemark check` without a broker: the warehouse, ports, jars, Java, disks and Spark."""
 
 import socket
-from collections.abc import Iterable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from pipeline.runtime.jars import locked
 from pipeline.settings.model import KafkaSettings, Settings, SparkSettings
 from pipeline.settings.report_settings import WindowSettings
 from tests.setup.mirror import serving
+from tests.support.check_results import worst
 from tests.support.environment import remove_settings
 
 pytestmark = pytest.mark.slow
@@ -27,15 +27,6 @@ CLOSED = {"spark.authenticate": "true"}
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     remove_settings(monkeypatch)
-
-
-def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:
-    """Returns the worst result of each subject."""
-    kept: dict[str, CheckResult] = {}
-    for one in seen:
-        if one.subject not in kept or [*Level].index(one.level) > [*Level].index(kept[one.subject].level):
-            kept[one.subject] = one
-    return kept
 
 
 def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pipeline.pseudonyms import Pseudonyms
 from pipeline.service.next_epoch import Gathered, TopicState, decide, remarks
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables.opening import Opening, Reset
+from tests.support.ledger_rows import ledger_row
 from tests.support.policies import policy_of
 
 NOW = 1_790_820_000_000
@@ -27,10 +28,9 @@ NEW = Gathered("w", POLICY, KAFKA, None, [], [], replace(TOPIC, start={0: 7, 1: 
 OPENING = Opening(POLICY, {}, "c", "id")
 
 
-def row(partition: int, to_offset: int, batch: int = 3 * EPOCH + 5, **others: Any) -> LedgerRow:
-    empty = dict.fromkeys(("records", "counted", "partly_late", "too_late", "future", "malformed", "gap", "lost"), 0)
-    times = {"max_event_time": NOW - partition, "watermark_before": None, "watermark": NOW - 9, "committed_at": NOW}
-    return LedgerRow(batch, batch // EPOCH, "t", partition, 0, to_offset, **{**empty, **times, **others})
+def row(partition: int, to_offset: int, batch: int = 3 * EPOCH + 5) -> LedgerRow:
+    plain = ledger_row(batch, partition, to_offset, committed_at=NOW)
+    return replace(plain, topic="t", max_event_time=NOW - partition, watermark=NOW - 9)
 
 
 OLD = replace(NEW, rows=[row(0, 40), row(1, 50)], openings=[OPENING], topic=TOPIC)
