@@ -131,7 +131,7 @@ class RetentionSettings(Section):
 
 
 class PrivacySettings(Section):
-    """What the tables store about users."""
+    """The storage of user ids in the tables."""
 
     pseudonym_key_file: Path | None = None
     """File with a key: tables store a keyed hash of user ids, and rejected records without their bytes."""

@@ -25,7 +25,7 @@ class About:
     """The documentation of a table, in sentences."""
 
     row: str
-    """What one row contains."""
+    """The content of one row."""
     key: tuple[str, ...]
     """Columns whose values are unique among committed rows."""
     changes: str

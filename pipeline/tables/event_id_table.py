@@ -24,7 +24,7 @@ def remembered(warehouse: str) -> RememberedIds:
 
 
 def forget(warehouse: str, since: int, batch: int) -> None:
-    """Removes ids of events from before `since`, in milliseconds, for the start that `batch` opens.
+    """Removes the ids of events older than `since`, in milliseconds; `batch` opens the epoch.
 
     Raises Replaced if a newer epoch has fenced the table.
     """

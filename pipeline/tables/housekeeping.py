@@ -63,7 +63,7 @@ def remove_uncommitted(warehouse: str, last_batch: int, opened_by: int) -> None:
 
 
 def remove_panes(warehouse: str, reports: Collection[str], opened_by: int) -> None:
-    """Removes all panes of some reports, for the epoch that batch `opened_by` opens. Raises Replaced."""
+    """Removes all panes of some reports; batch `opened_by` opens the epoch. Raises Replaced."""
     handle = Handle(PANES.uri(warehouse))
     for name in reports:
         while not handle.remove(f"{c.REPORT} = '{name}'", by=opened_by):

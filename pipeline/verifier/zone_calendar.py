@@ -79,7 +79,7 @@ def _is_new_slice(calendar: Calendar, at: int) -> bool:
 
 
 def _is_new_day(calendar: Calendar, at: int) -> bool:
-    """Returns whether local clocks show this day, or this group of days, for the first time."""
+    """Returns whether the local date at `at` is the first of a new window."""
     now = _local(calendar.zone, at) // calendar.size_ms
     earlier = range(at - _JUMP_MS, at, _STEP_MS)
     return all(_local(calendar.zone, step) // calendar.size_ms < now for step in earlier)

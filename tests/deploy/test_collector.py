@@ -7,7 +7,7 @@ import pytest
 
 from tests.deploy.containers import HOST, Here
 from tests.deploy.files import services
-from tests.producers.collect.collect_client import Asker, event, told
+from tests.producers.collect.collect_client import Asker, event, request_body
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
 from tests.support.waiting import wait_for
@@ -27,7 +27,7 @@ def test_it_is_well_and_takes_what_pages_of_any_site_tell(
         assert process.alive, process.said
         _, *check = services()["collect"]["healthcheck"]["test"]
         assert here.run("collect", *check).returncode == 0
-        answer = Asker(f"http://{HOST}:{here.port(PORT)}").post(told(event()), origin="https://shop.example")
+        answer = Asker(f"http://{HOST}:{here.port(PORT)}").post(request_body(event()), origin="https://shop.example")
         assert answer.status == 204
     assert here.run("collect", *check).returncode != 0
     assert len(list(consumed(broker.bootstrap_servers, topic))) == 1

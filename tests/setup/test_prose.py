@@ -41,7 +41,7 @@ COLUMNS = ("pipeline", "producers", "tools", "tests", "messages", "docs", "decis
 BUDGETS = """\
                pipeline  producers      tools      tests   messages       docs  decisions
 told, tells          36          0          0         94          4          3          0
-What ...             42          0          1          6          6          4          1
+What ...             39          0          1          6          6          1          1
 none                 38          0          0         19          8         13         60
 that one             36          0          2         13          6         12          5
 Of x, y              19          0          0          2          4          3          0
@@ -50,7 +50,7 @@ so many              13          0          0         11          0          0  
 beside                3          0          0          6          1          2          1
 is there.            18          2          1          2          4          1          7
 stand                11          0          0          8          1          2          0
-, for it              6          0          1          0          0          0          0
+, for it              3          0          1          0          0          0          0
 behind               10          0          0          6         10         10          0
 Those                 7          0          0          1          0          0          0
 lest                  2          0          0          4          2          0          0

@@ -21,7 +21,7 @@ _LETTERS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the first screen shows; times in milliseconds."""
+    """The content of the first screen; times in milliseconds."""
 
     summary: LedgerSummary
     report: Report | None

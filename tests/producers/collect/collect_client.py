@@ -35,8 +35,8 @@ def event(**changed: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def told(*events: object, sent_at: object = NOW_MS) -> bytes:
-    """A request's body."""
+def request_body(*events: object, sent_at: object = NOW_MS) -> bytes:
+    """Returns the body of a request with these events."""
     return json.dumps({"sent_at": sent_at, "events": list(events)}).encode()
 
 

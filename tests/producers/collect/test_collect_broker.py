@@ -14,7 +14,7 @@ import pytest
 
 from demo.broker import Broker
 from producers.partition import partition_of
-from tests.producers.collect.collect_client import Asker, collecting, event, told
+from tests.producers.collect.collect_client import Asker, collecting, event, request_body
 from tests.producers.recount import decode
 from tests.support.frozen import frozen
 from tests.support.kafka_cluster import Cluster
@@ -41,8 +41,8 @@ def test_what_is_acknowledged_is_on_the_topic_and_on_the_partition_of_its_user(
     with collecting(broker.bootstrap_servers, topic, tmp_path / "log", *LIMITS, "--timeout", "30s") as (process, ask):
         assert ask("GET", "/readyz").status == 200
         sent = [event(user_id=user, event_id=user) for user in users]
-        assert ask.post(told(*sent[:10]), user_agent="Firefox").status == 204
-        partly = ask.post(told(event(user_id=""), *sent[10:]))
+        assert ask.post(request_body(*sent[:10]), user_agent="Firefox").status == 204
+        partly = ask.post(request_body(event(user_id=""), *sent[10:]))
         assert (partly.status, partly.json["accepted"]) == (200, 10)
         assert [one["reason"] for one in partly.json["rejected"]] == ["string_too_short"]
         assert ask.metric('tidemark_collect_events_total{type="visit"}') == 20
@@ -72,7 +72,7 @@ class Site:
             if closed.is_set():
                 return
             name, began = f"{browser}-{number}", monotonic()
-            status = self.ask.post(told(event(event_id=name))).status
+            status = self.ask.post(request_body(event(event_id=name))).status
             if status == 204:
                 self.acknowledged.append(name)
             elif status == 503:

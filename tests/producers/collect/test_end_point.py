@@ -20,7 +20,7 @@ from producers.collect.server import LIMITS
 from producers.collect.sink import KafkaSink
 from producers.collect.snippet import SNIPPET
 from producers.collect.variety import Variety
-from tests.producers.collect.collect_client import Asker, event, served, told
+from tests.producers.collect.collect_client import Asker, event, request_body, served
 from tests.support.flood import dripping, hostile, is_ended, open_files
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def outcomes(ask: Asker, outcome: RequestOutcome) -> float:
 @pytest.mark.parametrize("header", [{"dnt": "1"}, {"sec_gpc": "1"}])
 def test_who_does_not_want_to_be_followed_is_not(ask: Asker, header: dict[str, str]) -> None:
     before = outcomes(ask, RequestOutcome.OPTED_OUT)
-    assert ask.post(told(event()), **header).status == 204
+    assert ask.post(request_body(event()), **header).status == 204
     assert outcomes(ask, RequestOutcome.OPTED_OUT) == before + 1
 
 
@@ -61,7 +61,7 @@ def test_who_may_be_followed_is_not_taken_for_one_who_may_not(ask: Asker) -> Non
 
 
 def test_pages_of_other_sites_are_refused(ask: Asker) -> None:
-    refused = ask.post(told(event()), origin=OTHER)
+    refused = ask.post(request_body(event()), origin=OTHER)
     assert refused.status == 403
     assert refused.json == {"error": f"pages of {OTHER} are not collected here"}
     assert "access-control-allow-origin" not in refused.headers
@@ -92,20 +92,24 @@ def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
 
 def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> None:
     with served(application(collector(rate=1))) as ask:
-        assert ask.post(told(*[event(event_type="buy")] * 100)).status == 400
+        assert ask.post(request_body(*[event(event_type="buy")] * 100)).status == 400
         assert ask.post(b"").json == {"error": "too many events"}
 
 
 def test_an_address_brings_only_so_many_users_and_pages() -> None:
     with served(application(collector(variety=1))) as ask:
-        ask.post(told(event(user_id="ann", page_url="/")))
-        assert ask.post(told(event(user_id="bob"))).json["error"].startswith("event 0: user_id: too many new users")
+        ask.post(request_body(event(user_id="ann", page_url="/")))
         assert (
-            ask.post(told(event(user_id="ann", page_url="/b")))
+            ask.post(request_body(event(user_id="bob")))
+            .json["error"]
+            .startswith("event 0: user_id: too many new users")
+        )
+        assert (
+            ask.post(request_body(event(user_id="ann", page_url="/b")))
             .json["error"]
             .startswith("event 0: page_url: too many new pages")
         )
-        assert ask.post(told(event(user_id="ann", page_url="/"))).status == 503
+        assert ask.post(request_body(event(user_id="ann", page_url="/"))).status == 503
         for reason in ("too_many_users", "too_many_pages"):
             assert ask.metric(f'tidemark_collect_rejected_total{{reason="{reason}"}}') == 1
 
@@ -171,7 +175,7 @@ def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.Capt
 def test_what_no_event_can_be_read_of_is_told_why_and_counted(ask: Asker) -> None:
     counted = 'tidemark_collect_rejected_total{reason="missing"}'
     before = ask.metric(counted)
-    refused = ask.post(told(event(user_id=None), event(event_type="buy")))
+    refused = ask.post(request_body(event(user_id=None), event(event_type="buy")))
     assert refused.status == 400
     assert refused.json == {"error": "event 0: user_id: Field required"}
     assert ask.metric(counted) == before + 1
@@ -180,7 +184,7 @@ def test_what_no_event_can_be_read_of_is_told_why_and_counted(ask: Asker) -> Non
 
 
 def test_nothing_is_acknowledged_that_kafka_does_not_have(ask: Asker) -> None:
-    answer = Asker(ask.address, BOUND_S).post(told(event()))
+    answer = Asker(ask.address, BOUND_S).post(request_body(event()))
     assert answer.status == 503
     assert answer.headers["retry-after"] == "10"
     assert answer.json == {"error": "Kafka has not acknowledged (_MSG_TIMED_OUT)"}
@@ -190,7 +194,7 @@ def test_nothing_is_acknowledged_that_kafka_does_not_have(ask: Asker) -> None:
 
 def test_where_too_much_waits_for_kafka_nothing_more_is_taken() -> None:
     with served(application(collector(pending=3))) as ask:
-        assert ask.post(told(*[event()] * 4)).json == {"error": "Kafka has not acknowledged (full)"}
+        assert ask.post(request_body(*[event()] * 4)).json == {"error": "Kafka has not acknowledged (full)"}
         assert ask.metric("tidemark_collect_pending_events") == 0
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from producers.collect.contract import AGENT_LENGTH, EVENTS, ID_LENGTH, URL_LENGTH, Event
 from producers.collect.reading import MAX_AGE_MS, TOO_OLD, Malformed, Rejected, acted_at, read
 from schemas import load_schemas
-from tests.producers.collect.collect_client import NOW_MS, event, told
+from tests.producers.collect.collect_client import NOW_MS, event, request_body
 from tests.producers.recount import decode
 
 RECEIVED_MS = NOW_MS + 100_000
@@ -32,7 +32,7 @@ def test_an_event_has_the_fields_of_the_schema_but_the_one_that_the_request_tell
 def test_what_was_told_is_what_goes_to_kafka() -> None:
     visit = event(session_id="s", referrer="https://search.example/", event_time=NOW_MS - 7 * SECOND)
     click = event(event_type="click", user_id="béa", element_id="buy", referrer="")
-    records, rejected = read(told(visit, click), RECEIVED_MS, "Firefox")
+    records, rejected = read(request_body(visit, click), RECEIVED_MS, "Firefox")
     assert not rejected
     assert [(one.event_type, one.key) for one in records] == [("visit", b"ann"), ("click", "béa".encode())]
     nothing = {"session_id": None, "referrer": None, "element_id": None}
@@ -76,21 +76,23 @@ def test_the_tellers_clock_cancels_out_and_nothing_is_in_the_future(acted: int, 
     ],
 )
 def test_a_bad_event_is_told_what_is_wrong_and_costs_no_other(bad: Any, reason: str, detail: str) -> None:
-    records, rejected = read(told(event(), bad, event()), RECEIVED_MS, None)
+    records, rejected = read(request_body(event(), bad, event()), RECEIVED_MS, None)
     assert len(records) == 2
     assert [(one.event, one.reason) for one in rejected] == [(1, reason)]
     assert rejected[0].detail.startswith(detail)
 
 
 def test_an_event_that_was_held_back_as_long_as_it_may_be_is_not_too_old() -> None:
-    records, rejected = read(told(event(event_time=NOW_MS - MAX_AGE_MS)), RECEIVED_MS, None)
+    records, rejected = read(request_body(event(event_time=NOW_MS - MAX_AGE_MS)), RECEIVED_MS, None)
     assert (len(records), rejected) == (1, list[Rejected]())
 
 
 def test_how_old_an_event_may_be_is_a_setting_and_does_not_depend_on_the_tellers_clock() -> None:
     for clock in (0, NOW_MS, 2 * NOW_MS):
         old, young = (event(event_time=clock + 1_000_000 - age) for age in (5_001, 5_000))
-        records, rejected = read(told(old, young, sent_at=clock + 1_000_000), RECEIVED_MS, None, max_age_ms=5_000)
+        records, rejected = read(
+            request_body(old, young, sent_at=clock + 1_000_000), RECEIVED_MS, None, max_age_ms=5_000
+        )
         assert [one.reason for one in rejected] == [TOO_OLD]
         assert [(decode(one.value) or {})["event_time"] for one in records] == [RECEIVED_MS - 5_000]
 
@@ -105,9 +107,9 @@ def test_how_old_an_event_may_be_is_a_setting_and_does_not_depend_on_the_tellers
         (b"[" * 10_000, "json_invalid"),
         (b"[]", "model_type"),
         (b'{"events": [1]}', "missing"),
-        (told(event(), sent_at="now"), "int_type"),
-        (told(), "too_short"),
-        (told(*[event()] * (EVENTS + 1)), "too_long"),
+        (request_body(event(), sent_at="now"), "int_type"),
+        (request_body(), "too_short"),
+        (request_body(*[event()] * (EVENTS + 1)), "too_long"),
     ],
 )
 def test_what_is_no_request_of_the_contract_is_told_why(body: bytes, reason: str) -> None:
@@ -117,7 +119,11 @@ def test_what_is_no_request_of_the_contract_is_told_why(body: bytes, reason: str
     assert str(malformed.value)
 
 
-@given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()) | st.lists(JSON).map(lambda all_: told(*all_)))
+@given(
+    st.binary()
+    | JSON.map(lambda value: json.dumps(value).encode())
+    | st.lists(JSON).map(lambda all_: request_body(*all_))
+)
 def test_whatever_is_told_every_event_of_it_is_a_record_or_is_rejected(body: bytes) -> None:
     try:
         records, rejected = read(body, RECEIVED_MS, None)
@@ -127,5 +133,5 @@ def test_whatever_is_told_every_event_of_it_is_a_record_or_is_rejected(body: byt
 
 
 def test_the_rest_of_a_long_user_agent_is_cut_off() -> None:
-    records, _ = read(told(event()), RECEIVED_MS, "a" * 10_000)
+    records, _ = read(request_body(event()), RECEIVED_MS, "a" * 10_000)
     assert (decode(records[0].value) or {})["user_agent"] == "a" * AGENT_LENGTH
