@@ -1,4 +1,4 @@
-"""Readings as prometheus_client wants them."""
+"""Converts readings to the types of prometheus_client."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
@@ -19,17 +19,17 @@ _FAMILIES: Final[Mapping[MetricKind, Callable[..., Any]]] = {
 
 
 class Collector:
-    """A collector whose families are the catalogue, in its order, with what `readings` returns at the scrape."""
+    """Collects one family for each metric of the catalogue, in its order; `readings` is called at each scrape."""
 
     def __init__(self, readings: Callable[[], Readings]) -> None:
         self._readings = readings
 
     def describe(self) -> Iterator[Family]:
-        """The names, so that a scrape may ask for some only."""
+        """Yields families without values, so that a scrape can select some by name."""
         return (_family(metric, {}) for metric in CATALOGUE)
 
     def collect(self) -> Iterator[Family]:
-        """One family per metric."""
+        """Yields a family for each metric."""
         readings = self._readings()
         return (_family(metric, readings.get(metric, {})) for metric in CATALOGUE)
 

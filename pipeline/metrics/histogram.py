@@ -1,4 +1,4 @@
-"""A histogram that takes many equal observations at once, as prometheus_client's own does not."""
+"""A histogram that takes many equal observations in one call, which that of prometheus_client does not."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Distribution(NamedTuple):
-    """A histogram at a moment: (upper bound, observations up to it) in order, ending with +Inf, and their sum."""
+    """A snapshot of a histogram: (upper bound, observations up to it) in order, ending with +Inf, and their sum."""
 
     buckets: tuple[tuple[str, float], ...]
     total: float
 
 
 class Histogram:
-    """Counts observations by upper bounds, which are inclusive as Prometheus wants them."""
+    """Counts observations by upper bounds, which are inclusive, as in Prometheus."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self._bounds = tuple(map(float, bounds))
@@ -22,11 +22,11 @@ class Histogram:
         self._total = 0.0
 
     def add(self, value: float, times: int = 1) -> None:
-        """Observes `value` so many times."""
+        """Adds `times` observations of `value`."""
         self._counts[bisect_left(self._bounds, value)] += times
         self._total += value * times
 
     def read(self) -> Distribution:
-        """The counts so far, cumulated."""
+        """Returns the cumulative counts."""
         names = (*map(str, self._bounds), "+Inf")
         return Distribution(tuple(zip(names, accumulate(self._counts), strict=True)), self._total)

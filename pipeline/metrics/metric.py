@@ -5,11 +5,11 @@ from enum import StrEnum
 from typing import Final
 
 _NO_UNITS: Final = ("epoch", "idle", "info")
-"""Last words of names whose values are plain numbers."""
+"""Last words of the names of metrics without a unit."""
 
 
 class MetricKind(StrEnum):
-    """The type of a metric, as Prometheus knows it."""
+    """The Prometheus type of a metric."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -18,20 +18,20 @@ class MetricKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric as it stands on the page; `buckets` are in its unit."""
+    """A metric; `buckets` are in its unit."""
 
     name: str
     kind: MetricKind
     help: str
     labels: tuple[str, ...]
     question: str
-    """The question of the person who looks at it."""
+    """The question that the metric answers."""
     note: str = ""
     """Further sentences for the documentation."""
     buckets: tuple[float, ...] = ()
 
     @property
     def unit(self) -> str:
-        """The last word of its name; empty where that is none."""
+        """The unit: the last word of the name; empty if that is no unit."""
         last = self.name.removesuffix("_total").rpartition("_")[2]
         return "" if last in _NO_UNITS else last

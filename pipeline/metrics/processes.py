@@ -1,4 +1,4 @@
-"""Metrics of the processes, by prometheus_client's own collector under the names that everyone knows; Linux only."""
+"""Metrics of the processes, by prometheus_client's own collector and under its names; on Linux only."""
 
 from typing import Final
 
@@ -13,9 +13,9 @@ _PROCESS: Final = (
     (MetricKind.GAUGE, "virtual_memory_bytes", "How much address space does it take?"),
 )
 JAVA: Final = "tidemark_java"
-"""In front of the names of the metrics of Spark's Java process."""
+"""The prefix of the metrics of Spark's Java process."""
 PROCESSES: Final = tuple(
     Metric(prefix + name, kind, "", (), asks, note)
-    for prefix, note in (("process_", "Of the Python process."), (f"{JAVA}_process_", "Of Spark's Java process."))
+    for prefix, note in (("process_", "The Python process."), (f"{JAVA}_process_", "Spark's Java process."))
     for kind, name, asks in _PROCESS
 )

@@ -1,4 +1,4 @@
-"""The reading of every metric at a moment. Pure: `now` is an argument, all times in milliseconds."""
+"""Reads every metric from the state. Pure: `now` is an argument, all times are in milliseconds."""
 
 import platform
 from collections.abc import Mapping
@@ -10,44 +10,43 @@ from pipeline.event_time.watermark import PartitionState
 from pipeline.metrics import metric_catalogue as m
 from pipeline.metrics.histogram import Distribution
 from pipeline.metrics.metric import Metric
-from pipeline.metrics.service_state import Totals
-from pipeline.runtime.disk import Space
+from pipeline.metrics.service_state import ServiceState
 from pipeline.runtime.jobs import By, Job
 
 Labels = tuple[str, ...]
 Reading = Mapping[Labels, float | Distribution]
-"""By label values; an empty one has no value yet."""
+"""Value by label values; empty while the metric has no value."""
 Readings = dict[Metric, Reading]
 _BUILD: Final = (version("tidemark-lake"), platform.python_version(), version("pyspark"), version("deltalake"))
-"""As the labels of the metric have the versions."""
+"""The values of the labels of `BUILD`, in their order."""
 
 
-def read(totals: Totals, policy: Policy, warehouse: str, space: Space | None, now: int) -> Readings:
-    """All metrics at once."""
-    age_ms = totals.backlog.oldest_age_ms(totals.positions, now)
+def read(state: ServiceState, policy: Policy, warehouse: str, now: int) -> Readings:
+    """Returns the readings of all metrics."""
+    age_ms = state.backlog.oldest_age_ms(state.positions, now)
     readings: Readings = {
-        m.ATTEMPTS: {(): totals.attempts},
-        m.BATCHES: {(): totals.batches},
-        m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in totals.steps.items()},
+        m.ATTEMPTS: {(): state.attempts},
+        m.BATCHES: {(): state.batches},
+        m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in state.steps.items()},
         m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
         m.BUILD: {_BUILD: 1},
-        m.EPOCH: {} if totals.epoch is None else {(warehouse,): totals.epoch},
-        m.FRESHNESS: {(): totals.freshness.read()},
-        m.LAST_COMMIT: _seconds(totals.last_commit_at),
-        m.LAST_ERROR: _seconds(totals.last_error_at),
-        m.LAST_PUBLICATION: _seconds(totals.last_publication_at),
-        m.LOG_ENDS_TIME: _seconds(totals.log_ends_at),
+        m.EPOCH: {} if state.epoch is None else {(warehouse,): state.epoch},
+        m.FRESHNESS: {(): state.freshness.read()},
+        m.LAST_COMMIT: _seconds(state.last_commit_at),
+        m.LAST_ERROR: _seconds(state.last_error_at),
+        m.LAST_PUBLICATION: _seconds(state.last_publication_at),
+        m.LOG_ENDS_TIME: _seconds(state.log_ends_at),
         m.OLDEST_WAITING: {(): (age_ms or 0) / 1000},
-        m.OPEN_WINDOWS: {(report,): count for report, count in totals.open_windows.items()},
-        m.PUBLICATION_FAILURES: {(): totals.publication_failures},
-        m.UNACCOUNTED: {(): totals.unaccounted},
-        m.UNPUBLISHED: {(): totals.unpublished},
-        m.UNPUBLISHED_SINCE: _seconds(totals.unpublished_since),
-        m.UPKEEP_FAILURES: {(): totals.upkeep_failures},
-        m.WATERMARK: _seconds(totals.watermark),
-        m.WATERMARK_LAG: _seconds(_watermark_lag(totals, policy, now)),
+        m.OPEN_WINDOWS: {(report,): count for report, count in state.open_windows.items()},
+        m.PUBLICATION_FAILURES: {(): state.publication_failures},
+        m.UNACCOUNTED: {(): state.unaccounted},
+        m.UNPUBLISHED: {(): state.unpublished},
+        m.UNPUBLISHED_SINCE: _seconds(state.unpublished_since),
+        m.UPKEEP_FAILURES: {(): state.upkeep_failures},
+        m.WATERMARK: _seconds(state.watermark),
+        m.WATERMARK_LAG: _seconds(_watermark_lag(state, policy, now)),
     }
-    return readings | _counts(totals) | _partitions(totals, policy, now) | _sizes(totals, space)
+    return readings | _counts(state) | _partitions(state, policy, now) | _sizes(state)
 
 
 def _if_known(value: float | None) -> Reading:
@@ -58,52 +57,54 @@ def _seconds(milliseconds: int | None) -> Reading:
     return _if_known(None if milliseconds is None else milliseconds / 1000)
 
 
-def _watermark_lag(totals: Totals, policy: Policy, now: int) -> int | None:
-    """None also where nothing comes in, so that there is nothing that the watermark could be behind."""
-    quiet = all(state.idle for state in totals.partitions.values())
+def _watermark_lag(state: ServiceState, policy: Policy, now: int) -> int | None:
+    """Returns the lag in ms; None without a watermark, or while all partitions are idle and hold it."""
+    quiet = all(partition.idle for partition in state.partitions.values())
     holds = quiet and policy.all_idle is AllIdle.HOLD and not policy.strategy.by_clock
-    return None if totals.watermark is None or holds else now - totals.watermark
+    return None if state.watermark is None or holds else now - state.watermark
 
 
-def _sizes(totals: Totals, space: Space | None) -> Readings:
+def _sizes(state: ServiceState) -> Readings:
+    space = state.space
     return {
-        m.TABLE_BYTES: {(name,): size.bytes for name, size in totals.tables.items()},
-        m.TABLE_FILES: {(name,): size.files for name, size in totals.tables.items()},
-        m.TABLE_REPLACED: {(name, purpose.value): size for (name, purpose), size in totals.traffic.replaced.items()},
-        m.TABLE_ROWS: {(name,): size.rows for name, size in totals.tables.items()},
-        m.TABLE_WRITTEN: {(name, purpose.value): size for (name, purpose), size in totals.traffic.written.items()},
+        m.TABLE_BYTES: {(name,): size.bytes for name, size in state.tables.items()},
+        m.TABLE_FILES: {(name,): size.files for name, size in state.tables.items()},
+        m.TABLE_REPLACED: {(name, purpose.value): size for (name, purpose), size in state.traffic.replaced.items()},
+        m.TABLE_ROWS: {(name,): size.rows for name, size in state.tables.items()},
+        m.TABLE_WRITTEN: {(name, purpose.value): size for (name, purpose), size in state.traffic.written.items()},
         m.WAREHOUSE_FREE: _if_known(space.free if space else None),
         m.WAREHOUSE_SIZE: _if_known(space.total if space else None),
     }
 
 
-def _counts(totals: Totals) -> Readings:
-    """Every label value from the start, so that the first increase is not lost to `rate()`."""
+def _counts(state: ServiceState) -> Readings:
+    """Returns a count for every label value from the start, so that `rate()` does not miss the first increase."""
     return {
-        m.RECORDS: {(verdict.value,): totals.verdicts[verdict] for verdict in Verdict},
+        m.RECORDS: {(verdict.value,): state.verdicts[verdict] for verdict in Verdict},
         m.DEAD_LETTERS: {
-            ("partly_late",): totals.partly_late,
-            **{(verdict.value,): totals.verdicts[verdict] for verdict in REJECTED},
+            ("partly_late",): state.partly_late,
+            **{(verdict.value,): state.verdicts[verdict] for verdict in REJECTED},
         },
-        m.FAILURES: {(kind.value,): totals.failures[kind] for kind in m.FailureKind},
-        m.TABLE_JOBS: {(job.value, by.value): totals.jobs[job, by] for job in Job for by in By},
+        m.FAILURES: {(kind.value,): state.failures[kind] for kind in m.FailureKind},
+        m.TABLE_JOBS: {(job.value, by.value): state.jobs[job, by] for job in Job for by in By},
         m.WINDOWS: {
-            (report, event.value): totals.windows[report, event] for report in totals.reports for event in m.WindowEvent
+            (report, event.value): state.windows[report, event] for report in state.reports for event in m.WindowEvent
         },
     }
 
 
-def _partitions(totals: Totals, policy: Policy, now: int) -> Readings:
-    states: dict[Labels, PartitionState] = {(str(number),): state for number, state in totals.partitions.items()}
-    watermarks = {labels: policy.strategy.watermark(state.max_event_time, now) for labels, state in states.items()}
-    known: dict[Labels, float] = {
-        (str(number),): end for number, end in totals.log_ends.items() if number in totals.partitions
+def _partitions(state: ServiceState, policy: Policy, now: int) -> Readings:
+    partitions: dict[Labels, PartitionState] = {(str(name),): partition for name, partition in state.partitions.items()}
+    strategy = policy.strategy
+    watermarks = {labels: strategy.watermark(each.max_event_time, now) for labels, each in partitions.items()}
+    log_ends: dict[Labels, float] = {
+        (str(partition),): end for partition, end in state.log_ends.items() if partition in state.partitions
     }
     return {
-        m.PARTITION_COMMITTED: {labels: state.position for labels, state in states.items()},
-        m.PARTITION_IDLE: {labels: int(state.idle) for labels, state in states.items()},
-        m.PARTITION_LAG: {labels: max(0, end - states[labels].position) for labels, end in known.items()},
-        m.PARTITION_LOG_END: known,
+        m.PARTITION_COMMITTED: {labels: partition.position for labels, partition in partitions.items()},
+        m.PARTITION_IDLE: {labels: int(partition.idle) for labels, partition in partitions.items()},
+        m.PARTITION_LAG: {labels: max(0, end - partitions[labels].position) for labels, end in log_ends.items()},
+        m.PARTITION_LOG_END: log_ends,
         m.PARTITION_WATERMARK: {
             labels: watermark / 1000 for labels, watermark in watermarks.items() if watermark is not None
         },

@@ -1,4 +1,4 @@
-"""The numbers since the start, as committed batches, publications and the broker change them."""
+"""The state of the service since its start, changed by committed batches, publications and the broker."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -11,16 +11,16 @@ from pipeline.event_time.window_states import Firings
 from pipeline.metrics.histogram import Histogram
 from pipeline.metrics.metric_catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.probes import Backlog
-from pipeline.runtime.disk import Size, Traffic
+from pipeline.runtime.disk import Size, Space, Traffic
 from pipeline.runtime.jobs import By, Job
 
 
 @dataclass(slots=True)
-class Totals:
-    """Plain state; who shares it between threads holds a lock. Times in milliseconds."""
+class ServiceState:
+    """Plain state; threads that share it hold a lock. Times in milliseconds."""
 
     reports: Collection[str]
-    """Those whose windows are counted."""
+    """Reports whose windows are counted."""
     epoch: int | None = None
     watermark: int | None = None
     partitions: dict[int, PartitionState] = field(default_factory=dict)
@@ -47,43 +47,45 @@ class Totals:
         default_factory=lambda: {step: Histogram(BATCH_DURATION.buckets) for step in Step}
     )
     log_ends: Mapping[int, int] = field(default_factory=dict)
-    """As the broker last told them."""
+    """The last answer of the broker, by partition."""
     log_ends_at: int | None = None
+    space: Space | None = None
+    """The last answer of the file system; None if unknown."""
     backlog: Backlog = field(default_factory=Backlog)
 
     @property
     def positions(self) -> dict[int, int]:
         """The committed offset, per partition."""
-        return {number: state.position for number, state in self.partitions.items()}
+        return {partition: state.position for partition, state in self.partitions.items()}
 
-    def stand_at(self, frontier: Frontier) -> None:
-        """A committed frontier."""
+    def move_to(self, frontier: Frontier) -> None:
+        """Takes positions and watermark from a committed frontier."""
         self.watermark = frontier.watermark
         self.partitions = dict(frontier.partitions)
 
     def advance(self, frontier: Frontier) -> None:
         """Takes idleness from an uncommitted frontier, whose offsets do not count yet."""
-        for number in self.partitions.keys() & frontier.partitions.keys():
-            idle = frontier.partitions[number].idle
-            self.partitions[number] = replace(self.partitions[number], idle=idle)
+        for partition in self.partitions.keys() & frontier.partitions.keys():
+            idle = frontier.partitions[partition].idle
+            self.partitions[partition] = replace(self.partitions[partition], idle=idle)
 
     def commit(self, batch: Batch, committed_at: int) -> None:
-        """A batch that the ledger has."""
+        """Adds a batch that is in the ledger since `committed_at`."""
         self.batches += 1
         self.last_commit_at = committed_at
-        self.stand_at(batch.after)
+        self.move_to(batch.after)
         self.open_windows = batch.open_windows
         for row in batch.ledger_rows(committed_at):
             self._account(row)
-        # Counted here and not at publication, which a batch that only closes windows does not have.
+        # Not counted at publication: a batch that only closes windows has no publication.
         for name, firing in batch.firings.items():
             self.windows[name, WindowEvent.CLOSED] += len(firing.closed)
         for age_ms, records in batch.tallies.ages_ms.items():
-            # A producer's clock may be ahead of ours; a sum must never go back.
+            # A producer's clock may be ahead of the service's clock; a sum must never decrease.
             self.freshness.add(max(0, age_ms + committed_at - batch.folded_at) / 1000, records)
 
     def publish(self, firings: Firings, now: int) -> None:
-        """Windows whose results have become visible."""
+        """Adds windows whose results are visible since `now`."""
         self.last_publication_at = now
         for name, firing in firings.items():
             self.windows[name, WindowEvent.FIRED] += len(firing.fired)
@@ -93,6 +95,6 @@ class Totals:
         verdicts = {verdict: getattr(row, verdict) for verdict in Verdict}
         self.verdicts.update(verdicts)
         self.partly_late += row.partly_late
-        # Records and offsets that nothing accounts for; 0 unless something is broken.
+        # Records without a verdict, and offsets that are neither record nor gap: 0 unless there is a defect.
         self.unaccounted += abs(row.records - sum(verdicts.values()))
         self.unaccounted += abs(row.to_offset - row.from_offset - row.records - row.gap)

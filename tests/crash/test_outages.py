@@ -121,14 +121,14 @@ def test_a_service_survives_every_outage_reports_it_and_catches_up(watched: Watc
 def a_broker_that_does_not_answer(watched: Watched) -> None:
     with frozen(watched.broker):
         watched.await_failures("broker", 2)  # one at work, one in vain
-        assert "starts again" in watched.ask("/healthz")
-        watched.await_readiness("Not ready: the brokers have not said")
+        assert "restarts" in watched.ask("/healthz")
+        watched.await_readiness("Not ready: the brokers have not reported")
     watched.await_readiness("Ready")
     assert watched.metric("tidemark_last_error_timestamp_seconds") > 0
     watched.send_event()
     watched.await_all()
     assert watched.metric("tidemark_attempts_total") >= 2
-    assert "the service is at work" in watched.ask("/healthz")
+    assert "the service is running" in watched.ask("/healthz")
 
 
 def a_store_that_is_away(watched: Watched) -> None:
@@ -142,6 +142,6 @@ def a_store_that_is_away(watched: Watched) -> None:
 
 def stop_without_a_broker(watched: Watched) -> None:
     watched.broker.stop()
-    wait_for(lambda: "starts again" in watched.ask("/healthz"), PATIENCE_S, "the next outage")
+    wait_for(lambda: "restarts" in watched.ask("/healthz"), PATIENCE_S, "the next outage")
     watched.process.send(signal.SIGTERM)
     assert watched.process.wait(60) == 0, watched.process.said

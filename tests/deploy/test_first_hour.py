@@ -89,13 +89,13 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
                 said = [said_by(here, *words) for words in looks]
                 answers = [asked(here, *words[1:]) for words in shell_commands(PAGE) if words[0] == "psql"]
                 stop(end)
-            assert said[0].startswith("Well: the service is at work")
+            assert said[0].startswith("Healthy: the service is running")
             assert ("page_views_live",) in answers[0]
             assert answers[1][0][1] > 0
             assert "window_start" in {row[0] for row in answers[2]}
             assert "tidemark_watermark" in page(here, "/metrics")
             stop(kafka, 143)
-            failing = "Well: the service failed and starts again"
+            failing = "Healthy: the service failed and restarts"
             await_(
                 service, lambda: said_by(here, "tidemark", *health_check()).startswith(failing), "word of the outage"
             )

@@ -69,11 +69,11 @@ def test_health_is_200_while_the_loop_comes_round_and_503_when_it_is_stuck(
 ) -> None:
     observer.opened(1, frontier({0: 0}))
     status, _, body = get(port, "/healthz")
-    assert (status, body) == (200, "Well: the service is at work; its loop came round 0.0 s ago.\n")
+    assert (status, body) == (200, "Healthy: the service is running; its last loop was 0.0 s ago.\n")
     world.now += 60_000
     status, _, body = get(port, "/healthz")
     assert status == 503
-    assert body == "Unwell: the service is at work; its loop came round 60.0 s ago, and 60 s is too long.\n"
+    assert body == "Unhealthy: the service is running; its last loop was 60.0 s ago, and 60 s is too long.\n"
 
 
 def test_readiness_is_503_until_the_service_caught_up(observer: Observer, port: int) -> None:
@@ -92,7 +92,7 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(observer: Observer, 
         Exporter(observer, MetricsSettings(port=port))
     assert str(error.value) == (
         f"cannot serve metrics on 127.0.0.1 port {port} (Address already in use): "
-        "stop what listens there, or set metrics.port (0 takes a free one) or metrics.host"
+        "stop what listens there, or set metrics.port (0 takes a free port) or metrics.host"
     )
 
 
@@ -156,7 +156,7 @@ def authorization(name: str, password: str) -> dict[str, str]:
 def test_who_does_not_know_the_password_gets_no_metrics(observer: Observer, headers: dict[str, str]) -> None:
     with closing(Exporter(observer, GUARDED)) as exporter:
         status, _, body = get(exporter.port, "/metrics", headers=headers)
-    assert (status, body) == (401, "Wrong name or password.\n")
+    assert (status, body) == (401, "Wrong user name or password.\n")
 
 
 def test_who_knows_the_password_gets_metrics_and_probes_need_none(observer: Observer) -> None:

@@ -14,7 +14,7 @@ STUCK_AFTER_MS = 300_000
 
 def test_nothing_waits_when_all_is_committed() -> None:
     backlog = Backlog()
-    backlog.saw({0: 10}, {0: 10}, now=0)
+    backlog.add({0: 10}, {0: 10}, now=0)
     assert backlog.oldest_age_ms({0: 10}, now=90_000) is None
 
 
@@ -22,8 +22,8 @@ def test_a_backlog_found_at_the_start_counts_from_its_first_sighting() -> None:
     # sightings  10     10
     # time       100    5100
     backlog = Backlog()
-    backlog.saw({0: 10}, {0: 0}, now=100)
-    backlog.saw({0: 10}, {0: 0}, now=5100)
+    backlog.add({0: 10}, {0: 0}, now=100)
+    backlog.add({0: 10}, {0: 0}, now=5100)
     assert backlog.oldest_age_ms({0: 0}, now=5100) == 5000
 
 
@@ -32,7 +32,7 @@ def test_the_age_is_that_of_the_first_record_not_committed() -> None:
     # time       0   1000 2000
     backlog = Backlog()
     for now, end in ((0, 10), (1000, 20), (2000, 30)):
-        backlog.saw({0: end}, {0: 0}, now)
+        backlog.add({0: end}, {0: 0}, now)
     assert backlog.oldest_age_ms({0: 10}, now=3000) == 2000
     assert backlog.oldest_age_ms({0: 25}, now=3000) == 1000
     assert backlog.oldest_age_ms({0: 30}, now=3000) is None
@@ -40,35 +40,35 @@ def test_the_age_is_that_of_the_first_record_not_committed() -> None:
 
 def test_the_slowest_partition_decides() -> None:
     backlog = Backlog()
-    backlog.saw({0: 10, 1: 0}, {0: 0, 1: 0}, now=0)
-    backlog.saw({0: 10, 1: 5}, {0: 0, 1: 0}, now=4000)
+    backlog.add({0: 10, 1: 0}, {0: 0, 1: 0}, now=0)
+    backlog.add({0: 10, 1: 5}, {0: 0, 1: 0}, now=4000)
     assert backlog.oldest_age_ms({0: 10, 1: 0}, now=5000) == 1000
     assert backlog.oldest_age_ms({0: 0, 1: 0}, now=5000) == 5000
 
 
 def test_a_quiet_night_does_not_age_the_first_record_of_the_morning() -> None:
     backlog = Backlog()
-    backlog.saw({0: 10}, {0: 10}, now=0)
-    backlog.saw({0: 11}, {0: 10}, now=36_000_000)
+    backlog.add({0: 10}, {0: 10}, now=0)
+    backlog.add({0: 11}, {0: 10}, now=36_000_000)
     assert backlog.oldest_age_ms({0: 10}, now=36_000_000) == 0
 
 
 def test_a_partition_that_nobody_reads_yet_makes_nobody_unwell() -> None:
     backlog = Backlog()
-    backlog.saw({0: 1, 1: 9}, {}, now=0)
+    backlog.add({0: 1, 1: 9}, {}, now=0)
     assert backlog.oldest_age_ms({0: 1}, now=MAX_AGE_MS) is None
 
 
 def test_a_clock_that_goes_back_makes_no_negative_age() -> None:
     backlog = Backlog()
-    backlog.saw({0: 1}, {0: 0}, now=5000)
+    backlog.add({0: 1}, {0: 0}, now=5000)
     assert backlog.oldest_age_ms({0: 0}, now=4000) == 0
 
 
 def test_a_service_stuck_for_long_fills_no_memory_and_forgets_no_age() -> None:
     backlog = Backlog()
     for second in range(3_000):
-        backlog.saw({0: 10 + second}, {0: 0}, now=second * 1000)
+        backlog.add({0: 10 + second}, {0: 0}, now=second * 1000)
     assert len(backlog._sightings[0]) <= 1000
     assert backlog.oldest_age_ms({0: 0}, now=3_000_000) == 3_000_000
 
@@ -82,7 +82,7 @@ def test_the_age_is_never_too_high_and_too_low_by_no_more_than_a_look(
 ) -> None:
     backlog = Backlog()
     for look in looks:
-        backlog.saw({0: bisect_right(arrivals, look)}, {0: 0}, look)
+        backlog.add({0: bisect_right(arrivals, look)}, {0: 0}, look)
     now, seen = looks[-1], bisect_right(arrivals, looks[-1])
     age = backlog.oldest_age_ms({0: position}, now)
     if position >= seen:
@@ -95,23 +95,23 @@ def test_the_age_is_never_too_high_and_too_low_by_no_more_than_a_look(
 
 def test_a_loop_that_has_not_come_round_for_too_long_is_unwell() -> None:
     loop = Loop(at_ms=0)
-    loop.round(1000, "the service is at work")
+    loop.turn(1000, "the service is running")
     assert health(loop, 1000 + STUCK_AFTER_MS - 1, STUCK_AFTER_MS).ok
     unwell = health(loop, 1000 + STUCK_AFTER_MS, STUCK_AFTER_MS)
     assert not unwell.ok
-    assert unwell.sentence == "Unwell: the service is at work; its loop came round 300.0 s ago, and 300 s is too long."
+    assert unwell.sentence == "Unhealthy: the service is running; its last loop was 300.0 s ago, and 300 s is too long."
 
 
 def test_a_loop_that_comes_round_goes_on_with_what_it_did() -> None:
-    loop = Loop(at_ms=0, doing="the service is at work")
-    loop.round(2500)
+    loop = Loop(at_ms=0, activity="the service is running")
+    loop.turn(2500)
     assert health(loop, 3000, STUCK_AFTER_MS).sentence == (
-        "Well: the service is at work; its loop came round 0.5 s ago."
+        "Healthy: the service is running; its last loop was 0.5 s ago."
     )
 
 
 def test_a_clock_that_goes_back_makes_nobody_unwell() -> None:
-    assert health(Loop(at_ms=5000), 4000, STUCK_AFTER_MS).sentence.endswith("came round 0.0 s ago.")
+    assert health(Loop(at_ms=5000), 4000, STUCK_AFTER_MS).sentence.endswith("its last loop was 0.0 s ago.")
 
 
 def test_readiness_says_what_is_missing() -> None:
@@ -125,9 +125,9 @@ def test_readiness_says_what_is_missing() -> None:
     assert [one.ok for one in (never, record, window, unknown)] == [False] * 4
     assert never.sentence == "Not ready: the service has not caught up with the topic yet."
     assert record.sentence == "Not ready: the oldest unprocessed record has waited 60.0 s, and 60 s is too long."
-    assert window.sentence == "Not ready: publication has been behind for 60.0 s, and 60 s is too long."
+    assert window.sentence == "Not ready: publication has lagged for 60.0 s, and 60 s is too long."
     assert unknown.sentence == (
-        "Not ready: the brokers have not said for 60.0 s whether there are new records, and 60 s is too long."
+        "Not ready: the brokers have not reported for 60.0 s whether there are new records, and 60 s is too long."
     )
 
 

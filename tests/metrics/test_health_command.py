@@ -41,7 +41,7 @@ def test_it_asks_the_port_of_variable_file_or_flag(
         assert main(["health", *words]) == 0
     monkeypatch.setenv("TIDEMARK_METRICS__PORT", str(port))
     assert main(["health"]) == 0
-    assert capsys.readouterr().out == "Well: the service starts; its loop came round 0.0 s ago.\n" * 3
+    assert capsys.readouterr().out == "Healthy: the service starts; its last loop was 0.0 s ago.\n" * 3
 
 
 def test_one_that_is_stuck_or_away_is_told_in_a_sentence_and_by_the_exit_code(
@@ -49,7 +49,7 @@ def test_one_that_is_stuck_or_away_is_told_in_a_sentence_and_by_the_exit_code(
 ) -> None:
     world.now += 61_000
     assert main(["health", f"--metrics.port={port}"]) == 1
-    assert capsys.readouterr().err.startswith("tidemark: Unwell: the service starts; its loop came round 61.0 s ago")
+    assert capsys.readouterr().err.startswith("tidemark: Unhealthy: the service starts; its last loop was 61.0 s ago")
     assert main(["health", "--metrics.port=1"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tidemark: no service answers at http://")
@@ -65,5 +65,5 @@ def test_it_asks_a_page_that_is_encrypted_and_trusts_its_own_certificate_only(
             where = [f"--metrics.port={exporter.port}", f"--metrics.certificate={pair.certificate}"]
             assert main(["health", *where, f"--metrics.key={pair.key}"]) == code
     said = capsys.readouterr()
-    assert said.out.startswith("Well: ")
+    assert said.out.startswith("Healthy: ")
     assert "certificate verify failed" in said.err

@@ -16,8 +16,8 @@ from pipeline.event_time.policy import AllIdle, Policy, Verdict
 from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.metrics.metric_catalogue import FailureKind
-from pipeline.metrics.observer import Observer
-from pipeline.runtime.disk import Purpose, Size, Traffic
+from pipeline.metrics.observer import Host, Observer
+from pipeline.runtime.disk import Purpose, Size, Space, Traffic
 from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
 
@@ -207,6 +207,22 @@ def test_a_broker_that_never_answers_holds_neither_the_page_nor_a_batch() -> Non
         assert samples(observer)["tidemark_batches_total"] == 1
     finally:
         release.set()
+
+
+def test_a_file_system_that_never_answers_does_not_block_the_page() -> None:
+    release = Event()
+
+    def space() -> Space | None:
+        release.wait()
+        return None
+
+    observer = Observer(MetricsSettings(), POLICY, lambda: START, patience_s=0.01, host=Host(space=space))
+    pages = list[dict[str, float]]()
+    scrape = Thread(target=lambda: pages.append(samples(observer)), daemon=True)
+    scrape.start()
+    scrape.join(5)
+    release.set()
+    assert [page["tidemark_batches_total"] for page in pages] == [0]
 
 
 def test_records_dead_letters_and_batches_are_counted_by_what_was_committed() -> None:
@@ -409,13 +425,13 @@ def test_an_outage_is_counted_and_told_over_the_attempts() -> None:
     world = World()
     observer = world.observer()
     observer.opening()
-    assert observer.healthy().sentence == "Well: the service starts; its loop came round 0.0 s ago."
+    assert observer.healthy().sentence == "Healthy: the service starts; its last loop was 0.0 s ago."
     assert "tidemark_last_error_timestamp_seconds" not in samples(observer)
     observer.failed(FailureKind.BROKER, "no broker answers", 5)
-    again = "the service failed and starts again after 5 s: no broker answers; its loop came round 0.0 s ago."
-    assert observer.healthy().sentence == f"Well: {again}"
+    again = "the service failed and restarts in 5 s: no broker answers; its last loop was 0.0 s ago."
+    assert observer.healthy().sentence == f"Healthy: {again}"
     observer.opening()
-    assert observer.healthy().sentence.startswith("Well: the service starts again after: no broker answers; ")
+    assert observer.healthy().sentence.startswith("Healthy: the service restarts after: no broker answers; ")
     page = samples(observer)
     assert page["tidemark_attempts_total"] == 2
     assert page['tidemark_failures_total{kind="broker"}'] == 1
