@@ -1,6 +1,6 @@
-"""The classes of Spark, loaded once and kept: a Java process that finds them comes up in two thirds of the time.
+"""The archive of Spark's classes: a Java process that has it starts in two thirds of the time.
 
-The archive is of one environment and one Java. One that does not fit Java goes without.
+An archive fits one environment and one Java; another Java ignores it.
 Source: JEP 350, dynamic archives of class data.
 """
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 ARCHIVE: Final = Path(sys.prefix, ".classes.jsa")
-# Java says of an archive that does not fit what nobody can do anything about.
+# Java would warn about an archive that does not fit, which needs no action.
 QUIET: Final = "-Xlog:cds*=off -Xlog:class+path*=off"
 
 
-def kept() -> str:
-    """The options of a Java process that finds the archive; none where there is no archive."""
+def archive_options() -> str:
+    """Returns the Java options that use the archive; empty without an archive."""
     return f"-XX:SharedArchiveFile={ARCHIVE} {QUIET}" if ARCHIVE.is_file() else ""

@@ -1,4 +1,4 @@
-"""The Java process that Spark runs in: whether it has ended, noticed at once.
+"""Watches the Java process in which Spark runs.
 
 Without it every call fails or waits, and a Python process cannot have a second one.
 """
@@ -9,40 +9,39 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
-from typing import Any, Final
+from typing import Final
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-ENDED: Final = "Spark's Java process has ended: what was not committed is read again by the next start"
+from pipeline.runtime.pyspark_internals import is_java_started, java_child, java_packages
+
+ENDED: Final = "Spark's Java process has ended: the next start reads again what was not committed"
 _LOOK_S: Final = 0.5
 _ORDERLY_S: Final = 10.0
-"""How long clean-up may take that waits for an answer from what is no more."""
+"""How long clean-up may take that waits for an answer from the ended process."""
 _PARENT: Final = os.getppid()
+"""The Java process if spark-submit started this process."""
 
 
 def java_pid() -> int | None:
-    """The process id; None before there is one."""
-    gateway = SparkContext._gateway  # noqa: SLF001 - there is no other way to the process
-    if gateway is None:
+    """Returns the process id; None before the process is started."""
+    if not is_java_started():
         return None
-    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
-    return _PARENT if process is None else process.pid  # spark-submit started us: it is our parent
+    process = java_child()
+    return _PARENT if process is None else process.pid
 
 
 def heap_bytes(session: SparkSession) -> int:
-    """The most that its heap may become."""
-    java: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no way to it
-    return int(java.java.lang.Runtime.getRuntime().maxMemory())
+    """Returns the maximum size of the heap."""
+    return int(java_packages(session).java.lang.Runtime.getRuntime().maxMemory())
 
 
 def java_ended(within_s: float = 0) -> bool:
-    """Whether it ran and has ended, or does so within a time."""
-    gateway = SparkContext._gateway  # noqa: SLF001 - there is no other way to the process
-    if gateway is None:
+    """Returns whether the process was started and has ended, or ends within a time."""
+    if not is_java_started():
         return False
-    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
-    if process is None:  # spark-submit started us: it is our parent
+    process = java_child()
+    if process is None:
         return os.getppid() != _PARENT
     with suppress(subprocess.TimeoutExpired):
         process.wait(within_s)
@@ -51,9 +50,9 @@ def java_ended(within_s: float = 0) -> bool:
 
 @contextmanager
 def java_watched(on_end: Callable[[], None]) -> Iterator[None]:
-    """Calls `on_end` from another thread when the Java process has ended.
+    """Calls `on_end` in another thread when the Java process has ended.
 
-    If the context is then not left in time the process ends where it is, with exit code 1 and a sentence.
+    If the context is not left in time after that, this process ends at once with exit code 1 and a sentence.
     """
     left = Event()
 

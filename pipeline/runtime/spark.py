@@ -5,16 +5,16 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
-from pipeline.runtime.callbacks import authenticate_callbacks
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
+from pipeline.runtime.pyspark_internals import authenticate_callbacks, remove_properties, start_java
 from pipeline.runtime.scratch import own_folder, own_folder_in
 from pipeline.settings.model import SparkSettings
 
@@ -27,7 +27,7 @@ AVRO_LIMITS: Final = (
 # Avro's newer reader: a fifth less CPU for reading and decoding together.
 JVM_OPTIONS: Final = f"-XX:+UseParallelGC -Dorg.apache.avro.fastread=true {AVRO_LIMITS}"
 REDACTED: Final = "(?i)secret|password|token|access[.]?key|jaas[.]config|ssl[.]keystore|private key"
-"""Spark's own expression, and what Kafka's clients are told besides: Spark shows no option by such a name or value."""
+"""Spark's own expression, extended for Kafka's clients: Spark displays no option with such a name or value."""
 _ALWAYS: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -35,14 +35,14 @@ _ALWAYS: Final = {
     # Small results in many tasks cost seconds per batch.
     "spark.sql.adaptive.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
-    # The rows of a fold are kept for two looks: to compress them took a twentieth of the CPU of a drain.
+    # The rows of a fold are cached and read twice: compressing them took a twentieth of the CPU of a drain.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # A fold that was taken for small and is more than this comes in pieces.
+    # A fold that was estimated as small and is larger than this is fetched in pieces.
     "spark.driver.maxResultSize": "512m",
-    # A query whose broker has gone asks it for minutes more before it can be stopped: then it is left to itself.
+    # A query whose broker is gone retries for minutes before it can be stopped: then it is left to itself.
     "spark.sql.streaming.stopTimeout": "10s",
     "spark.redaction.regex": REDACTED,
-    # What the status store keeps per query must not grow the driver over weeks.
+    # The status store retains data of each query: the driver must not grow over weeks.
     "spark.sql.ui.retainedExecutions": "20",
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
@@ -51,10 +51,10 @@ _LOOPBACK: Final = "127.0.0.1"
 CLOSED: Final = {
     "spark.driver.host": _LOOPBACK,
     "spark.driver.bindAddress": _LOOPBACK,
-    # Spark makes the secret by itself. Other users of this machine reach the loopback address, too.
+    # Spark creates the secret. Other users of this machine can reach the loopback address, too.
     "spark.authenticate": "true",
 }
-"""Where driver and executor are one process, no other process has a reason to speak to it."""
+"""Properties if driver and executor are one process: no other process has a reason to connect to it."""
 _MEMORY: Final = "spark.driver.memory"
 _AT_START: Final = frozenset(
     {
@@ -65,19 +65,19 @@ _AT_START: Final = frozenset(
         "spark.driver.extraClassPath",
         "spark.driver.extraJavaOptions",
         "spark.driver.extraLibraryPath",
-        # Spark's launcher opens the jars, and Hadoop keeps the class by which it did for the whole process.
+        # Spark's launcher opens the jars, and Hadoop uses that class for the whole process.
         "spark.hadoop.fs.file.impl",
     }
 )
-"""The properties that Java itself is started by. Its arguments can be read by all users of the machine."""
+"""Properties that Java itself is started with. All users of the machine can read its arguments."""
 _HADOOP: Final = "spark.hadoop."
 _LOCAL_DIRS: Final = "SPARK_LOCAL_DIRS"
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""A variable that spark-submit sets."""
-_PAGES: Final = (
+"""An environment variable that spark-submit sets."""
+_NOISE: Final = (
     "Exception while sending command.",
     "There was an exception while executing the Python Proxy on the Python Side.",
-    # A stranger who has no secret must not fill the log.
+    # A client without the secret must not fill the log.
     "Could not authenticate connection.",
 )
 _STAND_ALONE: Final = {
@@ -94,9 +94,9 @@ _STAND_ALONE: Final = {
 
 
 def spark_session(settings: SparkSettings, log_format: LogFormat = "console") -> SparkSession:
-    """Returns the session of this process, made on first use; spark-submit's own where that started us.
+    """Returns the session of this process, created on first use, or that of spark-submit.
 
-    Raises SetUpError if there is no Java, too little memory, or a jar cannot be had.
+    Raises SetUpError if there is no Java, too little memory, or a jar cannot be downloaded.
     """
     session = SparkSession.getActiveSession() or _new_session(settings, log_format)
     session.sparkContext.setLogLevel("ERROR")
@@ -104,82 +104,76 @@ def spark_session(settings: SparkSettings, log_format: LogFormat = "console") ->
 
 
 def given_properties(settings: SparkSettings) -> dict[str, str]:
-    """Returns the properties of the settings, those of spark-submit where that started us, and always the master."""
+    """Returns the properties of the settings and of spark-submit, always including the master."""
     if _SUBMITTED in os.environ:
-        SparkContext._ensure_initialized()  # noqa: SLF001 - no other way to what spark-submit was told
+        start_java()  # to read the properties of spark-submit
         return {**dict(SparkConf().getAll()), **settings.conf}
     return {"spark.master": _master_of(settings), **settings.conf}
 
 
 def _master_of(settings: SparkSettings) -> str:
-    """Returns the master of the settings, or this machine with more slots than cores: a task half waits for Kafka."""
+    """Returns the master of the settings, or a local one with two slots per core: tasks often wait for Kafka."""
     return settings.conf.get("spark.master") or settings.master or f"local[{2 * limits.cores()}]"
 
 
 def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession:
-    # py4j prints pages where its Java process ends; `java_process` says it in a sentence.
+    # py4j prints pages when its Java process ends; `java_process` prints a sentence.
     for name in ("root", "py4j.clientserver"):
-        logging.getLogger(name).addFilter(lambda record: record.msg not in _PAGES)
+        logging.getLogger(name).addFilter(lambda record: record.msg not in _NOISE)
     properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
     if "spark.local.dir" in settings.conf:
         properties["spark.local.dir"] = _private(settings.conf["spark.local.dir"])
     properties["spark.redaction.regex"] = _redaction(properties["spark.redaction.regex"], settings.conf)
     at_start = [(name, value) for name, value in properties.items() if name in _AT_START]
-    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(at_start))  # noqa: SLF001 - no other way
+    start_java(SparkConf(loadDefaults=False).setAll(at_start))
     conf = SparkConf().setAll([*properties.items()])
     if (conf.get("spark.master") or "").startswith("local"):
         conf.setAll([(name, conf.get(name, value) or value) for name, value in CLOSED.items()])
     context = SparkContext.getOrCreate(conf.setIfMissing("spark.app.name", "tidemark"))
     authenticate_callbacks(context)
     hadoop = {name for name in settings.conf if name.startswith(_HADOOP)}
-    _forget(context, hadoop)
+    remove_properties(context, hadoop)  # Hadoop has read them: Spark must not list them
     return SparkSession.builder.config(
         map={name: value for name, value in properties.items() if name not in hadoop}
     ).getOrCreate()
 
 
 def _private(folders: str) -> str:
-    """Returns a folder of this process in each of some folders, as Spark writes them."""
+    """Returns a folder of this process in each of `folders`, which are separated by commas."""
     return ",".join(str(own_folder_in(Path(folder))) for folder in folders.split(","))
 
 
 def _redaction(expression: str, conf: Mapping[str, str]) -> str:
-    """Returns an expression that also has the names in `conf`: which of them are secrets only their owner knows."""
-    # Spark's page lists those of Hadoop's clients by their own names.
+    """Returns an expression that also matches the names in `conf`: any of them may be a secret."""
+    # Spark's page lists the properties of Hadoop's clients without the prefix.
     names = sorted(re.escape(name.removeprefix(_HADOOP)) for name in conf if name not in _AT_START)
     return "|".join([expression, *(f"^({re.escape(_HADOOP)})?{name}$" for name in names)])
 
 
-def _forget(context: SparkContext, names: set[str]) -> None:
-    """Takes properties of Hadoop's clients, which have them by now, from those that Spark shows."""
-    java: Any = context._jsc  # noqa: SLF001 - PySpark has no way to it
-    for name in names:
-        java.sc().conf().remove(name)
-
-
 def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
-    """Returns master, jars, memory and scratch folder; nothing under spark-submit, which sets them itself."""
+    """Returns master, jars, memory and scratch folder; nothing under spark-submit, which sets them."""
     if _SUBMITTED in os.environ:
         return {}
     use_java()
-    # What is told is not asked for: it may be that there is too little of it.
+    # Not computed if it is set: the container may have too little memory.
     memory = {} if _MEMORY in settings.conf else {_MEMORY: limits.heap()}
     master = _master_of(settings)
     if master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)  # Spark's own page, where it is turned on, goes by it
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)  # Spark's own page, if turned on, uses it
     scratch = own_folder()
-    if named := os.environ.get(_LOCAL_DIRS):  # it wins over `spark.local.dir`
-        os.environ[_LOCAL_DIRS] = _private(named)
-    # Spark speaks on the same stream and in the same format as we do.
-    words = f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'
+    if folders := os.environ.get(_LOCAL_DIRS):  # it overrides `spark.local.dir`
+        os.environ[_LOCAL_DIRS] = _private(folders)
+    # Spark logs to the same stream and in the same format as this process.
+    log4j = f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'
+    archive = classes.archive_options()
     return {
         **_STAND_ALONE,
         **memory,
         "spark.master": master,
         "spark.local.dir": str(scratch),
-        # A folder that Spark makes and never fills, by default where the process was started.
+        # Spark creates this folder and never fills it; by default it is in the working directory.
         "spark.sql.warehouse.dir": (scratch / "spark-warehouse").as_uri(),
         "spark.sql.shuffle.partitions": str(limits.cores()),
-        "spark.driver.extraJavaOptions": f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {words} {classes.kept()}',
+        "spark.driver.extraJavaOptions": f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {log4j} {archive}',
         "spark.jars": ",".join(str(jar) for jar in jars_of("spark")),
     }

@@ -24,9 +24,9 @@ sys.exit(load_classes.main())
 
 def test_java_gets_an_archive_only_if_one_exists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classes, "ARCHIVE", tmp_path / "archive")
-    assert classes.kept() == ""
+    assert classes.archive_options() == ""
     classes.ARCHIVE.touch()
-    assert f"-XX:SharedArchiveFile={tmp_path / 'archive'}" in classes.kept()
+    assert f"-XX:SharedArchiveFile={tmp_path / 'archive'}" in classes.archive_options()
 
 
 @pytest.mark.jvm

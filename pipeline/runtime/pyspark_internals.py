@@ -1,0 +1,65 @@
+"""Access to private parts of PySpark that have no public counterpart. A new version of PySpark is checked here."""
+
+import subprocess
+from collections.abc import Iterable
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+
+def start_java(conf: SparkConf | None = None) -> None:
+    """Starts the Java process with the properties in `conf`, or connects to that of spark-submit; once per process."""
+    SparkContext._ensure_initialized(conf=conf)  # noqa: SLF001
+
+
+def is_java_started() -> bool:
+    """Returns whether this process has, or had, a Java process."""
+    return SparkContext._gateway is not None  # noqa: SLF001
+
+
+def java_child() -> subprocess.Popen[bytes] | None:
+    """Returns the Java process; None before it is started, and if spark-submit started this process."""
+    return getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001
+
+
+def java_packages(session: SparkSession) -> Any:
+    """Returns the root of all Java packages: `java_packages(session).java.lang.Runtime`."""
+    return session.sparkContext._jvm  # noqa: SLF001
+
+
+def remove_properties(context: SparkContext, names: Iterable[str]) -> None:
+    """Removes properties from those that Spark lists."""
+    java: Any = context._jsc  # noqa: SLF001
+    for name in names:
+        java.sc().conf().remove(name)
+
+
+def authenticate_callbacks(context: SparkContext) -> None:
+    """Makes Python require the secret of the gateway before the first call of each connection, and Java send it.
+
+    By default Py4J requires no secret at the port where Java calls Python, so any user of the machine could call.
+    PySpark requires it only if threads are not pinned (`PYSPARK_PIN_THREAD`).
+    """
+    gateway: Any = context._gateway  # noqa: SLF001
+    parameters = gateway.callback_server_parameters
+    if parameters.auth_token is not None:
+        return
+    parameters.auth_token = gateway.gateway_parameters.auth_token
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # creates a new client, without a secret
+    client = JavaObject("GATEWAY_SERVER", gateway._gateway_client).getCallbackClient()  # noqa: SLF001
+    field = gateway.jvm.java.lang.Class.forName("py4j.CallbackClient").getDeclaredField("authToken")
+    field.setAccessible(True)
+    field.set(client, parameters.auth_token)
+
+
+def end_java(session: SparkSession, timeout_s: float) -> int:
+    """Stops a session and its Java process in good order, and returns the exit code of that process."""
+    gateway: Any = session.sparkContext._gateway  # noqa: SLF001
+    session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # it ends when its input ends
+    exit_code: int = gateway.proc.wait(timeout_s)
+    return exit_code
