@@ -1,4 +1,4 @@
-"""The composition root: settings become a running service, and nowhere else are real parts chosen."""
+"""The composition root: makes a running service of settings. Only this module chooses real parts."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ from schemas.fields import EventSchemas
 
 
 def serve(settings: Settings, now: Clock = now_ms) -> Exporter:
-    """The HTTP endpoint of a process, which may outlive many services; the caller closes it. Raises SetUpError."""
+    """Opens the HTTP endpoint, which may outlive many services; the caller closes it. Raises SetUpError."""
     require_all(settings)
     host = Host(settings.warehouse, partial(space, settings.warehouse), java_pid)
     return Exporter(Observer(settings.metrics, settings.policy(), now, host=host), settings.metrics)
@@ -58,52 +58,53 @@ def open_service(
     exporter: Exporter | None = None,
     wait: Callable[[float], None] = time.sleep,
 ) -> Iterator[RunningService]:
-    """A service that has opened its epoch; everything is closed again in reverse order.
+    """Opens a service and its epoch; closes all parts in reverse order.
 
-    `now` gives the service's clock in epoch milliseconds. `own_epoch` and `exporter` are kept by a process that opens
-    a warehouse again and again, `wait` is how it lets time pass. Raises SetUpError where something must be put right
-    first, Unreachable where broker or store did not answer, Replaced if a newer service took over.
+    `now` is the service's clock in milliseconds since 1970. A process that opens a warehouse repeatedly passes the
+    same `own_epoch` and `exporter` each time, and waits by `wait`, which takes seconds. Raises SetUpError if a person
+    must act first, Unreachable if broker or store did not answer, Replaced if a newer service took over.
     """
     require_all(settings)
     give_back_freed()
     own_epoch = own_epoch or OwnEpoch()
     with ExitStack() as stack:
-        page = exporter or stack.enter_context(closing(serve(settings, now)))
-        page.observer.opening()
+        endpoint = exporter or stack.enter_context(closing(serve(settings, now)))
+        endpoint.observer.opening()
         if own_epoch.epoch is None:
             require_conditional_writes(settings.warehouse)
         elif not is_table(LEDGER.uri(settings.warehouse)):
-            # A store that is not mounted looks like a new warehouse, and must not become one.
-            raise Unreachable(f"the warehouse {settings.warehouse} is gone since epoch {own_epoch.epoch} was opened")
-        resources = _resources(settings, now, stack, page.observer, wait)
+            # A store that is not mounted looks like a new warehouse, but must not become a new warehouse.
+            raise Unreachable(
+                f"the warehouse {settings.warehouse}, in which this service opened epoch {own_epoch.epoch}, is gone"
+            )
+        resources = _resources(settings, now, stack, endpoint.observer, wait)
         opened = open_epoch(resources, settings.kafka, own_epoch)
-        publisher = Publisher(partial(publish_due, resources, opened.publication), page.observer, now)
+        publisher = Publisher(partial(publish_due, resources, opened.publication), endpoint.observer, now)
         stack.callback(publisher.close)
         service = Service(resources, opened, publisher)
         stack.callback(service.close)
         stream = Stream(resources.spark, settings.kafka, settings.batch, service.take)
         tick_s = milliseconds(settings.time.interval) / 1000
-        yield RunningService(service, stream, publisher, resources, page.port, tick_s)
+        yield RunningService(service, stream, publisher, resources, endpoint.port, tick_s)
 
 
 def require_all(settings: Settings) -> None:
-    """Raises SetUpError where something that a service needs is not set."""
+    """Raises SetUpError if a setting that a service needs is missing."""
     require(settings, "kafka.bootstrap_servers", "kafka.topic", "warehouse")
 
 
 def _resources(
     settings: Settings, now: Clock, stack: ExitStack, observer: Observer, wait: Callable[[float], None]
 ) -> Resources:
-    """Cheap checks first, so that a mistake is told before Spark starts."""
-    named = settings.schemas.registry
-    registry = Registry(named) if named.url else None
+    """Makes the parts. Cheap checks come first, so that a mistake is reported before Spark starts."""
+    registry = Registry(settings.schemas.registry) if settings.schemas.registry.url else None
     pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
     schemas = SchemaStore(schemas_of(settings), registry, settings.warehouse)
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
     observer.follow(topic.log_ends)
     spark = spark_session(settings.spark, settings.log_format)
-    schemas.at_start(subject_of(settings))
+    schemas.load(subject_of(settings))
     check_sql(spark, schemas.known, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
@@ -125,37 +126,36 @@ def _resources(
 
 
 def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large:
-    """What is for the executors: nothing, where they cannot be told to reach the warehouse."""
-    how = settings.spark.large
-    here = local(settings.warehouse) is not None and (spark.sparkContext.master or "").startswith("local")
-    reached = how == "executors" or (how == "auto" and here)
-    return Large(SparkExecutors(spark) if reached else None, settings.spark.large_from, observer.given)
+    """Returns which jobs executors do: no job, if it is not certain that they reach the warehouse."""
+    choice = settings.spark.large
+    is_local = local(settings.warehouse) is not None and (spark.sparkContext.master or "").startswith("local")
+    reach = choice == "executors" or (choice == "auto" and is_local)
+    return Large(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.given)
 
 
 def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
-    """Plans a fold of nothing, in which a mistake in the settings' SQL shows, or that events have no id to go by."""
+    """Plans a fold of no records. Raises SetUpError if SQL of the settings is wrong, or events lack an id."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
-    given = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
-    if not given and not policy.deduplicate:
+    names = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
+    if not names and not policy.deduplicate:
         return
-    nothing = spark.createDataFrame(
+    no_records = spark.createDataFrame(
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
     )
     try:
-        FoldPlan(schemas, policy, 1).fold(nothing, BatchContext(None, 0))
+        FoldPlan(schemas, policy, 1).fold(no_records, BatchContext(None, 0))
     except (AnalysisException, ParseException) as error:
-        names = " or ".join(given)
-        raise SetUpError(f"{names} is no condition on an event: {str(error).splitlines()[0]}") from error
+        raise SetUpError(f"{' or '.join(names)} is no condition on an event: {str(error).splitlines()[0]}") from error
 
 
 def registered_schemas(settings: Settings) -> EventSchemas:
-    """The schemas that the registry has now, where the settings name one. Raises SetUpError, Unreachable."""
-    named = settings.schemas.registry
-    if not named.url:
+    """Returns the current schemas of the registry, or those of the settings. Raises SetUpError, Unreachable."""
+    registry = settings.schemas.registry
+    if not registry.url:
         return schemas_of(settings)
-    return EventSchemas(Registry(named).of_subject(subject_of(settings)), settings.schemas.mapping.fields())
+    return EventSchemas(Registry(registry).of_subject(subject_of(settings)), settings.schemas.mapping.fields())
 
 
 def subject_of(settings: Settings) -> str:
-    """The registry's name for the versions of a topic's schema."""
+    """Returns the registry's subject of the topic's schemas."""
     return settings.schemas.registry.subject or f"{settings.kafka.topic}-value"

@@ -1,13 +1,13 @@
-"""Every error Tidemark raises on purpose, drawn once.
+"""The errors that Tidemark raises on purpose.
 
 TidemarkError
 ├── SetUpError        a person must change something first: exit code 2, one sentence, no traceback
-│   └── Unreachable   no broker or store answered, or let us in; once the service was at work the world will mend that
-├── Replaced          a newer service has taken this warehouse over: this one must stop
-├── BrokenChain       a batch does not go on from the last one: a defect, and nothing was committed
-├── TransientError    the world may get better by itself: the service tries again, with pauses
-├── NothingCounted    records were read to the end of the topic, and not one was an event that counts
-└── JavaEnded         Spark's Java process is gone: this one ends too, for whoever starts it again
+│   └── Unreachable   a broker or store did not answer or refused; transient once the service has run
+├── Replaced          a newer service has taken over this warehouse: this service must stop
+├── BrokenChain       a batch does not continue the last one: a defect, and nothing was committed
+├── TransientError    may go away by itself: the service retries, with pauses
+├── NothingCounted    records were read to the end of the topic, and none was an event that counts
+└── JavaEnded         Spark's Java process has ended: this process ends too, and its supervisor restarts it
 
 Bad data is not an error: it becomes a dead letter.
 """
@@ -18,11 +18,11 @@ class TidemarkError(Exception):
 
 
 class SetUpError(TidemarkError):
-    """Settings, files or services are not as they must be; the message says what was found and what to do."""
+    """Settings, files or services are wrong; the message states what was found and what to do."""
 
 
 class Unreachable(SetUpError):
-    """A broker or store did not answer, or refused: at the first start a person must look, later it is transient."""
+    """A broker or store did not answer, or refused: final at the first start, transient later."""
 
 
 class Replaced(TidemarkError):
@@ -30,11 +30,11 @@ class Replaced(TidemarkError):
 
 
 class BrokenChain(TidemarkError):
-    """A batch that does not go on where the ledger ends; it was refused, and a start reads on from the ledger."""
+    """A batch does not start where the ledger ends; it was refused, and a start continues from the ledger."""
 
 
 class TransientError(TidemarkError):
-    """A broker or store did not answer; what was not committed is read again after a pause."""
+    """A broker or store did not answer; uncommitted records are read again after a pause."""
 
 
 class NothingCounted(TidemarkError):
@@ -42,4 +42,4 @@ class NothingCounted(TidemarkError):
 
 
 class JavaEnded(TidemarkError):
-    """The Java process in which Spark runs has ended, and no process can have a second one."""
+    """The Java process in which Spark runs has ended; a process cannot start a second one."""

@@ -1,4 +1,4 @@
-"""The log of the commands: our lines and those of Python's libraries on standard error, in one format."""
+"""The log of the commands: lines of Tidemark and of Python's libraries on standard error, in one format."""
 
 import logging
 import sys
@@ -22,29 +22,29 @@ _COMMON: Final[Sequence[Processor]] = (
 
 
 def _as_text(_: object, __: str, event: EventDict) -> EventDict:
-    """Whatever a line has of events, brokers and stores is text: a terminal that shows it does nothing else."""
+    """Escapes text of events, brokers and stores, so that a terminal only displays it."""
     return {
-        name: printable_lines(found) if name == "exception" else printable(found) if isinstance(found, str) else found
-        for name, found in event.items()
+        name: printable_lines(value) if name == "exception" else printable(value) if isinstance(value, str) else value
+        for name, value in event.items()
     }
 
 
 def configure_logs(log_format: LogFormat = "console") -> None:
-    """Lines for a person, or an object a line. Tracebacks without local variables, for these have every password."""
-    ending: Sequence[Processor] = (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+    """Writes lines for a person, or JSON lines. Tracebacks have no local variables, which may contain passwords."""
+    rendering: Sequence[Processor] = (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
     if log_format == "console":
         lines = ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain_traceback)
-        ending = (structlog.processors.format_exc_info, _as_text, lines)
+        rendering = (structlog.processors.format_exc_info, _as_text, lines)
     structlog.configure(
-        processors=[*_COMMON, *ending],
+        processors=[*_COMMON, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # whatever it is when a line is written
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # the stream at the time of writing
     )
-    theirs = ProcessorFormatter(
+    libraries = ProcessorFormatter(
         foreign_pre_chain=[*_COMMON, structlog.stdlib.add_logger_name],
-        processors=[ProcessorFormatter.remove_processors_meta, *ending],
+        processors=[ProcessorFormatter.remove_processors_meta, *rendering],
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(theirs)
+    handler.setFormatter(libraries)
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.captureWarnings(capture=True)

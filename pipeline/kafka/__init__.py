@@ -1,1 +1,1 @@
-"""Kafka as the service sees it: where to read, how far it goes, and the committed offsets for others to see."""
+"""The topic: its offsets, the query that reads it, schemas from a registry, and the mirrored offsets."""

@@ -1,4 +1,4 @@
-"""Whether an error is the broker's."""
+"""Recognises errors of the broker."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -7,22 +7,22 @@ from confluent_kafka import KafkaException
 
 from pipeline.errors import TidemarkError
 
-_OF_JAVAS_CLIENT: Final = "org.apache.kafka.common.errors."
+_JAVA_CLIENT_ERROR: Final = "org.apache.kafka.common.errors."
 
 
 def is_of_broker(error: BaseException) -> bool:
-    """Whether it was raised because a broker did not answer, or answered that it cannot.
+    """Returns whether a broker did not answer, or answered with a failure.
 
-    Of a task that died of it Spark tells in words only.
+    Spark reports such a failure of a task as text only.
     """
-    ours = isinstance(error, TidemarkError) and any(
+    is_raised_here = isinstance(error, TidemarkError) and any(
         isinstance(cause, KafkaException | TimeoutError) for cause in causes(error)
     )
-    return ours or _OF_JAVAS_CLIENT in str(error)
+    return is_raised_here or _JAVA_CLIENT_ERROR in str(error)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error that one was raised from, the error that this was raised from, and so on."""
+    """Yields the causes of an error, the direct cause first."""
     while error.__cause__ is not None:
         error = error.__cause__
         yield error

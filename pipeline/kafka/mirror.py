@@ -1,4 +1,4 @@
-"""Committed offsets for others to see: Spark commits none to Kafka, so ordinary lag tools would see nothing."""
+"""Copies committed offsets to Kafka for lag tools: Spark commits no offsets there."""
 
 from collections.abc import Mapping
 from threading import Thread
@@ -15,31 +15,31 @@ _log = structlog.get_logger()
 
 
 class OffsetMirror:
-    """Copies the ledger's offsets to a consumer group; a failure is logged, for the ledger is what counts."""
+    """Copies the ledger's offsets to a consumer group. A failure is only logged: the ledger is authoritative."""
 
     def __init__(self, kafka: KafkaSettings) -> None:
         self._topic, self._group = kafka.topic, kafka.group_id
-        self._told: int | None = None
-        further = {"group.id": kafka.group_id, "enable.auto.commit": False, "on_commit": self._answered}
-        self._consumer = Consumer({**librdkafka_client(kafka), **further})
+        self._logged: int | None = None
+        options = {"group.id": kafka.group_id, "enable.auto.commit": False, "on_commit": self._log_failure}
+        self._consumer = Consumer({**librdkafka_client(kafka), **options})
 
     def commit(self, positions: Mapping[int, int]) -> None:
-        """Sends the next offsets to read, per partition, without waiting for the answer."""
-        offsets = [TopicPartition(self._topic, number, offset) for number, offset in positions.items()]
+        """Sends `positions`, the next offset by partition, without waiting for the answer."""
+        offsets = [TopicPartition(self._topic, partition, offset) for partition, offset in positions.items()]
         try:
-            self._consumer.poll(0)  # hears of the last one
+            self._consumer.poll(0)  # receives the answer to the commit before
             self._consumer.commit(offsets=offsets, asynchronous=True)
         except KafkaException as error:
-            self._answered(error.args[0], [])
+            self._log_failure(error.args[0], [])
 
-    def _answered(self, error: KafkaError | None, _: list[TopicPartition]) -> None:
-        """A missing right on the group is told once; it does not mend itself from one batch to the next."""
-        told, self._told = self._told, error.code() if error else None
-        if error and error.code() != told:
+    def _log_failure(self, error: KafkaError | None, _: list[TopicPartition]) -> None:
+        """Logs a failure once: a missing permission on the group lasts from batch to batch."""
+        logged, self._logged = self._logged, error.code() if error else None
+        if error and error.code() != logged:
             _log.warning("offsets_not_mirrored", group=self._group, topic=self._topic, reason=error.str())
 
     def close(self) -> None:
-        """Lets the last commit go out, but a broker that does not answer must not hold an attempt for minutes."""
+        """Sends the last commit; a broker that does not answer delays this for a few seconds only."""
         closing = Thread(target=self._consumer.close, name="mirror-close", daemon=True)
         closing.start()
         closing.join(_CLOSE_S)

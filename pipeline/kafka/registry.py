@@ -1,4 +1,4 @@
-"""A schema registry with the API of Confluent's, read by Confluent's client."""
+"""Reads schemas from a registry with the API of Confluent's, by Confluent's client."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,40 +21,40 @@ _log = structlog.get_logger()
 
 
 class Registry:
-    """Reads schemas by id and by subject; every call asks the registry, or raises Unreachable."""
+    """Returns schemas by id and subject; every call asks the registry, or raises Unreachable."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         """Asks nothing yet. Raises SetUpError if the client is not installed or a file cannot be read."""
         self._url = settings.url
         try:
-            from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415 - it comes with an extra
+            from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415 - an optional dependency
             from confluent_kafka.schema_registry.error import SchemaRegistryError  # noqa: PLC0415
         except ImportError as error:
             raise SetUpError(_INSTALL) from error
-        conf = {"url": settings.url, "timeout": _TIMEOUT_S, "max.retries": 1}
+        options = {"url": settings.url, "timeout": _TIMEOUT_S, "max.retries": 1}
         if settings.username is not None:
             with raising_set_up_errors():
                 password = clear_text(settings.password, settings.password_file, "schemas.registry.password")
-            conf["basic.auth.user.info"] = f"{settings.username}:{password}"
+            options["basic.auth.user.info"] = f"{settings.username}:{password}"
         if settings.ca is not None:
-            conf["ssl.ca.location"] = str(settings.ca)
-        self._refused = SchemaRegistryError
+            options["ssl.ca.location"] = str(settings.ca)
+        self._error = SchemaRegistryError
         try:
-            self._client = SchemaRegistryClient(conf)
+            self._client = SchemaRegistryClient(options)
         except ValueError as error:
             raise SetUpError(f"schemas.registry.url = {settings.url!r} is no address of a registry: {error}") from error
 
     def of_subject(self, subject: str) -> dict[int, str]:
         """Returns schema id -> Avro JSON text of each version of a subject; empty if there is no such subject."""
         versions = self._ask(lambda client: client.get_versions(subject)) or []
-        found = (
+        answers = (
             self._ask(lambda client, version=version: client.get_version(subject, version)) for version in versions
         )
-        texts = {one.schema_id: self._avro(one.schema_id, one.schema) for one in found if one}
+        texts = {each.schema_id: self._avro(each.schema_id, each.schema) for each in answers if each}
         return {schema_id: text for schema_id, text in texts.items() if text is not None}
 
     def schema(self, schema_id: int) -> str | None:
-        """Returns the Avro JSON text of a schema id; None if the registry has no such id, or it is not Avro."""
+        """Returns the Avro JSON text of a schema; None if it is missing or not Avro."""
         found = self._ask(lambda client: client.get_schema(schema_id))
         return self._avro(schema_id, found) if found else None
 
@@ -67,7 +67,7 @@ class Registry:
         return with_types(str(schema.schema_str), named) if named else str(schema.schema_str)
 
     def _referenced(self, schema: Any, seen: set[tuple[str, int]]) -> Iterator[str]:
-        """Yields the schemas that one refers to, each after those that it refers to itself."""
+        """Yields the schemas to which a schema refers, each after those to which it refers itself."""
         for reference in schema.references or ():
             version = (str(reference.subject), int(reference.version))
             if version not in seen:
@@ -80,10 +80,12 @@ class Registry:
         """Returns the answer; None if the registry does not have what was asked for. Raises Unreachable."""
         try:
             return question(self._client)
-        except self._refused as error:
+        except self._error as error:
             if error.http_status_code == _NOT_FOUND:
                 return None
-            reason = f"it answered {error.http_status_code}: {error.error_message}"
-        except Exception as error:  # noqa: BLE001 - whatever its HTTP client raises, there was no answer
+            reason = f"HTTP {error.http_status_code}: {error.error_message}"
+        except Exception as error:  # noqa: BLE001 - its HTTP client may raise anything
             reason = str(error) or type(error).__name__
-        raise Unreachable(f"cannot read schemas from the registry {self._url}: {reason}. Check it, or correct its url")
+        raise Unreachable(
+            f"cannot read schemas from the registry {self._url}: {reason}. Repair it, or correct schemas.registry.url"
+        )

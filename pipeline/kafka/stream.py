@@ -1,7 +1,7 @@
 """The Structured Streaming query: Spark plans the offsets and distributes the read, the service decides the rest.
 
-The checkpoint is disposable. Each query takes a new one and starts from positions that the ledger knows, so it lives in
-a temporary folder of the driver; the tables are the only memory.
+The checkpoint is disposable: each query starts from the positions of the ledger with a new checkpoint, in a temporary
+folder of the driver. Only the tables store state.
 """
 
 import json
@@ -32,11 +32,11 @@ class Stream:
     kafka: KafkaSettings
     batch: BatchSettings
     on_batch: Callable[[DataFrame, Mapping[int, int]], None]
-    """Takes a batch's records, and the offset (exclusive) up to which each partition is read."""
+    """Takes a batch's records, and by partition the offset (exclusive) up to which they are read."""
     _failure: Exception | None = None
 
     def drain(self, positions: Mapping[int, int]) -> None:
-        """Reads from `positions` to the end of the topic as it is now; returns after the last batch.
+        """Reads from `positions` to the current end of the topic; returns after the last batch.
 
         Raises what `on_batch` raised, or TransientError if the query failed for a reason of its own.
         """
@@ -45,15 +45,15 @@ class Stream:
             self.wait(writer.trigger(availableNow=True).start(), None)
 
     def start(self, positions: Mapping[int, int], checkpoint: Path) -> StreamingQuery:
-        """Reads on and on; the caller waits for the query and stops it between batches."""
+        """Starts a query without end; the caller waits for it and stops it between batches."""
         interval = f"{milliseconds(self.batch.interval)} milliseconds"
         query: StreamingQuery = self._writer(positions, checkpoint).trigger(processingTime=interval).start()
         return query
 
     def wait(self, query: StreamingQuery, seconds: float | None) -> bool:
-        """Whether the query has ended; raises what `on_batch` raised, or what made the query fail."""
+        """Waits; returns whether the query has ended. Raises what `on_batch` raised, TransientError if it failed."""
         try:
-            # Its annotation says int, its body takes a float.
+            # Its annotation is int, its body takes a float.
             ended = bool(query.awaitTermination(cast(int, seconds))) if seconds else query.awaitTermination() is None
         except StreamingQueryException as error:
             raise TransientError(f"the streaming query failed: {_first_line(error)}") from error
@@ -62,38 +62,38 @@ class Stream:
         return ended
 
     def stop(self, query: StreamingQuery) -> None:
-        """Ends a query; one that cannot be ended brings nothing any more, for its service is closed."""
+        """Stops a query. If that fails, its batches have no effect: the service is closed."""
         try:
             query.stop()
-        except Exception as error:  # noqa: BLE001 - Spark raises what it likes, and the reason to stop matters more
-            _log.warning("streaming_query_did_not_stop", reason=_first_line(error))
-            self.spark.sparkContext.setLogLevel("OFF")  # until the next start: its last words would be pages
+        except Exception as error:  # noqa: BLE001 - the reason to stop matters more
+            _log.warning("query_not_stopped", reason=_first_line(error))
+            self.spark.sparkContext.setLogLevel("OFF")  # until the next start: it would log pages
 
     def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
         self._failure = None
         records = self.spark.readStream.format("kafka")
         records = records.options(**source_options(self.kafka, self.batch, positions))
 
-        def each(frame: DataFrame, number: int) -> None:
+        def each(frame: DataFrame, batch_id: int) -> None:
             if self._failure is not None:
                 return
             try:
-                self.on_batch(frame, planned_ends(checkpoint, number, self.kafka.topic))
-            except Exception as error:  # noqa: BLE001 - kept for `wait`: Spark would print pages of Java around it
+                self.on_batch(frame, planned_ends(checkpoint, batch_id, self.kafka.topic))
+            except Exception as error:  # noqa: BLE001 - `wait` raises it: Spark would print pages of Java
                 self._failure = error
 
         writer = records.load().writeStream.foreachBatch(each)
         return writer.option("checkpointLocation", checkpoint.as_uri())
 
 
-def planned_ends(checkpoint: Path, number: int, topic: str) -> dict[int, int]:
-    """The offset (exclusive) up to which each partition is read in the query's batch `number`.
+def planned_ends(checkpoint: Path, batch_id: int, topic: str) -> dict[int, int]:
+    """Returns by partition the offset (exclusive) up to which the query's batch `batch_id` reads.
 
-    Spark writes it to the checkpoint's offset log before the batch runs, and nowhere else: neither `observe()` nor the
-    progress report would do, for both come after the batch, and count re-executions.
+    Spark writes it to the checkpoint's offset log before the batch runs. `observe()` and the progress report come after
+    the batch, and count re-executions.
     Source of the format: Spark, `OffsetSeqLog`: a version line, a line of metadata, then a line per source.
     """
-    source = (checkpoint / "offsets" / str(number)).read_text().splitlines()[2]
+    source = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()[2]
     return {int(partition): offset for partition, offset in json.loads(source)[topic].items()}
 
 

@@ -1,10 +1,11 @@
-"""The topic as the broker tells of it: its partitions and how far each goes."""
+"""Asks the broker for the partitions of the topic and their offsets."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Final, assert_never
 
 import structlog
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -19,15 +20,15 @@ from pipeline.settings.model import KafkaSettings
 from pipeline.settings.secrets import raising_set_up_errors
 from pipeline.settings.start_position import At, Committed, Earliest, Latest, Offsets, StartPosition
 
-_REQUEST_SECONDS = 10.0
-_PAUSE_SECONDS = 1.0
-Asked = dict[TopicPartition, Future[ListOffsetsResultInfo]]
+_REQUEST_S: Final = 10.0
+_PAUSE_S: Final = 1.0
+Requests = dict[TopicPartition, Future[ListOffsetsResultInfo]]
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """By which a topic is known, whatever its name and the cluster's address."""
+    """The ids of a topic and its cluster, which do not depend on names and addresses."""
 
     cluster_id: str | None
     topic_id: str | None
@@ -35,23 +36,23 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """The topic as seen through an admin client; every call asks the broker."""
+    """A topic, by an admin client; every call asks the broker, and raises TransientError without an answer."""
 
     admin: Admin
     name: str
-    patience_s: float = _REQUEST_SECONDS
+    patience_s: float = _REQUEST_S
     """How long a call waits for its answer."""
 
     def earliest(self) -> dict[int, int]:
-        """The first offset still kept, per partition. Raises TransientError if the broker does not answer."""
+        """Returns the first retained offset by partition."""
         return self._offsets(OffsetSpec.earliest())
 
     def log_ends(self) -> dict[int, int]:
-        """The offset after the last committed record, per partition. Raises TransientError."""
+        """Returns the offset after the last committed record, by partition."""
         return self._offsets(OffsetSpec.latest())
 
     def high_watermarks(self) -> dict[int, int]:
-        """The offset after the last record, of an open transaction too, per partition. Raises TransientError."""
+        """Returns the offset after the last record, including open transactions, by partition."""
         return self._offsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
     def newest(self) -> dict[int, int | None]:
@@ -66,56 +67,55 @@ class Topic:
         return {partition: time if time >= 0 else None for partition, time in times.items()}
 
     def first_offsets(self, require: Callable[[str], None]) -> dict[int, int]:
-        """Like `earliest`, but first `require` gets the topic's id and may refuse it."""
+        """Like `earliest`, but first calls `require` with the topic's id, which may raise."""
         described = self._described()
         require(str(described.topic_id))
         return self._answers(self._ask([partition.id for partition in described.partitions], OffsetSpec.earliest()))
 
     def ends_of(self, partitions: Iterable[int], require: Callable[[str], None]) -> dict[int, int]:
-        """Like `high_watermarks`, of some partitions, but first `require` gets the topic's id and may refuse it.
+        """Like `high_watermarks`, for some partitions, but first calls `require` with the topic's id, which may raise.
 
-        Both are asked at once, so that a batch waits for one answer and not for two.
+        Both requests are sent at once, so that a batch waits once.
         """
-        asked = self._ask(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+        requests = self._ask(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
         require(str(self._described().topic_id))
-        return self._answers(asked)
+        return self._answers(requests)
 
     def identity(self) -> Identity:
-        """The ids that cluster and topic were given when they were made. Raises TransientError."""
+        """Returns the ids that cluster and topic got at their creation."""
         with _answering("its cluster"):
             cluster = self.admin.describe_cluster(request_timeout=self.patience_s).result(self.patience_s)
         return Identity(cluster.cluster_id, str(self._described().topic_id))
 
-    def positions(self, begin: StartPosition) -> dict[int, int]:
-        """The offset at which to begin, per partition.
-
-        Raises SetUpError where it names an offset that the topic does not have, TransientError without an answer.
-        """
-        match begin:
+    def positions(self, start: StartPosition) -> dict[int, int]:
+        """Returns by partition the offset of a start position. Raises SetUpError if the topic does not have it."""
+        match start:
             case Earliest():
                 return self.earliest()
             case Latest():
                 return self.log_ends()
             case At(milliseconds):
-                found, ends = self._offsets(OffsetSpec.for_timestamp(milliseconds)), self.log_ends()
-                return {number: ends[number] if offset < 0 else offset for number, offset in found.items()}
+                offsets, ends = self._offsets(OffsetSpec.for_timestamp(milliseconds)), self.log_ends()
+                return {number: ends[number] if offset < 0 else offset for number, offset in offsets.items()}
             case Committed(group):
                 return self._within(self._committed(group), f"group {group}")
             case Offsets(by_partition):
                 return self._within(by_partition, "kafka.start")
+            case _:
+                assert_never(start)
 
     def _committed(self, group: str) -> dict[int, int]:
-        """Of a partition that the group never committed, the first offset: nothing is passed over."""
+        """Returns the offset that a group committed, else the first offset, by partition."""
         earliest = self.earliest()
-        asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(self.name, number) for number in earliest])]
+        request = [ConsumerGroupTopicPartitions(group, [TopicPartition(self.name, key) for key in earliest])]
         with _answering(f"the offsets of group {group}"):
-            answer = self.admin.list_consumer_group_offsets(asked, request_timeout=self.patience_s)[group]
-            found = {tp.partition: tp.offset for tp in answer.result(self.patience_s).topic_partitions}
-        if all(offset < 0 for offset in found.values()):
+            answer = self.admin.list_consumer_group_offsets(request, request_timeout=self.patience_s)[group]
+            committed = {each.partition: each.offset for each in answer.result(self.patience_s).topic_partitions}
+        if all(offset < 0 for offset in committed.values()):
             raise SetUpError(
                 f"consumer group {group} has committed no offset of topic {self.name}: correct kafka.start"
             )
-        return {number: first if found[number] < 0 else found[number] for number, first in earliest.items()}
+        return {key: first if committed[key] < 0 else committed[key] for key, first in earliest.items()}
 
     def _within(self, offsets: Mapping[int, int], source: str) -> dict[int, int]:
         earliest, ends = self.earliest(), self.log_ends()
@@ -123,31 +123,31 @@ class Topic:
             raise SetUpError(
                 f"{source} names the partitions {sorted(offsets)}, but topic {self.name} has {sorted(earliest)}"
             )
-        for number, offset in offsets.items():
-            if not earliest[number] <= offset <= ends[number]:
+        for partition, offset in offsets.items():
+            if not earliest[partition] <= offset <= ends[partition]:
                 raise SetUpError(
-                    f"{source} says offset {offset} of partition {number}, but topic {self.name} holds "
-                    f"[{earliest[number]}, {ends[number]})"
+                    f"{source} has offset {offset} of partition {partition}, but topic {self.name} holds "
+                    f"[{earliest[partition]}, {ends[partition]})"
                 )
         return dict(offsets)
 
     def _offsets(self, spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED) -> dict[int, int]:
-        numbers = sorted(partition.id for partition in self._described().partitions)
-        return self._answers(self._ask(numbers, spec, isolation))
+        partitions = sorted(partition.id for partition in self._described().partitions)
+        return self._answers(self._ask(partitions, spec, isolation))
 
     def _ask(
         self, partitions: Iterable[int], spec: OffsetSpec, isolation: IsolationLevel = IsolationLevel.READ_COMMITTED
-    ) -> Asked:
-        places = {TopicPartition(self.name, number): spec for number in partitions}
+    ) -> Requests:
+        specs = {TopicPartition(self.name, partition): spec for partition in partitions}
         with _answering(f"the offsets of topic {self.name}"):
-            return self.admin.list_offsets(places, isolation_level=isolation, request_timeout=self.patience_s)
+            return self.admin.list_offsets(specs, isolation_level=isolation, request_timeout=self.patience_s)
 
-    def _answers(self, asked: Asked) -> dict[int, int]:
+    def _answers(self, requests: Requests) -> dict[int, int]:
         with _answering(f"the offsets of topic {self.name}"):
-            return {place.partition: answer.result(self.patience_s).offset for place, answer in asked.items()}
+            return {key.partition: request.result(self.patience_s).offset for key, request in requests.items()}
 
     def _described(self) -> TopicDescription:
-        # describe and not list_topics: the latter creates a missing topic where the broker allows it.
+        # Not list_topics: it creates a missing topic if the broker allows it.
         try:
             return self.admin.describe(self.name, AclOperation.READ, self.patience_s)
         except TimeoutError as error:
@@ -161,35 +161,35 @@ class Topic:
 
 
 @contextmanager
-def _answering(what: str) -> Iterator[None]:
-    """Raises TransientError where the broker does not answer a question for `what`."""
+def _answering(subject: str) -> Iterator[None]:
+    """Raises TransientError if the broker does not answer a request for `subject`."""
     try:
         yield
     except (KafkaException, TimeoutError) as error:
-        raise TransientError(f"the broker did not tell {what}: {error}") from error
+        raise TransientError(f"the broker did not return {subject}: {error}") from error
 
 
 def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) -> Topic:
-    """The topic, once a broker answers; waits for one up to `connect_timeout`.
+    """Returns the topic as soon as a broker answers; waits up to `connect_timeout`, by `wait` with seconds.
 
-    Raises Unreachable if none answers in time or lets the client in, SetUpError if the topic does not exist or a file
-    of the settings is not as it must be, and what `wait` raises.
+    Raises Unreachable if no broker answers in time or accepts the client, SetUpError if the topic does not exist or a
+    file of the settings cannot be used, and what `wait` raises.
     """
-    java_client(kafka)  # a mistake in its part is told before Spark starts
+    java_client(kafka)  # reports a mistake before Spark starts
     with raising_set_up_errors():
         topic = Topic(Admin(librdkafka_client(kafka), kafka), kafka.topic)
     left = milliseconds(kafka.connect_timeout) / 1000
-    hasty = replace(topic, patience_s=min(_REQUEST_SECONDS, left))  # one request must not outlast the timeout
-    began = time.monotonic()
+    hasty = replace(topic, patience_s=min(_REQUEST_S, left))  # one request must not outlast the timeout
+    started = time.monotonic()
     while True:
         try:
             hasty.log_ends()
             return topic
         except TransientError as error:
-            if time.monotonic() - began >= left:
+            if time.monotonic() - started >= left:
                 raise Unreachable(
                     f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
                     "Start it, or correct kafka.bootstrap_servers or kafka.security.protocol"
                 ) from error
             _log.warning("waiting_for_broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
-            wait(_PAUSE_SECONDS)
+            wait(_PAUSE_S)

@@ -1,1 +1,1 @@
-"""Spark, its jars and Java, on which the service runs."""
+"""Spark, its jars and Java, for the service."""

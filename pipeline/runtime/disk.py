@@ -1,4 +1,4 @@
-"""Sizes on disk, as the tables measure them and the metrics show them."""
+"""Sizes on disk, measured by the tables and exported as metrics."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 
 class Size(NamedTuple):
-    """Of a table, by its live files and their statistics."""
+    """The size of a table, from its live files and their statistics."""
 
     rows: int
     bytes: int
@@ -15,14 +15,14 @@ class Size(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Of a file system, in bytes."""
+    """The size of a file system, in bytes."""
 
     total: int
     free: int
 
 
 class Purpose(StrEnum):
-    """The end for which a commit wrote: new rows, results, fewer files, or that rows are gone."""
+    """The purpose of a commit: new rows, results, fewer files, or removed rows."""
 
     APPEND = "append"
     PUBLICATION = "publication"
@@ -30,12 +30,16 @@ class Purpose(StrEnum):
     REMOVAL = "removal"
 
 
+TablePurpose = tuple[str, Purpose]
+"""A table's name, and a purpose."""
+
+
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes of data files by table and purpose: those that commits added, and those that they took out."""
+    """Bytes of data files that commits added to tables, and that they removed, by table and purpose."""
 
-    written: Counter[tuple[str, Purpose]] = field(default_factory=Counter)
-    replaced: Counter[tuple[str, Purpose]] = field(default_factory=Counter)
+    written: Counter[TablePurpose] = field(default_factory=Counter)
+    replaced: Counter[TablePurpose] = field(default_factory=Counter)
 
     def __iadd__(self, other: Self) -> Self:
         self.written.update(other.written)

@@ -1,6 +1,6 @@
-"""The one way jars come in: exactly those of jars.lock, from a Maven mirror into a per-user cache, each one verified.
+"""Downloads exactly the jars of jars.lock from a Maven mirror into a per-user cache, and verifies each.
 
-Needs neither a JVM nor Maven. Two variables change where, never what:
+Needs neither a JVM nor Maven. Two environment variables change locations:
 TIDEMARK_MAVEN_MIRROR (default Maven Central) and TIDEMARK_JARS_CACHE (default ~/.cache/tidemark/jars).
 """
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class Jar(NamedTuple):
-    """One line of the lock: `group:artifact:version` and the SHA-256 of its file."""
+    """A line of the lock: `group:artifact:version` and the SHA-256 of its file."""
 
     coordinate: str
     sha256: str
@@ -39,13 +39,13 @@ class Jar(NamedTuple):
         return f"{artifact}-{version}.jar"
 
     def url(self, mirror: str) -> str:
-        """The address under a Maven repository, by its standard layout."""
+        """Returns the address in the Maven repository `mirror`, by the standard layout."""
         group, artifact, version = self.coordinate.split(":")
         return f"{mirror}/{group.replace('.', '/')}/{artifact}/{version}/{self.name}"
 
 
 def jars_of(section: str) -> list[Path]:
-    """The jars of `spark`, for its driver and executors, or of the demo's `broker`, fetched if missing.
+    """Returns the jars of a section, `spark` or the demo's `broker`; downloads missing jars.
 
     Raises SetUpError.
     """
@@ -53,13 +53,13 @@ def jars_of(section: str) -> list[Path]:
 
 
 def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[float] = WAITS_S) -> list[Path]:
-    """Make every jar present in `into` with the right hash; the paths come in the order of `jars`.
+    """Downloads jars that are missing in `into`, or have a wrong hash; returns all paths in the order of `jars`.
 
-    `waits_s` are the pauses between attempts. Raises SetUpError when one cannot be had.
+    `waits_s` are the pauses between attempts in seconds. Raises SetUpError if a jar cannot be downloaded.
     """
     if missing(jars, into):
         with _only_one(into), ThreadPoolExecutor(AT_ONCE) as pool:
-            # Another process may have fetched them while this one waited.
+            # Another process may have downloaded them meanwhile.
             if absent := missing(jars, into):
                 _log.info("Fetching %d jars from %s into %s", len(absent), mirror, into)
             tasks = [pool.submit(fetch, jar.url(mirror), into / jar.name, jar.sha256, waits_s) for jar in absent]
@@ -67,63 +67,65 @@ def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[floa
                 for task in tasks:
                     task.result()
             finally:
-                # One bad jar is enough to say: do not make the reader wait for forty more.
+                # A failure is reported at once: do not wait for forty more jars.
                 pool.shutdown(wait=False, cancel_futures=True)
     return [into / jar.name for jar in jars]
 
 
 def locked(section: str) -> list[Jar]:
-    """Read one section of the lock: from the wheel, else from the repository's top level."""
+    """Returns a section of the lock: of the wheel, else of the repository."""
     package = Path(__file__).parents[1]
-    found = [path for path in (package / "jars.lock", package.parent / "jars.lock") if path.is_file()]
-    if not found:
-        raise SetUpError(f"jars.lock is missing beside {package}; install tidemark-lake again, or run a full checkout.")
-    return listed(found[0], section)
+    locks = [path for path in (package / "jars.lock", package.parent / "jars.lock") if path.is_file()]
+    if not locks:
+        raise SetUpError(f"jars.lock is missing in {package}; install tidemark-lake again, or run a full checkout.")
+    return listed(locks[0], section)
 
 
 def listed(lock: Path, section: str) -> list[Jar]:
-    """Read one section of a lock file."""
+    """Returns the jars of a section of a lock file."""
     return [Jar(*line) for line in tomllib.loads(lock.read_text())[section].items()]
 
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where jars are kept between runs."""
-    if chosen := environment.get("TIDEMARK_JARS_CACHE"):
-        return Path(chosen).expanduser().absolute()
-    # The XDG specification says that a relative value is to be ignored.
+    """Returns the folder of the cache."""
+    if folder := environment.get("TIDEMARK_JARS_CACHE"):
+        return Path(folder).expanduser().absolute()
+    # By the XDG specification a relative value must be ignored.
     xdg = environment.get("XDG_CACHE_HOME", "")
     return (Path(xdg) if xdg.startswith("/") else Path.home() / ".cache") / "tidemark" / "jars"
 
 
 def mirror(environment: Mapping[str, str] = os.environ) -> str:
-    """The Maven repository to fetch from, without a slash at its end."""
-    chosen = environment.get("TIDEMARK_MAVEN_MIRROR") or MAVEN_CENTRAL
-    if not chosen.startswith(("http://", "https://")):
-        raise SetUpError(f"TIDEMARK_MAVEN_MIRROR is {chosen!r}; it must be the http(s) address of a Maven repository.")
-    return chosen.rstrip("/")
+    """Returns the address of the Maven repository, without a slash at its end."""
+    address = environment.get("TIDEMARK_MAVEN_MIRROR") or MAVEN_CENTRAL
+    if not address.startswith(("http://", "https://")):
+        raise SetUpError(f"TIDEMARK_MAVEN_MIRROR is {address!r}; it must be the http(s) address of a Maven repository.")
+    return address.rstrip("/")
 
 
 def missing(jars: Sequence[Jar], into: Path) -> list[Jar]:
-    """Those that are not there, or not as they must be."""
+    """Returns the jars that are missing in `into`, or have a wrong hash."""
     # The full hash of all of Spark's jars takes 20 ms: cheaper than reasoning about markers.
     return [jar for jar in jars if not (into / jar.name).is_file() or digest(into / jar.name) != jar.sha256]
 
 
 @contextlib.contextmanager
 def _only_one(directory: Path) -> Iterator[None]:
-    """Keep other processes out of the directory; the lock goes with the process, however that ends."""
+    """Locks the directory against other processes; the lock is released when the process ends, however it ends."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         gate = (directory / ".lock").open("w")
     except OSError as cause:
-        raise SetUpError(f"Jars cannot be kept in {directory} ({cause.strerror}); set TIDEMARK_JARS_CACHE.") from cause
+        raise SetUpError(
+            f"Jars cannot be stored in {directory} ({cause.strerror}); set TIDEMARK_JARS_CACHE."
+        ) from cause
     with gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
         yield
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fetch the named sets and print their paths; exit code 2 when that cannot be."""
+    """Downloads the named sets and prints their paths; returns exit code 2 if a jar cannot be downloaded."""
     parser = argparse.ArgumentParser(prog="python -m pipeline.runtime.jars", description="Fetch the locked jars.")
     parser.add_argument("sets", nargs="*", metavar="spark|broker", help="which jars; both if left out")
     parser.add_argument("--into", type=Path, help="a directory to use instead of the cache")

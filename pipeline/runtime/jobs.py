@@ -1,17 +1,17 @@
-"""Jobs on tables, as the tables give them out and the metrics show them."""
+"""Jobs on tables, assigned by the tables and exported as metrics."""
 
 from enum import StrEnum
 
 
 class Job(StrEnum):
-    """A job that is done by the driver where it is small, and by Spark's executors where it is large."""
+    """A job that the driver does if it is small, and Spark's executors do if it is large."""
 
     PUBLICATION = "publication"
     WRITE_AHEAD = "write_ahead"
 
 
 class By(StrEnum):
-    """Who did a job."""
+    """The processes that do a job."""
 
     DRIVER = "driver"
     EXECUTORS = "executors"

@@ -1,7 +1,7 @@
-"""What this process may use: the cores and the memory of its container, not those of the machine that it is on.
+"""The cores and the memory of this process's container, which may be less than those of the machine.
 
-Both generations of cgroups are read, as the Java virtual machine reads them: a quota counts wherever in the hierarchy
-it is set. Source: Linux, admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst; scheduler/sched-bwc.rst.
+Both generations of cgroups are read, as the Java virtual machine does: a quota counts at any level of the
+hierarchy. Source: Linux, admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst; scheduler/sched-bwc.rst.
 """
 
 import ctypes
@@ -16,34 +16,34 @@ from pipeline.errors import SetUpError
 MIB: Final = 1024 * 1024
 _ROOT: Final = Path("/")
 _UNLIMITED_HEAP: Final = 4096 * MIB
-"""On a machine that other programs share."""
+"""The heap limit on a machine that other programs may share."""
 _LEAST_HEAP: Final = 512 * MIB
 """Below it Spark refuses to start."""
 _MMAP_THRESHOLD: Final = -3
 """`M_MMAP_THRESHOLD` in glibc's malloc.h."""
-_GIVEN_BACK: Final = 256 * 1024
+_MMAP_BYTES: Final = 256 * 1024
 
 
 def cores(root: Path = _ROOT) -> int:
-    """How many cores this process may use: by its affinity, and by the quota of its container, rounded up."""
+    """Returns how many cores this process may use, by its affinity and by the quota of its container, rounded up."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min([allowed, *(max(1, math.ceil(quota)) for quota in _quotas(root))])
 
 
 def memory(root: Path = _ROOT) -> int | None:
-    """The bytes that the container may have; None where it has no limit, or one beyond what the machine has."""
+    """Returns the memory limit of the container in bytes; None if it has no limit below the memory of the machine."""
     groups = _groups(root, "memory")
     limits = (_read(folder / "memory.max") or _read(folder / "memory.limit_in_bytes") for folder in groups)
-    # The first generation writes a huge one for none, the second `max`.
-    limit = min((int(one) for one in limits if one.isdigit()), default=_physical())
+    # No limit: cgroup v1 reports a huge number, v2 the word `max`.
+    limit = min((int(text) for text in limits if text.isdigit()), default=_physical())
     return limit if limit < _physical() else None
 
 
 def heap(root: Path = _ROOT) -> str:
-    """The heap of the driver's JVM, as Spark writes it: half of the container's memory, or 4 GiB of a larger machine.
+    """Returns the heap of the driver's JVM in Spark's format: half of the memory, at most 4 GiB without a limit.
 
-    The other half is for what the JVM has beside its heap, and for Python with delta-rs. Raises SetUpError if that is
-    less than Spark starts with.
+    The other half is for memory of the JVM outside its heap, and for Python with delta-rs. Raises SetUpError if Spark
+    cannot start with this heap.
     """
     limit = memory(root)
     size = min(_UNLIMITED_HEAP, _physical() // 2) if limit is None else limit // 2
@@ -56,13 +56,13 @@ def heap(root: Path = _ROOT) -> str:
 
 
 def give_back_freed() -> None:
-    """Has C's allocator give large pieces of memory back as soon as they are freed: 256 KiB and more.
+    """Makes C's allocator return pieces of 256 KiB and more to the system as soon as they are freed.
 
-    By itself glibc keeps pieces as large as it has seen one freed, up to 32 MiB: of rows that came from Spark and are
-    gone a process held hundreds of megabytes. Does nothing with another C library. Source: mallopt(3).
+    By default glibc retains pieces of any size that it has seen freed, up to 32 MiB: a process held hundreds of
+    megabytes of freed rows from Spark. Does nothing with another C library. Source: mallopt(3).
     """
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
-        mallopt(_MMAP_THRESHOLD, _GIVEN_BACK)
+        mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)
 
 
 def _physical() -> int:
@@ -70,7 +70,7 @@ def _physical() -> int:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Every limit on cores that holds here."""
+    """Yields each limit on cores that applies to this process."""
     for folder in _groups(root, "cpu"):
         quota, _, period = _read(folder / "cpu.max").partition(" ")
         quota = quota or _read(folder / "cpu.cfs_quota_us")
@@ -80,9 +80,9 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:
-    """The folders of the control groups of this process, up to the top.
+    """Yields the folders of the control groups of this process, up to the top.
 
-    In a container of the first generation the path is often the host's, and only its top is there.
+    In a container with cgroup v1 the path is often that of the host, of which only the top exists.
     """
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -93,7 +93,7 @@ def _groups(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _read(file: Path) -> str:
-    """What a file says; nothing if it is not there, as on other systems than Linux."""
+    """Returns the text of a file; empty if it does not exist, as on systems other than Linux."""
     try:
         return file.read_text().strip()
     except OSError:

@@ -1,7 +1,7 @@
 """The folder for temporary files of this process, which no other user can read.
 
-Its owner holds a lock on it, which the system takes back however the process ends, so a later process finds the folders
-that a kill left behind.
+Its owner holds a lock on it, which the system releases however the process ends, so that a later process can recognise
+abandoned folders.
 """
 
 import atexit
@@ -19,7 +19,7 @@ _PREFIX: Final = "tidemark-scratch-"
 
 @cache
 def own_folder() -> Path:
-    """Creates the folder, once, and makes it the one in which Python puts temporary files. Removes abandoned ones."""
+    """Creates the folder, once, and sets it as the folder for Python's temporary files. Removes abandoned folders."""
     folder = own_folder_in(Path(tempfile.gettempdir()))
     tempfile.tempdir = str(folder)
     return folder
@@ -27,7 +27,7 @@ def own_folder() -> Path:
 
 @cache
 def own_folder_in(base: Path) -> Path:
-    """Creates a folder in another one, once. Removes abandoned ones."""
+    """Creates a folder in `base`, once. Removes abandoned folders."""
     remove_abandoned(base)
     folder = _locked(base)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -35,7 +35,7 @@ def own_folder_in(base: Path) -> Path:
 
 
 def remove_abandoned(base: Path | None = None) -> None:
-    """Removes the folders in `base` (default: the one for temporary files) whose owner process has ended."""
+    """Removes the folders in `base` (default: the folder for temporary files) whose owner process has ended."""
     for folder in (base or Path(tempfile.gettempdir())).glob(f"{_PREFIX}*"):
         with suppress(OSError):  # of another user, in use, or gone meanwhile
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

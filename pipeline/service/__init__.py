@@ -1,1 +1,1 @@
-"""The service: its five steps, how it starts, publishes and keeps its tables in order."""
+"""The service: starts, the five steps of a batch, publication, and upkeep of the tables."""

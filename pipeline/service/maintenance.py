@@ -1,4 +1,4 @@
-"""Upkeep of the tables, by what they need, in the publisher's thread, a step at a time: no batch waits for it."""
+"""Upkeep of the tables, step by step in the publisher's thread: no batch waits for it."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,13 +14,13 @@ from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results
 from pipeline.tables.traffic import Meter
 
 _EVERY_BATCHES: Final = 100
-"""So often the tables are looked at, and after the first batch of a service."""
+"""Upkeep runs after the first batch of a service, and then at this interval."""
 _AGE_EVERY_MS: Final = 3_600_000
-"""So often at most what has grown old is removed."""
+"""The least time between removals of old rows."""
 
 
 class Maintenance:
-    """Compacts panes, removes what is old, merges small files, removes dead ones, and measures the tables."""
+    """Compacts panes, removes old rows, merges small files, removes dead files, and measures the tables."""
 
     def __init__(self, resources: Resources, compaction: Compaction) -> None:
         self._resources = resources
@@ -29,11 +29,11 @@ class Maintenance:
         self._meter = Meter(resources.warehouse, results_of(resources.policy))
 
     def wanted_after(self, batch: Batch) -> bool:
-        """Whether it is time to look, by the number of batches in this epoch."""
+        """Returns whether upkeep is due, by the count of batches in this epoch."""
         return batch.batch_id % _EVERY_BATCHES == 1 % _EVERY_BATCHES
 
     def steps(self, batch: Batch) -> Iterator[None]:
-        """Does what is needed, a table or a merge at a time. Raises DeltaError or OSError where the store refuses."""
+        """Does one table or merge per step. Raises DeltaError or OSError if the store refuses."""
         warehouse, results, now = self._resources.warehouse, results_of(batch.policy), self._resources.now()
         ids = [EVENT_IDS] if batch.policy.deduplicate else []
         trusted = trusted_watermark(batch, now)
@@ -41,8 +41,7 @@ class Maintenance:
         yield from self._compaction.steps(batch.batch_id, too_late, closed)
         if self._aged_at is None or now - self._aged_at >= _AGE_EVERY_MS:
             self._aged_at = now
-            kept = self._resources.retention
-            remove_by_age(warehouse, kept, batch.policy, trusted, batch.batch_id, now)
+            remove_by_age(warehouse, self._resources.retention, batch.policy, trusted, batch.batch_id, now)
             yield
         if ids:
             event_id_table.tend(warehouse, too_late, batch.batch_id)
@@ -55,16 +54,15 @@ class Maintenance:
             yield
         self._resources.observer.measured(sizes(warehouse, results), self._meter.read())
         yield
-        for spec in (*OWN, *results):  # which the meter has read by now
+        for spec in (*OWN, *results):  # after the meter has read the logs
             housekeeping.shorten_log(warehouse, spec)
             yield
 
 
 def trusted_watermark(batch: Batch, now: int) -> int | None:
-    """Returns the watermark up to which acts that cannot be undone may rely on it, in milliseconds.
+    """Returns the watermark by which upkeep may merge, forget and remove, which cannot be undone; in milliseconds.
 
-    A wrong clock of a producer can take the watermark ahead of the service's clock, `now`, until a person resets it:
-    what is merged, forgotten or removed by then does not come back.
+    A producer's wrong clock can take the watermark ahead of the service's clock, `now`, until a person resets it.
     """
-    reached = batch.after.watermark
-    return None if reached is None else min(reached, now - batch.policy.strategy.idle_lag_ms)
+    watermark = batch.after.watermark
+    return None if watermark is None else min(watermark, now - batch.policy.strategy.idle_lag_ms)

@@ -1,9 +1,9 @@
-"""Pauses between tries that grow while the tries fail."""
+"""Pauses between attempts, which grow while the attempts fail."""
 
 from collections.abc import Iterator
 from itertools import chain, repeat
 
 
 def growing(*seconds: float) -> Iterator[float]:
-    """One pause after the other, in seconds; the last one again and again."""
+    """Yields pauses in seconds; repeats the last pause for ever."""
     return chain(seconds, repeat(seconds[-1]))

@@ -74,7 +74,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Ope
     housekeeping.take_over(warehouse, every, batch.batch_id, how.closed if found.is_reset else None)
     housekeeping.remove_uncommitted(warehouse, how.last_batch, batch.batch_id)
     _drop_reports(resources, found)
-    resources.schemas.keep()
+    resources.schemas.store()
     remembered = _remembered(warehouse, found)
     states = _states(resources, how.policy) if found.earlier else window_states.initial(how.policy)
     share = MalformedShare(resources.malformed)

@@ -1,4 +1,4 @@
-"""A service at work: its batches, and the stream that brings them."""
+"""Runs a service: its batches, and the stream that delivers them."""
 
 import tempfile
 import time
@@ -19,7 +19,7 @@ from pipeline.service.publisher import Publisher
 from pipeline.service.resources import Resources
 
 _LAST_S: Final = 30.0
-"""How long what is committed may take to be published once the service was told to stop."""
+"""How long the last publication may take after a request to stop."""
 _EVENTS: Final = (Verdict.COUNTED, Verdict.DUPLICATE, Verdict.TOO_LATE, Verdict.ERASED)
 """Verdicts on records that could be read as events of this topic."""
 _log = structlog.get_logger()
@@ -27,7 +27,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class RunningService:
-    """A service at work: drains the topic, ticks, or runs until told to stop."""
+    """An open service: drains the topic, ticks, or runs until it is asked to stop."""
 
     _service: Service
     _stream: Stream
@@ -35,17 +35,17 @@ class RunningService:
     _resources: Resources
     metrics_port: int
     _tick_seconds: float
-    """From one tick to the next while it runs."""
+    """The time between ticks of `run`."""
 
     @property
     def committed(self) -> int:
-        """How many batches this service has committed."""
+        """The count of batches that this service has committed."""
         return self._service.committed
 
     def drain(self) -> None:
-        """Reads what is on the topic at the call; returns when it and all that became due by it is published.
+        """Reads what is on the topic now; returns when all that becomes due by it is published.
 
-        Raises Replaced if a newer service has taken the warehouse over, TransientError if the broker failed.
+        Raises Replaced if a newer service has taken over the warehouse, TransientError if the broker failed.
         """
         self._stream.drain(self._service.positions())
         self._publisher.flush()
@@ -79,14 +79,14 @@ class RunningService:
             _log.info("windows_still_open", open=still_open, held_by_partitions=held, see="tidemark live")
 
     def tick(self) -> None:
-        """Re-evaluates idleness now; commits and publishes what becomes due by it."""
+        """Evaluates idleness now; commits and publishes what becomes due."""
         self._service.tick()
         self._publisher.flush()
 
     def run(self, stopping: Event) -> None:
-        """Batch after batch until `stopping`; then the batch in hand is finished, committed and published.
+        """Takes batches until `stopping` is set; then commits and publishes the current batch.
 
-        What the store then refuses to publish is left to the next start. Raises what `drain` raises.
+        A publication that the store refuses then is deferred to the next start. Raises what `drain` raises.
         """
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
             query = self._stream.start(self._service.positions(), Path(checkpoint))
@@ -100,4 +100,4 @@ class RunningService:
         try:
             self._publisher.flush(_LAST_S)
         except TransientError as error:
-            _log.warning("publication_deferred", reason=str(error))
+            _log.warning("publication_deferred", reason=str(error), retry="at the next start")

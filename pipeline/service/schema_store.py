@@ -1,4 +1,4 @@
-"""The schemas that the fold knows; those of a registry are asked for when their first record comes."""
+"""The schemas of the fold. A schema of a registry is requested when its first record comes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -13,64 +13,64 @@ from pipeline.tables.event_schemas import store_schemas
 from pipeline.tables.store_errors import one_line
 from schemas.fields import EventSchemas
 
-_AGAIN_MS: Final = 300_000
-"""After so long an id that the registry does not have is asked for again."""
+_RETRY_MS: Final = 300_000
+"""An id that the registry does not have is requested again after this time."""
 _MOST_ABSENT: Final = 1_000
-"""Bytes of something else may look like any id: of more than so many nobody is asked for a while."""
+"""Other bytes may look like ids: while this many ids are absent, no further id is requested."""
 _log = structlog.get_logger()
 
 
 class SchemaStore:
-    """What is known now; with a registry it may become more."""
+    """The known schemas; with a registry, new schemas are added."""
 
     def __init__(self, known: EventSchemas, registry: Registry | None = None, warehouse: str = "") -> None:
-        """Of `known` all that comes from a registry is kept in the warehouse by `keep`."""
+        """Starts with the schemas in `known`."""
         self.known = known
         self._registry = registry
         self._warehouse = warehouse
         self._absent: dict[int, int] = {}
 
-    def at_start(self, subject: str) -> None:
-        """Asks for all versions of a subject. Raises SetUpError where nothing is known to read by.
+    def load(self, subject: str) -> None:
+        """Requests all versions of a subject; uses the stored schemas if the registry does not answer.
 
-        Where the registry does not answer, what was kept will do.
+        Raises SetUpError if no schema is known.
         """
         if self._registry is None:
             return
         try:
-            told = self._registry.of_subject(subject)
+            texts = self._registry.of_subject(subject)
         except Unreachable as error:
             if not self.known.texts:
                 raise
-            _log.warning("registry_unavailable", reason=str(error))
-            told = {}
-        self._add(self._usable(told))
+            _log.warning("registry_unavailable", reason=str(error), uses="stored schemas")
+            texts = {}
+        self._add(self._usable(texts))
         if not self.known.texts:
             raise SetUpError(
-                f"the registry has no schema of subject {subject} that has what an event needs: register one, or name "
-                "another subject with schemas.registry.subject"
+                f"the registry has no schema of subject {subject} that has what an event needs: register a "
+                "schema, or name another subject with schemas.registry.subject"
             )
 
-    def keep(self) -> None:
-        """Has a start know them where the registry is away."""
+    def store(self) -> None:
+        """Stores the schemas in the warehouse, for a start while the registry is unavailable."""
         if self._registry is not None:
             store_schemas(self._warehouse, self.known.texts)
 
     def learn(self, unknown: Callable[[Collection[int]], Sequence[int]], now: int) -> bool:
-        """Whether schemas came to be known that a batch has records of.
+        """Requests unknown schemas of a batch at `now` in ms; returns whether any was added. Raises Unreachable.
 
-        `unknown` gives ids of its records that are not known, other than those it is given. Raises Unreachable.
+        `unknown` returns schema ids in the batch that are not known, except the ids that it is given.
         """
         if self._registry is None:
             return False
-        self._absent = {number: asked for number, asked in self._absent.items() if now - asked < _AGAIN_MS}
-        while len(self._absent) < _MOST_ABSENT and (numbers := unknown(self._absent.keys())):
-            told = {number: self._registry.schema(number) for number in numbers}
-            usable = self._usable({number: text for number, text in told.items() if text})
-            self._absent |= dict.fromkeys(told.keys() - usable.keys(), now)
+        self._absent = {each: asked_at for each, asked_at in self._absent.items() if now - asked_at < _RETRY_MS}
+        while len(self._absent) < _MOST_ABSENT and (schema_ids := unknown(self._absent.keys())):
+            answers = {schema_id: self._registry.schema(schema_id) for schema_id in schema_ids}
+            usable = self._usable({schema_id: text for schema_id, text in answers.items() if text})
+            self._absent |= dict.fromkeys(answers.keys() - usable.keys(), now)
             if usable:
                 self._add(usable)
-                self.keep()
+                self.store()
                 _log.info("schemas_found", ids=sorted(usable))
                 return True
         return False
@@ -79,13 +79,13 @@ class SchemaStore:
         self.known = replace(self.known, texts={**self.known.texts, **texts})
 
     def _usable(self, texts: Mapping[int, str]) -> dict[int, str]:
-        """Those that have what an event needs. A topic may have events of other kinds, which are dead letters."""
-        found: dict[int, str] = {}
-        for number, text in texts.items():
+        """Returns the schemas that have what an event needs. Records of other schemas become dead letters."""
+        usable: dict[int, str] = {}
+        for schema_id, text in texts.items():
             try:
-                reader(replace(self.known, texts={**self.known.texts, **found, number: text}))
+                reader(replace(self.known, texts={**self.known.texts, **usable, schema_id: text}))
             except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is a rejection
-                _log.warning("schema_unusable", id=number, reason=one_line(error))
+                _log.warning("schema_unusable", id=schema_id, reason=one_line(error))
             else:
-                found[number] = text
-        return found
+                usable[schema_id] = text
+        return usable

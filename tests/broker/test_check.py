@@ -119,7 +119,7 @@ def test_a_missing_topic_is_reported_as_a_start_reports_it(
 @pytest.mark.parametrize(
     ("begin", "said"),
     [
-        ('offsets:{"0": 99, "1": 0}', "kafka.start says offset 99 of partition 0, but topic {topic} holds [0, 1)"),
+        ('offsets:{"0": 99, "1": 0}', "kafka.start has offset 99 of partition 0, but topic {topic} holds [0, 1)"),
         ("group:nobody", "consumer group nobody has committed no offset of topic {topic}: correct kafka.start"),
     ],
 )

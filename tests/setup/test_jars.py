@@ -50,7 +50,9 @@ def test_a_cached_file_that_was_damaged_is_fetched_again(central: Mirror, tmp_pa
 def test_a_wrong_hash_is_refused_and_leaves_no_file(central: Mirror, tmp_path: Path) -> None:
     jar = Jar("g:a:1", "0" * 64)
     central.files[jar.url("")] = CONTENT
-    with pytest.raises(SetUpError, match=r"a-1\.jar has SHA-256 [0-9a-f]{64}, the lock says 0{64}: the mirror serves"):
+    with pytest.raises(
+        SetUpError, match=r"a-1\.jar has SHA-256 [0-9a-f]{64}, but the lock has 0{64}: the mirror serves"
+    ):
         provide([jar], tmp_path, central.address)
     assert not list(tmp_path.glob("a-1.jar*"))
 
@@ -122,7 +124,7 @@ def test_two_at_once_fetch_each_jar_once(central: Mirror, tmp_path: Path) -> Non
 
 def test_a_directory_that_cannot_be_written_is_one_sentence(central: Mirror, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SetUpError, match=r"Jars cannot be kept in .*; set TIDEMARK_JARS_CACHE\."):
+    with pytest.raises(SetUpError, match=r"Jars cannot be stored in .*; set TIDEMARK_JARS_CACHE\."):
         provide([central.publish("g:a:1", CONTENT)], tmp_path / "file" / "below", central.address)
 
 
