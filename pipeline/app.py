@@ -149,7 +149,7 @@ def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> Non
 
 
 def registered_schemas(settings: Settings) -> EventSchemas:
-    """Returns the current schemas of the registry, or those of the settings. Raises SetUpError, Unreachable."""
+    """Returns the schemas of the registry now; without one, of the settings. Raises SetUpError, Unreachable."""
     registry = settings.schemas.registry
     if not registry.url:
         return schemas_of(settings)

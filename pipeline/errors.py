@@ -26,7 +26,7 @@ class Unreachable(SetUpError):
 
 
 class Replaced(TidemarkError):
-    """Another service opened a newer epoch on the same warehouse; nothing more may be committed here."""
+    """Another service opened a newer epoch on the same warehouse; this service may commit nothing more."""
 
 
 class BrokenChain(TidemarkError):

@@ -1,4 +1,4 @@
-"""Copies committed offsets to Kafka for lag tools: Spark commits no offsets there."""
+"""Copies committed offsets to Kafka for lag tools: Spark itself commits no offsets."""
 
 from collections.abc import Mapping
 from threading import Thread

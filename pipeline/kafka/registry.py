@@ -77,7 +77,7 @@ class Registry:
                     yield str(found.schema.schema_str)
 
     def _ask(self, question: Any) -> Any:
-        """Returns the answer; None if the registry does not have what was asked for. Raises Unreachable."""
+        """Returns the answer; None if the registry does not have what is asked for. Raises Unreachable."""
         try:
             return question(self._client)
         except self._error as error:

@@ -67,13 +67,13 @@ class Topic:
         return {partition: time if time >= 0 else None for partition, time in times.items()}
 
     def first_offsets(self, require: Callable[[str], None]) -> dict[int, int]:
-        """Like `earliest`, but first calls `require` with the topic's id, which may raise."""
+        """Returns `earliest` after calling `require` with the topic's id, which may raise."""
         described = self._described()
         require(str(described.topic_id))
         return self._answers(self._ask([partition.id for partition in described.partitions], OffsetSpec.earliest()))
 
     def ends_of(self, partitions: Iterable[int], require: Callable[[str], None]) -> dict[int, int]:
-        """Like `high_watermarks`, for some partitions, but first calls `require` with the topic's id, which may raise.
+        """Returns `high_watermarks` of some partitions after calling `require` with the topic's id, which may raise.
 
         Both requests are sent at once, so that a batch waits once.
         """
@@ -96,7 +96,7 @@ class Topic:
                 return self.log_ends()
             case At(milliseconds):
                 offsets, ends = self._offsets(OffsetSpec.for_timestamp(milliseconds)), self.log_ends()
-                return {number: ends[number] if offset < 0 else offset for number, offset in offsets.items()}
+                return {key: ends[key] if offset < 0 else offset for key, offset in offsets.items()}
             case Committed(group):
                 return self._within(self._committed(group), f"group {group}")
             case Offsets(by_partition):

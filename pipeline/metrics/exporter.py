@@ -42,7 +42,7 @@ class Exporter:
             why = str(error.strerror).partition(" (while")[0]  # Python names the address again
             raise SetUpError(
                 f"cannot serve metrics on {settings.host} port {settings.port} ({why}): "
-                "stop what listens there, or set metrics.port (0 takes a free port) or metrics.host"
+                "stop the program that uses this port, or set metrics.port (0 takes a free port) or metrics.host"
             ) from error
         self.port: int = listening.getsockname()[1]
         self._background = Background(server, listening, "exporter")

@@ -1,4 +1,4 @@
-"""A histogram that takes many equal observations in one call, which that of prometheus_client does not."""
+"""A histogram that takes many equal observations in one call, unlike that of prometheus_client."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

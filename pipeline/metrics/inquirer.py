@@ -1,4 +1,4 @@
-"""Questions whose answer may never come: asked in a thread, and waited for only briefly."""
+"""Questions to systems that may never answer: a thread asks, and callers wait only briefly."""
 
 from collections.abc import Callable
 from threading import Event, Lock, Thread
@@ -14,9 +14,9 @@ _log = structlog.get_logger()
 
 
 class Inquirer(Generic[T]):
-    """Asks one question, at most once a second, and passes each answer on.
+    """Asks a question at most once a second, and passes each answer to a callback.
 
-    `ask` returns an answer or raises TidemarkError; it may block, and while it is None nothing is asked.
+    `ask` returns an answer or raises TidemarkError; it may block, and while it is None, `refresh` does nothing.
     """
 
     def __init__(

@@ -130,7 +130,7 @@ OPEN_WINDOWS: Final = _gauge(
     "Windows with events that are not closed.",
     "report",
     asks="How many windows may still change?",
-    note="Of reports whose windows end by the clock (not sessions and counts).",
+    note="Only reports whose windows end by the clock (not sessions and counts).",
 )
 PARTITION_COMMITTED: Final = _gauge(
     "partition_committed_offset",
@@ -146,7 +146,7 @@ PARTITION_IDLE: Final = _gauge(
 )
 PARTITION_LAG: Final = _gauge(
     "partition_lag_records",
-    "Offsets between the committed one and the log end.",
+    "Offsets between the committed offset and the log end.",
     "partition",
     asks="How much waits to be read?",
     note="Transaction markers and compacted offsets included.",
@@ -273,7 +273,7 @@ WINDOWS: Final = _counter(
     "report",
     "event",
     asks="Do windows fire, and how often do they fire again?",
-    note="Of reports whose windows end by the clock (not sessions and counts). A start publishes all that have fired "
+    note="Only reports whose windows end by the clock (not sessions and counts). A start publishes all that have fired "
     "and not closed once more, which counts as `refired`; a window that fires and changes before its publication "
     "counts once, as `fired`.",
 )

@@ -45,8 +45,8 @@ _NO_HOST: Final = Host()
 class Observer:
     """Metrics, health and readiness of a process, over all its attempts; all methods may be called by any thread.
 
-    The lock is held for arithmetic only, never while a broker or a file system is asked: they cannot delay a batch or
-    a probe.
+    The lock is held for arithmetic only, not during a request to a broker or a file system: these cannot delay a
+    batch or a probe.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ _MOST_SIGHTINGS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class ProbeAnswer:
-    """Yes or no, and a sentence that says why."""
+    """Yes or no, and a sentence with the reason."""
 
     ok: bool
     sentence: str
@@ -34,7 +34,7 @@ class Backlog:
     _sightings: dict[int, list[Sighting]] = field(default_factory=dict)
 
     def add(self, log_ends: Mapping[int, int], positions: Mapping[int, int], now: int) -> None:
-        """Adds log ends, and forgets those before `positions`, which are committed."""
+        """Adds log ends, and forgets all before `positions`, which are committed."""
         for partition, log_end in log_ends.items():
             committed = positions.get(partition, 0)
             waiting = [sighting for sighting in self._sightings.get(partition, []) if sighting.log_end > committed]
@@ -67,7 +67,7 @@ class Loop:
     activity: str = "the service starts"
 
     def turn(self, now: int, activity: str | None = None) -> None:
-        """Notes a turn at `now`; the activity stays if none is given."""
+        """Notes a turn at `now`; without an `activity` the last one stays."""
         self.at_ms = now
         self.activity = activity or self.activity
 

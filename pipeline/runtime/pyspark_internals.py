@@ -1,4 +1,4 @@
-"""Access to private parts of PySpark that have no public counterpart. A new version of PySpark is checked here."""
+"""Access to private parts of PySpark that have no public counterpart. Check them with each new version of PySpark."""
 
 import subprocess
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ def java_packages(session: SparkSession) -> Any:
 
 
 def remove_properties(context: SparkContext, names: Iterable[str]) -> None:
-    """Removes properties from those that Spark lists."""
+    """Removes properties from the configuration that Spark lists."""
     java: Any = context._jsc  # noqa: SLF001
     for name in names:
         java.sc().conf().remove(name)

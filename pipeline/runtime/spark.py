@@ -112,7 +112,7 @@ def given_properties(settings: SparkSettings) -> dict[str, str]:
 
 
 def _master_of(settings: SparkSettings) -> str:
-    """Returns the master of the settings, or a local one with two slots per core: tasks often wait for Kafka."""
+    """Returns the master of the settings, or a local master with two slots per core: tasks often wait for Kafka."""
     return settings.conf.get("spark.master") or settings.master or f"local[{2 * limits.cores()}]"
 
 

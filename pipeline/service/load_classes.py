@@ -1,4 +1,4 @@
-"""Creates the archive of classes from one run of what a service does: `python -m pipeline.service.load_classes`."""
+"""Creates the archive of classes by a short run of Spark: `python -m pipeline.service.load_classes`."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Publications that wait, in order; those that fall due while one is in progress are merged."""
+"""Publications that wait, in order; publications that fall due during another are merged."""
 
 from dataclasses import dataclass
 

@@ -98,7 +98,7 @@ def _try_to_open(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> N
         raise replaced(newest, own.epoch)
     found = next_epoch(resources, kafka, rows, own.process)
     for remark in remarks(found, kafka):
-        _log.warning("start_remark", remark=remark)
+        _log.warning("start_warning", reason=remark)
     return found if resources.ledger.commit_next(found.batch.ledger_rows(found.batch.folded_at)) else None
 
 
@@ -109,11 +109,11 @@ def _drop_reports(resources: Resources, found: NextEpoch) -> None:
     batch, how, before = found.batch, found.how, found.earlier[0].policy
     was, now = ({consumer.name for consumer in one.policy.consumers} for one in (found.earlier[-1], how))
     for name in now - was:
-        _log.info("report_added", report=name, note="it has the events from here on, not those before")
+        _log.info("report_added", report=name, counts="later events only")
     for name in was - now:
         # Totals over all time are never dropped.
         open_windows = "retained" if name == UserTotals.name else "dropped"
-        _log.info("report_removed", report=name, table="stays as it is", open_windows=open_windows)
+        _log.info("report_removed", report=name, table="stays", open_windows=open_windows)
     _publish_the_last_of(found.dropped, resources, batch, before)
     gone = {name: time for name, time in how.closed.items() if name not in now or name in found.dropped}
     _close(resources.warehouse, batch.batch_id, gone)

@@ -1,4 +1,4 @@
-"""The topic of a service must stay the topic that its epoch was opened with."""
+"""Checks that the topic was not recreated since the epoch was opened."""
 
 from collections.abc import Mapping
 

@@ -92,7 +92,7 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(observer: Observer, 
         Exporter(observer, MetricsSettings(port=port))
     assert str(error.value) == (
         f"cannot serve metrics on 127.0.0.1 port {port} (Address already in use): "
-        "stop what listens there, or set metrics.port (0 takes a free port) or metrics.host"
+        "stop the program that uses this port, or set metrics.port (0 takes a free port) or metrics.host"
     )
 
 
