@@ -9,7 +9,7 @@ from pipeline.metrics.metric import Metric
 from pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind, Step, WindowEvent
 from pipeline.metrics.processes import PROCESSES
 from pipeline.runtime.disk import Purpose
-from pipeline.runtime.jobs import By, Job
+from pipeline.runtime.jobs import By, LargeJob
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "metrics.md"
 _BEGIN: Final = "<!-- what follows is made by `make pages` from pipeline/metrics/metric_catalogue.py -->\n"
@@ -18,7 +18,7 @@ _REJECTED: Final = ("partly_late", *(verdict.value for verdict in REJECTED))
 _VALUES: Final[dict[str, Iterable[str]]] = {
     "by": By,
     "event": WindowEvent,
-    "job": Job,
+    "job": LargeJob,
     "kind": FailureKind,
     "purpose": Purpose,
     "reason": _REJECTED,

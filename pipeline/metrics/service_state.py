@@ -12,7 +12,7 @@ from pipeline.metrics.histogram import Histogram
 from pipeline.metrics.metric_catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.probes import Backlog
 from pipeline.runtime.disk import Size, Space, Traffic
-from pipeline.runtime.jobs import By, Job
+from pipeline.runtime.jobs import By, LargeJob
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class ServiceState:
     open_windows: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, Size] = field(default_factory=dict)
     traffic: Traffic = field(default_factory=Traffic)
-    jobs: Counter[tuple[Job, By]] = field(default_factory=Counter)
+    jobs: Counter[tuple[LargeJob, By]] = field(default_factory=Counter)
     publication_failures: int = 0
     upkeep_failures: int = 0
     unpublished: int = 0

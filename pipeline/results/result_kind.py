@@ -20,7 +20,7 @@ from pipeline.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.results.measure_sql import measure_columns, measures_sql
 from pipeline.results.result_table import PublicationPlan, panes_sql, statement_count
 from pipeline.results.spill import Spill, concatenated
-from pipeline.runtime.jobs import By, Job
+from pipeline.runtime.jobs import By, LargeJob
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
 from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, Large
@@ -116,9 +116,9 @@ class WindowKind(ResultKind[FiringT_contra]):
         executors = self._large.executors
         # Executors lack the library that makes the sketches of panes.
         if executors is None or any(measure.part.join is Join.SKETCH for measure in self.report.chosen_measures):
-            self._large.report(Job.PUBLICATION, By.DRIVER)
+            self._large.report(LargeJob.PUBLICATION, By.DRIVER)
             return None
-        if not self._large.takes(Job.PUBLICATION, self.name, files.rows):
+        if not self._large.takes(LargeJob.PUBLICATION, self.name, files.rows):
             return None
         views = {PANES.name: FilesView(files, PANES.schema, {c.REPORT: self.name})}
         return ExecutorWrite(

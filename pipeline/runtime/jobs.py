@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Job(StrEnum):
+class LargeJob(StrEnum):
     """A job that the driver does if it is small, and Spark's executors do if it is large."""
 
     PUBLICATION = "publication"

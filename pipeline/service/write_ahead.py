@@ -13,7 +13,7 @@ from pipeline.event_time.policy import Consumer
 from pipeline.fold.fold_result import FoldResult
 from pipeline.fold.frames import BatchStamp, panes_frame, without_sketches
 from pipeline.fold.outputs import dead_letters, event_ids, panes
-from pipeline.runtime.jobs import Job
+from pipeline.runtime.jobs import LargeJob
 from pipeline.tables.appender import Appender
 from pipeline.tables.large import NOTHING, Large, new_folder
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
@@ -53,7 +53,7 @@ class WriteAhead:
     def _left_by_executors(self, result: FoldResult, batch: Batch) -> Sequence[Consumer]:
         """Has executors write panes if they are many, and returns the consumers whose panes the driver must write."""
         executors, consumers = self._large.executors, batch.policy.consumers
-        is_large = self._large.takes(Job.WRITE_AHEAD, PANES.name, result.row_count)
+        is_large = self._large.takes(LargeJob.WRITE_AHEAD, PANES.name, result.row_count)
         if executors is None or result.frame is None or not is_large:
             return consumers
         base, stamp = new_folder(), BatchStamp(batch.batch_id, batch.before.watermark)

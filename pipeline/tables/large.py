@@ -14,7 +14,7 @@ import structlog
 from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.runtime.jobs import By, Job
+from pipeline.runtime.jobs import By, LargeJob
 from pipeline.tables.files import Bounds, Files, added, discard, files_of, folder_of
 from pipeline.tables.handle import Handle
 
@@ -49,14 +49,14 @@ class Large:
 
     executors: Executors | None = None
     from_rows: int = 0
-    report: Callable[[Job, By], None] = lambda *_: None
+    report: Callable[[LargeJob, By], None] = lambda *_: None
     """Called for each job with who does it."""
 
     def is_large(self, rows: int) -> bool:
         """Whether a job on this many rows is for executors."""
         return self.executors is not None and rows >= self.from_rows
 
-    def takes(self, job: Job, name: str, rows: int) -> bool:
+    def takes(self, job: LargeJob, name: str, rows: int) -> bool:
         """Reports who does a job on this many rows of the table `name`; returns whether executors do."""
         is_large = self.is_large(rows)
         self.report(job, By.EXECUTORS if is_large else By.DRIVER)
