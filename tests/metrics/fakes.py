@@ -25,7 +25,7 @@ HOST = Host("/warehouse", lambda: Space(total=1000, free=400), os.getpid)
 
 @dataclass
 class World:
-    """The clock in milliseconds and the broker's log ends; `silent` makes the broker fail as the real one does."""
+    """The clock in milliseconds and the broker's log ends; `silent` makes the broker fail as a real broker does."""
 
     now: int = START
     log_ends: dict[int, int] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class World:
 
 def frontier(positions: Mapping[int, int], watermark: int | None = None, newest: int | None = None) -> Frontier:
     """Active partitions at positions."""
-    states = {number: PartitionState(position, START, newest) for number, position in positions.items()}
+    states = {partition: PartitionState(position, START, newest) for partition, position in positions.items()}
     return Frontier(states, watermark)
 
 
@@ -56,7 +56,7 @@ def batch(
     before: Frontier, after: Frontier, verdicts: Mapping[int, Counter[Verdict]], firing: WindowsDue = NOTHING_DUE
 ) -> Batch:
     """A batch of epoch 1 that was folded at START and whose records were all one second old then."""
-    partitions = {number: Tally(Counter(counts)) for number, counts in verdicts.items()}
+    partitions = {partition: Tally(Counter(counts)) for partition, counts in verdicts.items()}
     ages = Counter({1000: sum(tally.verdicts.total() for tally in partitions.values())})
     tallies = Tallies(partitions, set(), ages)
     return Batch(

@@ -1,4 +1,4 @@
-"""The catalogue, the page and the documentation tell of the same metrics."""
+"""The catalogue, the page and the documentation have the same metrics."""
 
 import shutil
 import subprocess
@@ -34,7 +34,7 @@ def observer() -> Observer:
     return observer
 
 
-def test_metrics_stand_once_and_in_order() -> None:
+def test_metrics_are_unique_and_in_order() -> None:
     names = [metric.name for metric in CATALOGUE]
     assert names == sorted(set(names))
 
@@ -52,32 +52,32 @@ def test_only_counters_end_with_total(metric: Metric) -> None:
     assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
 
 
-def test_the_page_shows_every_metric_of_the_catalogue_and_no_other(observer: Observer) -> None:
+def test_the_page_has_every_metric_of_the_catalogue_and_no_other(observer: Observer) -> None:
     families = text_string_to_metric_families(generate_latest(observer.registry).decode())
-    shown = {
+    families_on_page = {
         (family.name + "_total" * (family.type == "counter"), family.type) for family in families if family.samples
     }
-    assert shown == {(metric.name, metric.kind.value) for metric in (*CATALOGUE, *PROCESSES)}
+    assert families_on_page == {(metric.name, metric.kind.value) for metric in (*CATALOGUE, *PROCESSES)}
 
 
-def test_labels_on_the_page_are_those_of_the_catalogue(observer: Observer) -> None:
+def test_labels_on_the_page_match_the_catalogue(observer: Observer) -> None:
     labels = {metric.name.removesuffix("_total"): set(metric.labels) for metric in (*CATALOGUE, *PROCESSES)}
     for family in observer.registry.collect():
         for sample in family.samples:
             assert set(sample.labels) - {"le"} == labels[family.name]
 
 
-def test_the_page_can_be_had_as_openmetrics(observer: Observer) -> None:
+def test_the_page_is_available_as_openmetrics(observer: Observer) -> None:
     encode, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
     assert encode(observer.registry).endswith(b"# EOF\n")
 
 
 def test_a_scrape_may_ask_for_one_metric(observer: Observer) -> None:
-    one = observer.registry.restricted_registry(["tidemark_records_total"])
-    assert {sample.name for family in one.collect() for sample in family.samples} == {"tidemark_records_total"}
+    selected = observer.registry.restricted_registry(["tidemark_records_total"])
+    assert {sample.name for family in selected.collect() for sample in family.samples} == {"tidemark_records_total"}
 
 
-def test_promtool_finds_nothing_to_say_about_the_page(observer: Observer) -> None:
+def test_promtool_accepts_the_page(observer: Observer) -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not on PATH; Debian has it in the package prometheus")

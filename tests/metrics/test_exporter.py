@@ -1,4 +1,4 @@
-"""The HTTP endpoint, asked as Prometheus and Kubernetes ask it."""
+"""The HTTP endpoint, with the requests of Prometheus and Kubernetes."""
 
 import base64
 import gzip
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 PATIENCE_S = 5  # less than the ten seconds that the exporter gives a client
 SPARE = 8
-"""File descriptors that are the server's own: its loop's, and those of its threads."""
+"""File descriptors of the server: of its loop and of its threads."""
 SETTINGS = MetricsSettings(port=0, stuck_after=timedelta(minutes=1))
 
 
@@ -82,12 +82,12 @@ def test_readiness_is_503_until_the_service_caught_up(observer: Observer, port: 
     assert get(port, "/readyz")[0] == 200
 
 
-def test_any_other_path_is_404_and_says_what_there_is(port: int) -> None:
+def test_any_other_path_is_404_and_lists_the_paths(port: int) -> None:
     status, _, body = get(port, "/")
     assert (status, body) == (404, "There is /metrics, /healthz and /readyz.\n")
 
 
-def test_a_port_in_use_is_one_sentence_that_says_what_to_do(observer: Observer, port: int) -> None:
+def test_a_port_in_use_is_reported_with_what_to_do(observer: Observer, port: int) -> None:
     with pytest.raises(SetUpError) as error:
         Exporter(observer, MetricsSettings(port=port))
     assert str(error.value) == (
@@ -108,12 +108,12 @@ def test_a_closed_exporter_gives_its_port_back(observer: Observer) -> None:
         pass
 
 
-def test_a_client_that_says_nothing_holds_up_nobody_else(port: int) -> None:
+def test_a_silent_client_does_not_delay_others(port: int) -> None:
     with socket.create_connection(("127.0.0.1", port)):
         assert get(port, "/readyz")[0] == 503
 
 
-def test_thousands_of_clients_that_never_finish_hold_up_nobody_and_take_few_files(port: int) -> None:
+def test_thousands_of_clients_that_never_finish_do_not_delay_others_and_take_few_files(port: int) -> None:
     assert get(port, "/readyz")[0] == 503
     before = open_files()
     with dripping(port, 2_000) as clients:
@@ -124,11 +124,11 @@ def test_thousands_of_clients_that_never_finish_hold_up_nobody_and_take_few_file
 
 def test_hostile_requests_are_answered_or_ended(port: int) -> None:
     before = open_files()
-    for said in hostile(3_400):
+    for request in hostile(3_400):
         with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
-            client.sendall(said)
+            client.sendall(request)
             client.shutdown(socket.SHUT_WR)
-            assert is_ended(client), said
+            assert is_ended(client), request
     assert get(port, "/healthz")[0] == 200
     wait_for(lambda: open_files() <= before + SPARE, 30, "the end of all connections")
 
@@ -153,20 +153,20 @@ def authorization(name: str, password: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     "headers", [{}, authorization("prometheus", "guessed"), authorization("eve", "hunter2bqkz"), {"Authorization": "ä"}]
 )
-def test_who_does_not_know_the_password_gets_no_metrics(observer: Observer, headers: dict[str, str]) -> None:
+def test_metrics_need_the_password(observer: Observer, headers: dict[str, str]) -> None:
     with closing(Exporter(observer, GUARDED)) as exporter:
         status, _, body = get(exporter.port, "/metrics", headers=headers)
     assert (status, body) == (401, "Wrong user name or password.\n")
 
 
-def test_who_knows_the_password_gets_metrics_and_probes_need_none(observer: Observer) -> None:
+def test_the_password_opens_metrics_and_probes_need_no_password(observer: Observer) -> None:
     with closing(Exporter(observer, GUARDED)) as exporter:
         assert get(exporter.port, "/metrics", headers=authorization("prometheus", "hunter2bqkz"))[0] == 200
         assert get(exporter.port, "/healthz")[0] == 200
         assert get(exporter.port, "/readyz")[0] == 503
 
 
-def test_the_page_speaks_tls_and_a_client_that_does_not_holds_up_nobody(observer: Observer, tmp_path: Path) -> None:
+def test_the_page_uses_tls_and_a_client_without_tls_does_not_delay_others(observer: Observer, tmp_path: Path) -> None:
     authority = Authority(tmp_path, "authority")
     pair = authority.sign("page")
     context = ssl.create_default_context(cafile=authority.file)
@@ -189,6 +189,6 @@ def test_a_certificate_that_cannot_be_used_is_a_set_up_error(observer: Observer,
 @pytest.mark.parametrize(
     "half", [{"certificate": "a"}, {"username": "a"}, {"password": "a"}, {**SECRET, "password_file": "a"}]
 )
-def test_what_belongs_together_is_set_together(half: dict[str, str]) -> None:
+def test_settings_that_belong_together_must_be_set_together(half: dict[str, str]) -> None:
     with pytest.raises(ValidationError, match="belong together: set both or neither"):
         MetricsSettings.model_validate(half)

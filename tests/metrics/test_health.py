@@ -1,4 +1,4 @@
-"""Health: how long the oldest unprocessed record is known to have waited. Partition 0 unless said otherwise."""
+"""Health: the least time that the oldest unprocessed record has waited. Partition 0 by default."""
 
 from bisect import bisect_right
 from itertools import accumulate, pairwise
@@ -53,7 +53,7 @@ def test_a_quiet_night_does_not_age_the_first_record_of_the_morning() -> None:
     assert backlog.oldest_age_ms({0: 10}, now=36_000_000) == 0
 
 
-def test_a_partition_that_nobody_reads_yet_makes_nobody_unwell() -> None:
+def test_a_partition_that_is_not_read_yet_is_not_unhealthy() -> None:
     backlog = Backlog()
     backlog.add({0: 1, 1: 9}, {}, now=0)
     assert backlog.oldest_age_ms({0: 1}, now=MAX_AGE_MS) is None
@@ -93,7 +93,7 @@ def test_the_age_is_never_too_high_and_too_low_by_no_more_than_a_look(
         assert age <= now - arrivals[position] <= age + longest
 
 
-def test_a_loop_that_has_not_come_round_for_too_long_is_unwell() -> None:
+def test_a_loop_that_has_not_turned_for_too_long_is_unhealthy() -> None:
     loop = Loop(at_ms=0)
     loop.turn(1000, "the service is running")
     assert health(loop, 1000 + STUCK_AFTER_MS - 1, STUCK_AFTER_MS).ok
@@ -102,7 +102,7 @@ def test_a_loop_that_has_not_come_round_for_too_long_is_unwell() -> None:
     assert unwell.sentence == "Unhealthy: the service is running; its last loop was 300.0 s ago, and 300 s is too long."
 
 
-def test_a_loop_that_comes_round_goes_on_with_what_it_did() -> None:
+def test_a_turn_of_the_loop_keeps_its_activity() -> None:
     loop = Loop(at_ms=0, activity="the service is running")
     loop.turn(2500)
     assert health(loop, 3000, STUCK_AFTER_MS).sentence == (
@@ -110,11 +110,11 @@ def test_a_loop_that_comes_round_goes_on_with_what_it_did() -> None:
     )
 
 
-def test_a_clock_that_goes_back_makes_nobody_unwell() -> None:
+def test_a_clock_that_goes_back_is_not_unhealthy() -> None:
     assert health(Loop(at_ms=5000), 4000, STUCK_AFTER_MS).sentence.endswith("its last loop was 0.0 s ago.")
 
 
-def test_readiness_says_what_is_missing() -> None:
+def test_readiness_reports_what_is_missing() -> None:
     late, early = MAX_AGE_MS, MAX_AGE_MS - 1
     assert readiness(early, early, early, MAX_AGE_MS, caught_up=True).ok
     assert readiness(None, None, None, MAX_AGE_MS, caught_up=True).ok
@@ -122,7 +122,7 @@ def test_readiness_says_what_is_missing() -> None:
     record = readiness(late, None, None, MAX_AGE_MS, caught_up=True)
     window = readiness(None, late, None, MAX_AGE_MS, caught_up=True)
     unknown = readiness(None, None, late, MAX_AGE_MS, caught_up=True)
-    assert [one.ok for one in (never, record, window, unknown)] == [False] * 4
+    assert [answer.ok for answer in (never, record, window, unknown)] == [False] * 4
     assert never.sentence == "Not ready: the service has not caught up with the topic yet."
     assert record.sentence == "Not ready: the oldest unprocessed record has waited 60.0 s, and 60 s is too long."
     assert window.sentence == "Not ready: publication has lagged for 60.0 s, and 60 s is too long."
@@ -131,7 +131,7 @@ def test_readiness_says_what_is_missing() -> None:
     )
 
 
-def test_a_goal_is_reached_when_every_partition_is_there() -> None:
+def test_a_goal_is_reached_when_every_partition_has_reached_it() -> None:
     assert reached({0: 5, 1: 7}, {0: 5, 1: 6})
     assert not reached({0: 5, 1: 5}, {0: 5, 1: 6})
     assert reached({0: 5}, {0: 5, 1: 6})

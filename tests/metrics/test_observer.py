@@ -1,4 +1,4 @@
-"""The page says what the service told."""
+"""The page displays the state of the service."""
 
 import platform
 import re
@@ -75,7 +75,7 @@ def test_a_topic_that_is_quiet_has_no_watermark_lag_where_it_holds(
     assert samples(observer).get("tidemark_watermark_lag_seconds") == expected
 
 
-def test_the_lag_is_there_again_with_the_next_event() -> None:
+def test_the_lag_returns_with_the_next_event() -> None:
     world = World()
     observer = world.observer()
     observer.opened(1, idle(True))
@@ -103,7 +103,7 @@ def test_open_windows_are_those_of_the_start_and_then_those_of_the_last_batch() 
     assert samples(observer)['tidemark_open_windows{report="page_views"}'] == 3
 
 
-def test_tables_and_the_disk_have_the_sizes_that_were_told() -> None:
+def test_tables_and_the_disk_have_their_last_known_sizes() -> None:
     observer = World().observer()
     observer.measured({"panes": Size(rows=7, bytes=4096, files=2)}, Traffic())
     page = samples(observer)
@@ -123,17 +123,19 @@ def test_bytes_that_were_written_add_up_from_one_upkeep_to_the_next() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prometheus_client reads /proc, which only Linux has")
-def test_both_processes_are_on_the_page_and_java_only_while_it_is_there() -> None:
+def test_both_processes_are_on_the_page_and_java_only_while_it_runs() -> None:
     page = samples(World().observer())
     assert page["process_resident_memory_bytes"] > 0
-    assert page["tidemark_java_process_start_time_seconds"] == page["process_start_time_seconds"]  # a test has one
+    assert (
+        page["tidemark_java_process_start_time_seconds"] == page["process_start_time_seconds"]
+    )  # the Python process, too
     alone = samples(Observer(MetricsSettings(), POLICY, lambda: START))
     assert not [name for name in alone if name.startswith("tidemark_java")]
 
 
 def test_the_versions_are_labels() -> None:
-    (found,) = [name for name in samples(World().observer()) if name.startswith("tidemark_build_info")]
-    labels = dict(re.findall(r'(\w+)="([^"]+)"', found))
+    (build,) = [name for name in samples(World().observer()) if name.startswith("tidemark_build_info")]
+    labels = dict(re.findall(r'(\w+)="([^"]+)"', build))
     assert labels == {name: version(name) for name in ("pyspark", "deltalake")} | {
         "python": platform.python_version(),
         "version": version("tidemark-lake"),
@@ -149,13 +151,13 @@ def test_the_versions_are_labels() -> None:
         (replace(POLICY, strategy=TimeLag(5_000)), None, START - 5_000),
     ],
 )
-def test_the_watermark_of_a_partition_is_what_the_strategy_says(
+def test_the_watermark_of_a_partition_is_that_of_the_strategy(
     policy: Policy, newest: int | None, expected: int | None
 ) -> None:
     observer = World().observer(policy=policy)
     observer.opened(1, frontier({0: 10}, newest=newest))
-    shown = samples(observer).get('tidemark_partition_watermark_timestamp_seconds{partition="0"}')
-    assert shown == (None if expected is None else expected / 1000)
+    value = samples(observer).get('tidemark_partition_watermark_timestamp_seconds{partition="0"}')
+    assert value == (None if expected is None else expected / 1000)
 
 
 def test_the_lag_follows_the_broker_while_the_service_is_stuck() -> None:
@@ -233,9 +235,9 @@ def test_records_dead_letters_and_batches_are_counted_by_what_was_committed() ->
             {Verdict.COUNTED: 1, Verdict.TOO_LATE: 3, Verdict.FUTURE: 5, Verdict.DUPLICATE: 7, Verdict.ERASED: 4}
         ),
     }
-    told = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 20}), brought)
-    told.tallies.partitions[0].partly_late = 1
-    observer.committed(told, START)
+    step = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 20}), brought)
+    step.tallies.partitions[0].partly_late = 1
+    observer.committed(step, START)
     page = samples(observer)
     verdicts = {verdict: page[f'tidemark_records_total{{verdict="{verdict}"}}'] for verdict in Verdict}
     assert verdicts == {"counted": 5, "too_late": 3, "future": 5, "malformed": 2, "duplicate": 7, "erased": 4}
@@ -284,7 +286,7 @@ def test_offsets_that_nothing_accounts_for_show_up_and_never_cancel_out() -> Non
     good = batch(frontier({0: 0}), AFTER, COUNTED)
 
     class Broken:
-        """A batch whose two ledger rows lose a record and invent one."""
+        """A batch with two ledger rows: the first lacks a record, the second has an extra record."""
 
         after, firings, folded_at, tallies = good.after, good.firings, good.folded_at, good.tallies
         open_windows = good.open_windows
@@ -310,7 +312,7 @@ def test_idleness_shows_without_a_commit_and_uncommitted_offsets_do_not() -> Non
     assert 'tidemark_partition_idle{partition="1"}' not in page
 
 
-def test_steps_are_timed_by_name_and_a_name_nobody_knows_is_refused() -> None:
+def test_steps_are_timed_by_name_and_unknown_names_are_refused() -> None:
     observer = World().observer()
     observer.stepped("fold", 0.2)
     observer.stepped("publish", 3)
@@ -335,7 +337,7 @@ def test_ready_once_it_committed_what_was_on_the_topic_at_the_start_and_from_the
     assert observer.ready().ok
 
 
-def test_ready_when_the_service_says_that_it_caught_up() -> None:
+def test_ready_when_the_service_reports_that_it_caught_up() -> None:
     observer = World(silent=True).observer()
     observer.opened(1, frontier({0: 0}))
     assert not observer.ready().ok
@@ -343,7 +345,7 @@ def test_ready_when_the_service_says_that_it_caught_up() -> None:
     assert observer.ready().ok
 
 
-def test_what_made_it_ready_is_not_taken_back_by_a_goal_further_on() -> None:
+def test_readiness_is_not_revoked_by_a_later_goal() -> None:
     observer = World(log_ends={0: 1000}).observer()
     observer.opened(1, frontier({0: 0}))
     observer.caught_up()
@@ -384,7 +386,7 @@ def test_brokers_that_are_silent_for_too_long_make_it_unready_until_they_answer(
     world = World(log_ends={0: 10})
     observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
     observer.opened(1, frontier({0: 10}))
-    world.now += 3_600_000  # in which nobody asked, so that nothing was left unanswered
+    world.now += 3_600_000  # without a request, so that no request is unanswered
     world.silent = True
     assert observer.ready().ok
     world.now += 59_999
@@ -403,7 +405,7 @@ def test_a_start_leaves_nothing_unpublished() -> None:
 
 
 @pytest.mark.parametrize("comes_round", ["batch", "tick", "failed attempt", "wait"])
-def test_the_loop_comes_round_with(comes_round: str) -> None:
+def test_the_loop_turns_with(comes_round: str) -> None:
     world = World()
     observer = world.observer(MetricsSettings(stuck_after=timedelta(minutes=1)))
     observer.opened(1, frontier({0: 0}))
@@ -421,7 +423,7 @@ def test_the_loop_comes_round_with(comes_round: str) -> None:
     assert observer.healthy().ok
 
 
-def test_an_outage_is_counted_and_told_over_the_attempts() -> None:
+def test_an_outage_is_counted_and_reported_over_the_attempts() -> None:
     world = World()
     observer = world.observer()
     observer.opening()
@@ -438,13 +440,13 @@ def test_an_outage_is_counted_and_told_over_the_attempts() -> None:
     assert page["tidemark_last_error_timestamp_seconds"] == START / 1000
 
 
-def test_nothing_is_lost_when_several_threads_tell_at_once() -> None:
+def test_no_update_is_lost_when_several_threads_report_concurrently() -> None:
     observer = World().observer()
-    told = batch(frontier({0: 0}), AFTER, COUNTED)
+    step = batch(frontier({0: 0}), AFTER, COUNTED)
 
     def tell() -> None:
         for _ in range(200):
-            observer.committed(told, START)
+            observer.committed(step, START)
             observer.stepped("commit", 0.01)
             observer.published({"page_views": WindowsDue(fired=frozenset({1}))})
 

@@ -1,4 +1,4 @@
-"""Which kind of failure an error is: what the alert and its runbook name."""
+"""The kind of failure of an error, which the alert and its runbook name."""
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException

@@ -78,7 +78,7 @@ def fired(*ends: int) -> Firings:
     return {"page_views": WindowsDue(fired=frozenset(ends))}
 
 
-def test_a_publication_that_failed_is_tried_again_with_growing_pauses_though_nothing_else_falls_due(
+def test_a_failed_publication_is_retried_with_growing_pauses_without_a_further_offer(
     bench: Bench,
 ) -> None:
     bench.failures = [DeltaError("no room"), OSError("no disk"), DeltaError("no room")]
@@ -90,7 +90,7 @@ def test_a_publication_that_failed_is_tried_again_with_growing_pauses_though_not
     assert bench.metric("publication_failures_total") == 3
 
 
-def test_what_falls_due_while_one_fails_comes_after_it_and_together(bench: Bench) -> None:
+def test_offers_during_a_failure_are_published_together_after_it(bench: Bench) -> None:
     #  offered  1    (fails)  2, 3           done  1 by batch 11, then 2 and 3 by batch 13
     def two_more() -> None:
         bench.in_a_pause = lambda: None
@@ -105,9 +105,7 @@ def test_what_falls_due_while_one_fails_comes_after_it_and_together(bench: Bench
 
 
 @pytest.mark.parametrize("fatal", [Replaced("a newer service"), KeyError("a mistake of ours")])
-def test_what_is_not_the_stores_fault_is_kept_and_raised_and_nothing_is_published_any_more(
-    bench: Bench, fatal: Exception
-) -> None:
+def test_an_error_that_is_not_the_stores_is_raised_and_ends_publication(bench: Bench, fatal: Exception) -> None:
     bench.publisher.check()
     bench.failures = [fatal]
     bench.publisher.offer(fired(1), 11)
@@ -136,7 +134,7 @@ def test_waiting_for_a_store_that_does_not_answer_ends_with_an_error_in_time(ben
         bench.publisher.flush(patience_s=0.01)
 
 
-def test_upkeep_waits_for_what_its_batch_made_due_and_another_one_does_not_take_its_place(bench: Bench) -> None:
+def test_upkeep_waits_for_the_publications_of_its_batch_and_is_not_replaced_by_later_upkeep(bench: Bench) -> None:
     #  in hand  1    waiting  2 and upkeep of the same batch, then 3
     bench.open.clear()
     bench.publisher.offer(fired(1), 11)
@@ -144,7 +142,7 @@ def test_upkeep_waits_for_what_its_batch_made_due_and_another_one_does_not_take_
     bench.publisher.offer(fired(2), 12)
     bench.publisher.afterwards(bench.upkeep("upkeep"), 12)
     bench.publisher.offer(fired(3), 13)
-    bench.publisher.afterwards(bench.upkeep("while one waits"), 13)
+    bench.publisher.afterwards(bench.upkeep("later upkeep"), 13)
     bench.open.set()
     bench.publisher.flush()
     assert bench.done == [({1}, 11), ({2, 3}, 13), "upkeep"]
@@ -152,17 +150,17 @@ def test_upkeep_waits_for_what_its_batch_made_due_and_another_one_does_not_take_
 
 def test_steps_of_upkeep_and_publications_take_turns_however_many_there_are(bench: Bench) -> None:
     def each_makes_more_due() -> Iterator[None]:
-        for number in range(3):
-            bench.publisher.offer(fired(number), 20 + number)
-            bench.publisher.offer(fired(number + 10), 20 + number)
-            yield from bench.upkeep(f"step {number}")
+        for step in range(3):
+            bench.publisher.offer(fired(step), 20 + step)
+            bench.publisher.offer(fired(step + 10), 20 + step)
+            yield from bench.upkeep(f"step {step}")
 
     bench.publisher.afterwards(each_makes_more_due(), 12)
     bench.publisher.flush()
     assert bench.done == ["step 0", ({0, 10}, 20), "step 1", ({1, 11}, 21), "step 2", ({2, 12}, 22)]
 
 
-def test_no_step_of_upkeep_comes_between_the_tries_of_a_publication(bench: Bench) -> None:
+def test_no_step_of_upkeep_comes_between_the_attempts_of_a_publication(bench: Bench) -> None:
     def in_the_first_step() -> Iterator[None]:
         bench.failures = [DeltaError("no room"), DeltaError("no room")]
         bench.publisher.offer(fired(1), 13)
@@ -187,7 +185,7 @@ def test_upkeep_that_the_store_refuses_is_counted_and_does_not_stop_the_service(
     assert bench.done == [({1}, 11)]
 
 
-def test_upkeep_that_learns_of_a_newer_service_is_not_passed_over(bench: Bench) -> None:
+def test_upkeep_that_finds_a_newer_service_ends_publication(bench: Bench) -> None:
     def replaced() -> Iterator[None]:
         yield
         raise Replaced("a newer service")
@@ -210,11 +208,11 @@ def test_unpublished_batches_are_reported_since_their_commit(bench: Bench) -> No
     assert bench.metric("unpublished_since_timestamp_seconds") is None
 
 
-def test_an_offer_in_hand_stays_what_it_is_until_it_has_landed() -> None:
+def test_an_offer_in_hand_does_not_change_until_it_has_landed() -> None:
     outbox = Outbox()
-    for number in (1, 2, 3):
-        outbox.add(Offer(fired(number), 10 + number, since=number))
-        if number == 1:
+    for end in (1, 2, 3):
+        outbox.add(Offer(fired(end), 10 + end, since=end))
+        if end == 1:
             outbox.take()
     first = outbox.take()
     assert first == Offer(fired(1), 11, since=1)

@@ -30,7 +30,7 @@ def test_java_gets_an_archive_only_if_one_exists(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.jvm
-@pytest.mark.skipif(not classes.ARCHIVE.is_file(), reason="nobody has made the archive; make test does")
+@pytest.mark.skipif(not classes.ARCHIVE.is_file(), reason="the archive does not exist; make test creates it")
 def test_java_of_a_session_has_the_archive_in_its_memory() -> None:
     jvm = spark_session(SparkSettings(conf=BRIEF_DRIVER)).sparkContext._jvm
     assert jvm is not None

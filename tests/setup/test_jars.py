@@ -61,15 +61,15 @@ def test_a_cut_connection_is_resumed_where_it_ended(central: Mirror, tmp_path: P
     jar = central.publish("g:a:1", CONTENT)
     central.cuts_bytes = [1000, 2000]
     provide([jar], tmp_path, central.address, AT_ONCE)
-    assert [asked for _, asked in central.requests] == [None, "bytes=1000-", "bytes=3000-"]
+    assert [byte_range for _, byte_range in central.requests] == [None, "bytes=1000-", "bytes=3000-"]
     assert (tmp_path / jar.name).read_bytes() == CONTENT
 
 
-def test_what_an_earlier_process_left_is_resumed(central: Mirror, tmp_path: Path) -> None:
+def test_a_part_of_an_earlier_process_is_resumed(central: Mirror, tmp_path: Path) -> None:
     jar = central.publish("g:a:1", CONTENT)
     (tmp_path / "a-1.jar.part").write_bytes(CONTENT[:500])
     provide([jar], tmp_path, central.address)
-    assert [asked for _, asked in central.requests] == ["bytes=500-"]
+    assert [byte_range for _, byte_range in central.requests] == ["bytes=500-"]
     assert [path.name for path in tmp_path.glob("a-1*")] == ["a-1.jar"]
 
 
@@ -117,8 +117,8 @@ def test_two_at_once_fetch_each_jar_once(central: Mirror, tmp_path: Path) -> Non
     lock = [central.publish(f"g:{name}:1", CONTENT) for name in "abcdef"]
     with ThreadPoolExecutor(4) as pool:
         tasks = [pool.submit(provide, lock, tmp_path, central.address) for _ in range(4)]
-        found = [task.result() for task in tasks]
-    assert all(paths == found[0] for paths in found)
+        results = [task.result() for task in tasks]
+    assert all(paths == results[0] for paths in results)
     assert len(central.requests) == len(lock)
 
 
@@ -134,7 +134,7 @@ def test_the_lock_names_both_sets_with_whole_hashes() -> None:
     assert all(len(bytes.fromhex(jar.sha256)) == 32 for jar in [*locked("spark"), *locked("broker")])
 
 
-def test_the_cache_is_the_chosen_one_then_xdg_then_home() -> None:
+def test_the_cache_is_the_configured_folder_then_xdg_then_home() -> None:
     assert cache({"TIDEMARK_JARS_CACHE": "/a", "XDG_CACHE_HOME": "/b"}) == Path("/a")
     assert cache({"XDG_CACHE_HOME": "/b"}) == Path("/b/tidemark/jars")
     assert cache({"XDG_CACHE_HOME": "relative"}) == Path.home() / ".cache" / "tidemark" / "jars"

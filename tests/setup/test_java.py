@@ -74,7 +74,7 @@ def test_a_per_user_java_serves_where_there_is_no_other(tmp_path: Path, layout: 
     assert find_java(environment(), tmp_path) == home
 
 
-def test_no_java_at_all_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_java_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(SetUpError, match=r"no Java was found; run `make setup`, or set JAVA_HOME"):
         find_java(environment(), tmp_path)
 
@@ -84,7 +84,7 @@ def test_a_java_that_does_not_run_is_named(tmp_path: Path) -> None:
         find_java(environment(home=Path("/nowhere")), tmp_path)
 
 
-def test_pyspark_is_pointed_at_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pyspark_starts_the_supported_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = fake(tmp_path / "jdk", "21.0.2")
     # Set, not deleted: only so is what use_java() leaves taken back.
     monkeypatch.setenv("JAVA_HOME", "")

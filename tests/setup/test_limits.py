@@ -70,13 +70,13 @@ def test_a_container_that_is_too_small_is_reported_in_a_sentence(tmp_path: Path)
 def test_spark_is_given_what_the_container_has_unless_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "cores", lambda: 3)
     monkeypatch.setattr(limits, "memory", lambda _: 3 * GIB)
-    found = _deployment(SparkSettings(), "console")
-    assert (found["spark.master"], found["spark.sql.shuffle.partitions"]) == ("local[6]", "3")
-    assert found["spark.driver.memory"] == "1536m"
+    properties = _deployment(SparkSettings(), "console")
+    assert (properties["spark.master"], properties["spark.sql.shuffle.partitions"]) == ("local[6]", "3")
+    assert properties["spark.driver.memory"] == "1536m"
     assert "spark.driver.memory" not in _deployment(SparkSettings(conf={"spark.driver.memory": "5g"}), "console")
 
 
-@pytest.mark.skipif(MACHINE < 2, reason="one core is all there is")
+@pytest.mark.skipif(MACHINE < 2, reason="the machine has one core")
 def test_the_affinity_of_the_process_counts() -> None:
     code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); " + ASK
     assert output_of(code).split() == ["1", "None"]

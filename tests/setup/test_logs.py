@@ -1,4 +1,4 @@
-"""Words on standard error, in the format that was asked for."""
+"""Log lines on standard error, in the configured format."""
 
 import json
 import logging
@@ -25,13 +25,13 @@ def _as_before() -> Iterator[None]:
 
 def log_lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
     """The lines, each an object; nothing is on standard output."""
-    found = capsys.readouterr()
-    assert found.out == ""
-    return [json.loads(line) for line in found.err.splitlines()]
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return [json.loads(line) for line in captured.err.splitlines()]
 
 
-def test_our_own_words_and_those_of_libraries_are_objects_of_the_same_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    logging.captureWarnings(capture=False)  # pytest has put back what an earlier test had captured
+def test_lines_of_tidemark_and_of_libraries_have_the_same_format(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.captureWarnings(capture=False)  # pytest has restored the capture of an earlier test
     configure_logs("json")
     structlog.get_logger().info("batch_committed", records=3)
     logging.getLogger("py4j").warning("gone after %s", "a minute")
@@ -64,9 +64,9 @@ def test_a_traceback_contains_no_values(log_format: LogFormat, capsys: pytest.Ca
     assert "x" * 7 not in printed
 
 
-def test_what_is_bound_to_a_batch_is_in_every_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fields_bound_to_a_batch_are_in_every_line(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("json")
     with structlog.contextvars.bound_contextvars(batch=1_000_000_007):
-        structlog.get_logger().info("one")
+        structlog.get_logger().info("first")
         logging.getLogger("library").warning("other")
     assert [line["batch"] for line in log_lines(capsys)] == [1_000_000_007] * 2
