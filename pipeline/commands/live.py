@@ -28,6 +28,7 @@ def live(warehouse: str, report: str, engine: str) -> None:
 
     For delta-rs, which has no views, it prints only the query.
     """
-    from pipeline.reading.live_statement import statement
+    from pipeline.reading.sql_views import live_view_sql
+    from pipeline.tables.engines import Engine
 
-    click.echo(statement(warehouse, report, engine))
+    click.echo(live_view_sql(warehouse, report, Engine(engine)))

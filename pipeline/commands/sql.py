@@ -37,10 +37,10 @@ def sql(warehouse: str, statement: str | None, form: str, engine: str | None) ->
     Each report NAME also has the view NAME_live, which includes open windows. The command only reads, and may run while
     the service runs.
     """
-    from pipeline.reading.sql_shell import run_shell, statements
+    from pipeline.reading.sql_shell import run_shell, views_sql
     from pipeline.tables.engines import Engine
 
     if engine:
-        click.echo(statements(warehouse, Engine(engine)), nl=False)
+        click.echo(views_sql(warehouse, Engine(engine)), nl=False)
         return 0
     return run_shell(warehouse, statement, form)

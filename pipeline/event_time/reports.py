@@ -5,7 +5,7 @@ from math import gcd
 
 from pipeline.event_time import rules
 from pipeline.event_time.windows.base import Terms, Windows
-from pipeline.measures import COUNTS, MEASURES, TIMES, Join, Measure, Part
+from pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,15 @@ class Report(Terms):
     def sums(self) -> list[str]:
         """Names of the measures that may be added up over rows."""
         return [measure.name for measure in self.chosen_measures if measure.adds_up]
+
+    @property
+    def window_sums(self) -> list[Measure]:
+        """The measures that may be added up over the rows of a window: different users of two rows may be the same."""
+        return [
+            measure
+            for measure in self.chosen_measures
+            if measure.adds_up or (measure.display is Display.ESTIMATE and not self.keys)
+        ]
 
     @property
     def fold_keys(self) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Reading a warehouse: nothing here writes."""
+"""Reads a warehouse, and writes nothing."""

@@ -1,4 +1,4 @@
-"""Dead letters counted by reason and by hour, and one opened. Read without Spark; rows of void batches do not count."""
+"""Prints dead letters of committed batches by reason, by hour, and one in detail. Needs no Spark."""
 
 from typing import Final
 
@@ -13,54 +13,57 @@ from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
-REASONS: Final = """
-SELECT reason, detail, count(*) AS number, min(kafka_timestamp) AS first, max(kafka_timestamp) AS last,
-  last_value("partition" ORDER BY kafka_timestamp, "partition", "offset") AS place,
-  last_value("offset" ORDER BY kafka_timestamp, "partition", "offset") AS at
-FROM dead WHERE {those} GROUP BY reason, detail ORDER BY number DESC, reason, detail
+REASONS_SQL: Final = """
+SELECT reason, detail, count(*) AS letters, min(kafka_timestamp) AS first, max(kafka_timestamp) AS last,
+  last_value("partition" ORDER BY kafka_timestamp, "partition", "offset") AS last_partition,
+  last_value("offset" ORDER BY kafka_timestamp, "partition", "offset") AS last_offset
+FROM dead WHERE {condition} GROUP BY reason, detail ORDER BY letters DESC, reason, detail
 """
-_HOURS: Final = """
-SELECT kafka_timestamp / 3600000 * 3600000 AS hour, reason, count(*) AS number
-FROM dead WHERE {those} GROUP BY 1, 2 ORDER BY 1, 2
+_HOURS_SQL: Final = """
+SELECT kafka_timestamp / 3600000 * 3600000 AS hour, reason, count(*) AS letters
+FROM dead WHERE {condition} GROUP BY 1, 2 ORDER BY 1, 2
 """
-_ONE: Final = "SELECT * FROM dead WHERE {those}"
+_LETTERS_SQL: Final = "SELECT * FROM dead WHERE {condition}"
 
 
 def print_reasons(warehouse: str, since: int | None, until: int | None) -> None:
-    """One line for each reason and detail. Times in milliseconds, `[since, until)`."""
+    """Prints a line for each reason and detail. `since` (inclusive) and `until` are Kafka timestamps in ms."""
     table = Table("reason", "detail", "records", "first (UTC)", "last (UTC)", "newest: partition, offset")
-    for row in _letters(REASONS, warehouse, since, until):
-        times, place = (_shown(row["first"]), _shown(row["last"])), f"{row['place']}, {row['at']}"
-        table.add_row(row["reason"], row["detail"], f"{row['number']:,}", *times, place)
+    for row in _letters(REASONS_SQL, warehouse, since, until):
+        times, newest = (
+            (_time_text(row["first"]), _time_text(row["last"])),
+            f"{row['last_partition']}, {row['last_offset']}",
+        )
+        table.add_row(row["reason"], row["detail"], f"{row['letters']:,}", *times, newest)
     Console().print(table)
 
 
 def print_hours(warehouse: str, since: int | None, until: int | None) -> None:
-    """One line for each hour that has any, with a column for each reason."""
-    rows = _letters(_HOURS, warehouse, since, until)
+    """Prints a line for each hour with dead letters, with a column for each reason."""
+    rows = _letters(_HOURS_SQL, warehouse, since, until)
     reasons = sorted({row["reason"] for row in rows})
     table = Table("hour (UTC)", *reasons)
     for hour in dict.fromkeys(row["hour"] for row in rows):
-        counts = {row["reason"]: row["number"] for row in rows if row["hour"] == hour}
-        table.add_row(_shown(hour), *(f"{counts.get(reason, 0):,}" for reason in reasons))
+        counts = {row["reason"]: row["letters"] for row in rows if row["hour"] == hour}
+        table.add_row(_time_text(hour), *(f"{counts.get(reason, 0):,}" for reason in reasons))
     Console().print(table)
 
 
 def print_opened(settings: Settings, partition: int, offset: int) -> None:
-    """Why one was rejected, and its fields as far as they can be read. Raises SetUpError where there is none."""
+    """Prints why a record was rejected, and its fields as far as readable. Raises SetUpError if it does not exist."""
     require(settings, "warehouse")
-    found = _letters(_ONE, settings.warehouse, more=f'"partition" = {partition} AND "offset" = {offset}')
-    if not found:
+    letters = _letters(_LETTERS_SQL, settings.warehouse, more=f'"partition" = {partition} AND "offset" = {offset}')
+    if not letters:
         raise SetUpError(
             f"there is no dead letter at offset {offset} of partition {partition}: "
-            "`tidemark dead-letters list` names some that there are"
+            "`tidemark dead-letters list` shows existing ones"
         )
-    letter = found[0]
+    letter = letters[0]
     value = decode_value(letter["value"], schemas_of(settings).texts)
-    table = Table("what", "it says", title=f"{letter['reason']}: {letter['detail']}")
-    told = {
-        "taken by Kafka": _shown(letter["kafka_timestamp"]),
-        "watermark then": _shown(letter["watermark"]),
+    table = Table("property", "value", title=f"{letter['reason']}: {letter['detail']}")
+    properties = {
+        "Kafka timestamp": _time_text(letter["kafka_timestamp"]),
+        "watermark": _time_text(letter["watermark"]),
         "batch": letter["batch"],
         "key": letter["key"],
         "bytes": value.size,
@@ -68,29 +71,29 @@ def print_opened(settings: Settings, partition: int, offset: int) -> None:
         **dict(value.fields),
         "text": value.text,
     }
-    for name, what in told.items():
-        if what is not None:
-            table.add_row(name, str(what))
+    for name, text in properties.items():
+        if text is not None:
+            table.add_row(name, str(text))
     if not value.fields:
-        for number, line in enumerate(value.bytes.splitlines()):
-            table.add_row("" if number else "begins with", line)
+        for index, line in enumerate(value.bytes.splitlines()):
+            table.add_row("" if index else "starts with", line)
     Console().print(table)
 
 
 def _letters(sql: str, warehouse: str, since: int | None = None, until: int | None = None, more: str = "") -> list[Row]:
-    """What a statement over `dead` says, in which `{those}` are committed and within the times.
+    """Queries the table `dead`; `{condition}` in `sql` selects committed letters in `[since, until)` and `more`.
 
-    Raises SetUpError where there is no warehouse.
+    Raises SetUpError if there is no warehouse.
     """
     require_warehouse(warehouse)
     dead, ledger = (find_table(spec.name, warehouse) for spec in (DEAD_LETTERS, LEDGER))
     if dead is None or ledger is None:
         return []
     bounds = {">=": since, "<": until}
-    those = [f"kafka_timestamp {sign} {at}" for sign, at in bounds.items() if at is not None]
-    those = ["batch IN (SELECT batch FROM ledger)", *those, *filter(None, [more])]
-    return rows_of(sql.format(those=" AND ".join(those)), dead=dead, ledger=ledger)
+    conditions = [f"kafka_timestamp {sign} {at}" for sign, at in bounds.items() if at is not None]
+    conditions = ["batch IN (SELECT batch FROM ledger)", *conditions, *filter(None, [more])]
+    return rows_of(sql.format(condition=" AND ".join(conditions)), dead=dead, ledger=ledger)
 
 
-def _shown(milliseconds: int | None) -> str:
+def _time_text(milliseconds: int | None) -> str:
     return "none" if milliseconds is None else time_of(milliseconds)

@@ -1,4 +1,4 @@
-"""What the ledger says: the newest batch, where each partition stands, and whether the account balances."""
+"""Summary of the ledger: the newest batch, the state of each partition, and the balance of record counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -17,13 +17,13 @@ from pipeline.tables.query import Row, rows_of
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Sums over batches: offsets taken, and what became of them."""
+    """Sums over batches: offsets read, and the number of records by verdict."""
 
     offsets: int = 0
     records: int = 0
     counted: int = 0
     partly_late: int = 0
-    """Of the counted: too late for some of their windows."""
+    """Counted records that were too late for some of their windows."""
     too_late: int = 0
     future: int = 0
     malformed: int = 0
@@ -37,12 +37,12 @@ class Account:
 
     @property
     def rejected(self) -> int:
-        """Records that are dead letters for all windows."""
+        """Records that no window counts."""
         return self.too_late + self.future + self.malformed + self.erased
 
     @property
     def balances(self) -> bool:
-        """Whether every offset is a record, a gap or lost, and every record has its verdict."""
+        """Whether each offset is a record, a gap or lost, and each record has one verdict."""
         verdicts = self.counted + self.duplicate + self.rejected
         return self.records == verdicts and self.offsets == self.records + self.gap + self.lost
 
@@ -51,12 +51,12 @@ _COUNTS: Final = tuple(field.name for field in fields(Account))
 
 
 def account_sql(ledger: DeltaTable) -> str:
-    """The SQL of an account."""
+    """Returns the columns of a SELECT for `account_of`."""
     return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:])}"
 
 
 def account_of(row: Row) -> Account:
-    """The account of a row that has the sums."""
+    """Returns the account in a row with the columns of `account_sql`."""
     return Account(*(row[name] or 0 for name in _COUNTS))
 
 
@@ -68,7 +68,7 @@ class PartitionStatus:
     to_offset: int
     max_event_time: int | None
     last_record_at: int
-    """When it last brought a record; or the epoch began, where that is later."""
+    """Time of the batch with its newest record, or the start of the epoch if that is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,38 +83,38 @@ class LedgerSummary:
     policy: Policy
     partitions: tuple[PartitionStatus, ...]
     accounts: Mapping[int, Account]
-    """By partition, over all batches."""
+    """Sums over all batches, by partition."""
     last_record_at: Mapping[int, int]
-    """When each partition last brought a record, over all batches."""
+    """Time of the newest batch with a record, by partition."""
     records_per_second: float | None
-    """Over the last few batches of the epoch."""
+    """Rate over the last few batches of the epoch; None if unknown."""
 
     @property
     def epoch(self) -> int:
-        """Which life of the service it is."""
+        """Number of the epoch, which counts starts of the service."""
         return self.batch // EPOCH
 
     @property
     def batch_in_epoch(self) -> int:
-        """The newest batch in its epoch; 0 opened it."""
+        """Number of the newest batch within its epoch; 0 opened the epoch."""
         return self.batch % EPOCH
 
     @property
     def account(self) -> Account:
-        """Of all partitions."""
+        """Sums over all partitions."""
         return sum(self.accounts.values(), Account())
 
 
-def read_summary(ledger: DeltaTable, known: LedgerSummary | None) -> LedgerSummary | None:
-    """The summary; None before the first batch. What is `known` is not read again, for rows never change."""
+def read_summary(ledger: DeltaTable, previous: LedgerSummary | None) -> LedgerSummary | None:
+    """Returns the summary; None before the first batch. Reads only batches after `previous`: rows never change."""
     newest: int | None = highest(ledger, c.BATCH)
-    if newest is None or (known and known.batch == newest):
-        return known
-    since = known if known and known.batch < newest else None  # else it is another warehouse in the same place
+    if newest is None or (previous and previous.batch == newest):
+        return previous
+    base = previous if previous and previous.batch < newest else None  # else the warehouse was replaced
     recent = recent_rows(ledger, newest)
     last = [row for row in recent if row[c.BATCH] == newest]
-    policy, opened_at = _opening(ledger, newest // EPOCH * EPOCH, since)
-    accounts, last_record_at = _accounts(ledger, since)
+    policy, opened_at = _opening(ledger, newest // EPOCH * EPOCH, base)
+    accounts, last_record_at = _accounts(ledger, base)
     return LedgerSummary(
         batch=newest,
         topic=last[0][c.TOPIC],
@@ -122,38 +122,40 @@ def read_summary(ledger: DeltaTable, known: LedgerSummary | None) -> LedgerSumma
         watermark=last[0][c.WATERMARK],
         opened_at=opened_at,
         policy=policy,
-        partitions=tuple(_partition(row, max(opened_at, last_record_at.get(row[c.PARTITION], 0))) for row in last),
+        partitions=tuple(
+            _partition_status(row, max(opened_at, last_record_at.get(row[c.PARTITION], 0))) for row in last
+        ),
         accounts=accounts,
         last_record_at=last_record_at,
         records_per_second=rate_of(recent),
     )
 
 
-def _opening(ledger: DeltaTable, first: int, known: LedgerSummary | None) -> tuple[Policy, int]:
-    """The rules of the epoch that a batch opened, and when."""
-    if known and known.epoch == first // EPOCH:
-        return known.policy, known.opened_at
+def _opening(ledger: DeltaTable, first: int, previous: LedgerSummary | None) -> tuple[Policy, int]:
+    """Returns the policy of the epoch that the batch `first` opened, and the time in ms."""
+    if previous and previous.epoch == first // EPOCH:
+        return previous.policy, previous.opened_at
     sql = f"SELECT opening, committed_at FROM ledger WHERE {c.BATCH} = {first} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours
     (row,) = rows_of(sql, ledger=ledger)
     return Opening.from_text(row["opening"]).policy, row["committed_at"]
 
 
-def _accounts(ledger: DeltaTable, known: LedgerSummary | None) -> tuple[dict[int, Account], dict[int, int]]:
-    """The sums of each partition, and when it was last last_record_at of: the known ones with the batches since."""
+def _accounts(ledger: DeltaTable, previous: LedgerSummary | None) -> tuple[dict[int, Account], dict[int, int]]:
+    """Returns the sums and the time of the last record by partition: those in `previous` and the batches since."""
     rows = rows_of(
         f"SELECT {c.PARTITION}, {account_sql(ledger)}, "  # noqa: S608 - our own names
         f"max(CASE WHEN {c.RECORDS} > 0 THEN committed_at END) AS last_record_at FROM ledger "
-        f"WHERE {c.BATCH} > {known.batch if known else 0} GROUP BY {c.PARTITION}",
+        f"WHERE {c.BATCH} > {previous.batch if previous else 0} GROUP BY {c.PARTITION}",
         ledger=ledger,
     )
-    accounts, last_record_at = (dict(known.accounts), dict(known.last_record_at)) if known else ({}, {})
+    accounts, last_record_at = (dict(previous.accounts), dict(previous.last_record_at)) if previous else ({}, {})
     for row in rows:
-        number = row[c.PARTITION]
-        accounts[number] = accounts.get(number, Account()) + account_of(row)
+        partition = row[c.PARTITION]
+        accounts[partition] = accounts.get(partition, Account()) + account_of(row)
         if row["last_record_at"] is not None:
-            last_record_at[number] = row["last_record_at"]
+            last_record_at[partition] = row["last_record_at"]
     return accounts, last_record_at
 
 
-def _partition(row: Row, last_record_at: int) -> PartitionStatus:
+def _partition_status(row: Row, last_record_at: int) -> PartitionStatus:
     return PartitionStatus(row[c.PARTITION], row["to_offset"], row[c.MAX_EVENT_TIME], last_record_at)

@@ -1,4 +1,4 @@
-"""Makes answers of DuckDB's shell harmless to terminals and spreadsheets. Also runs as the shell's pager."""
+"""Makes the output of DuckDB's shell harmless to terminals and spreadsheets. Also runs as the shell's pager."""
 
 import csv
 import json
@@ -22,9 +22,9 @@ class _Echo:
 
 
 def harmless_lines(lines: Iterable[str], form: str) -> Iterator[str]:
-    """Yields the lines of an answer in a format of `tidemark sql`, with characters that are not printed as escapes.
+    """Yields output lines in the format `form` of `tidemark sql`, with unprintable characters as escapes.
 
-    JSON keeps its values. A cell of CSV that a spreadsheet would take for a formula begins with an apostrophe.
+    JSON values do not change. A CSV cell that a spreadsheet would read as a formula gets an apostrophe in front.
     """
     match form:
         case "csv":
@@ -38,7 +38,7 @@ def harmless_lines(lines: Iterable[str], form: str) -> Iterator[str]:
 
 
 def copy_lines(lines: IO[str], form: str, out: IO[str]) -> None:
-    """Writes each line as soon as it is read; stops when the reader has closed `out`."""
+    """Writes each line to `out` as soon as it is read; stops when the reader of `out` has gone."""
     try:
         for line in harmless_lines(lines, form):
             out.write(line)
@@ -48,12 +48,12 @@ def copy_lines(lines: IO[str], form: str, out: IO[str]) -> None:
 
 
 def _cell(text: str) -> str:
-    said = printable(text)
-    return f"'{said}" if _FORMULA.match(said) and not _NUMBER.fullmatch(said) else said
+    cell = printable(text)
+    return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 
 
 def _json(line: str) -> str:
-    """Returns the line with escapes of JSON, which keep its values."""
+    """Returns the line with JSON escapes, which do not change its values."""
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
 
 

@@ -19,82 +19,80 @@ from pipeline.tables.durable import local
 from pipeline.tables.engines import Engine
 
 FORMATS: Final = {"table": "-box", "csv": "-csv", "json": "-json"}
-"""How rows may be shown, and what the shell calls it."""
+"""Options of DuckDB's shell by output format."""
 _EXTENSION: Final = "duckdb_extension_delta"
-_MISSING: Final = "{} is missing, which `tidemark sql` runs: pip install 'tidemark-lake[sql]'"
+_MISSING: Final = "`tidemark sql` needs {}: pip install 'tidemark-lake[sql]'"
 
 
 def run_shell(warehouse: str, statement: str | None, form: str) -> int:
-    """Answers a statement, or opens the shell where there is none; returns its exit code.
+    """Runs `statement`, or opens the shell without one; returns the exit code. `form` is a key of `FORMATS`.
 
-    Raises SetUpError where there is no warehouse that it can read, or no shell.
+    Raises SetUpError if the warehouse is not readable, or the shell is not installed.
     """
-    words = [_shell(), "-init", "/dev/null", "-cmd", _begin(warehouse), FORMATS[form]]
+    words = [_shell(), "-init", "/dev/null", "-cmd", _init_sql(warehouse), FORMATS[form]]
     if statement is not None:
         return _run([*words, "-bail", "-c", statement], form)
-    # Ctrl-C is for the shell, which ends a query by it.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C ends a query in the shell, and must not end this process.
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         if sys.stdin.isatty() and sys.stdout.isatty():
             return _run([*words, "-cmd", ".pager on"], form, is_in_terminal=True)
         return _run(words, form)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)
 
 
 def _run(words: Sequence[str], form: str, *, is_in_terminal: bool = False) -> int:
-    """Runs the shell, shows its answers as text, and returns its exit code.
+    """Runs the shell, copies its output without control characters, and returns its exit code.
 
-    In a terminal the shell edits lines by itself, so its answers go through a pager that is ours.
+    In a terminal the shell edits lines itself, so its output passes through our pager.
     """
     pager = shlex.join([sys.executable, "-m", shell_output.__name__, form])
-    answers = None if is_in_terminal else subprocess.PIPE
+    output = None if is_in_terminal else subprocess.PIPE
     with subprocess.Popen(
         words,
-        stdout=answers,
+        stdout=output,
         stderr=subprocess.PIPE,
         env={**os.environ, "DUCKDB_PAGER": pager},
         encoding="utf-8",
         errors="backslashreplace",
     ) as shell:
         assert shell.stderr  # noqa: S101 - for the type checker
-        mistakes = Thread(target=shell_output.copy_lines, args=(shell.stderr, "table", sys.stderr))
-        mistakes.start()
+        errors = Thread(target=shell_output.copy_lines, args=(shell.stderr, "table", sys.stderr))
+        errors.start()
         if shell.stdout:
             shell_output.copy_lines(shell.stdout, form, sys.stdout)
             shell.stdout.close()
-        mistakes.join()
+        errors.join()
     return shell.returncode
 
 
-def statements(warehouse: str, engine: Engine) -> str:
-    """The statements that make the views in a session of an engine. Raises SetUpError where there is no warehouse."""
-    made = (statement for view in views(warehouse, engine) for statement in view.statements(engine))
-    return "".join(f"{statement.strip()};\n" for statement in made)
+def views_sql(warehouse: str, engine: Engine) -> str:
+    """Returns the statements that create the views in `engine`. Raises SetUpError if there is no warehouse."""
+    statements = (statement for view in views(warehouse, engine) for statement in view.statements(engine))
+    return "".join(f"{statement.strip()};\n" for statement in statements)
 
 
-def _begin(warehouse: str) -> str:
-    """The statements that make the views."""
+def _init_sql(warehouse: str) -> str:
+    """Returns the statements that create the views in the shell. Raises SetUpError for a remote warehouse."""
     if local(warehouse) is None:
-        raise SetUpError(
-            f"{warehouse} is no folder of this machine, which `tidemark sql` reads: use `tidemark sql-server`"
-        )
-    return f"LOAD '{_extension()}';\nSET TimeZone = 'UTC';\n{statements(warehouse, Engine.DUCKDB)}"
+        raise SetUpError(f"{warehouse} is not a local folder, which `tidemark sql` needs: use `tidemark sql-server`")
+    return f"LOAD '{_extension()}';\nSET TimeZone = 'UTC';\n{views_sql(warehouse, Engine.DUCKDB)}"
 
 
 def _shell() -> str:
-    """DuckDB's command line, that of this environment before others."""
-    beside = Path(sys.executable).with_name("duckdb")
-    found = str(beside) if beside.exists() else shutil.which("duckdb")
-    if found is None:
+    """Returns the path of DuckDB's shell; prefers this environment to PATH."""
+    own = Path(sys.executable).with_name("duckdb")
+    path = str(own) if own.exists() else shutil.which("duckdb")
+    if path is None:
         raise SetUpError(_MISSING.format("DuckDB's shell"))
-    return found
+    return path
 
 
 def _extension() -> Path:
-    """DuckDB's reader of Delta, as PyPI has it: DuckDB itself would fetch it from elsewhere."""
-    found = find_spec(_EXTENSION)
-    folders = (found and found.submodule_search_locations) or ()
+    """Returns DuckDB's extension for Delta from PyPI; DuckDB itself would download it from elsewhere."""
+    package = find_spec(_EXTENSION)
+    folders = (package and package.submodule_search_locations) or ()
     file = next((file for folder in folders for file in Path(folder).rglob("delta.duckdb_extension")), None)
     if file is None:
         raise SetUpError(_MISSING.format("DuckDB's extension for Delta"))

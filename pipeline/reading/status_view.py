@@ -1,4 +1,4 @@
-"""The state of a warehouse, for a terminal."""
+"""Formats the status of a warehouse for a terminal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,34 +22,34 @@ class WindowStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A warehouse at rest."""
+    """The status of a warehouse as of its last commit."""
 
     warehouse: str
     summary: LedgerSummary | None = None
-    """None where nothing was committed yet."""
+    """None before the first commit."""
     report: str = ""
     windows: tuple[WindowStatus, ...] = ()
-    """The latest ones of the report, newest first."""
+    """The latest windows of the report, newest first."""
 
 
 def render(status: Status, now_ms: int) -> RenderableType:
-    """The whole status, to be printed once or again and again."""
+    """Returns the status as text; `now_ms` is the time for ages."""
     if status.summary is None:
         return f"{status.warehouse}: no service has opened this warehouse yet"
-    beside = Columns([_partitions(status.summary.partitions), _verdicts(status.summary.account)], padding=(0, 3))
-    return Group(_head(status.warehouse, status.summary, now_ms), "", beside, "", _windows(status))
+    tables = Columns([_partitions(status.summary.partitions), _verdicts(status.summary.account)], padding=(0, 3))
+    return Group(_head(status.warehouse, status.summary, now_ms), "", tables, "", _windows(status))
 
 
 def _head(warehouse: str, summary: LedgerSummary, now_ms: int) -> Table:
     head = Table.grid(padding=(0, 2))
-    rate, ago, reached = summary.records_per_second, span_of(now_ms - summary.committed_at), summary.watermark
-    behind = "nothing fires" if reached is None else f"{span_of(now_ms - reached)} behind the clock"
+    rate, age, watermark = summary.records_per_second, span_of(now_ms - summary.committed_at), summary.watermark
+    lag = "nothing fires" if watermark is None else f"{span_of(now_ms - watermark)} behind the clock"
     lines = {
         "warehouse": warehouse,
         "topic": summary.topic,
         "epoch": str(summary.epoch),
-        "last batch": f"{summary.batch_in_epoch}, committed {time_of(summary.committed_at)} ({ago} ago)",
-        "watermark": f"{time_of(reached)}, {behind}",
+        "last batch": f"{summary.batch_in_epoch}, committed {time_of(summary.committed_at)} ({age} ago)",
+        "watermark": f"{time_of(watermark)}, {lag}",
         "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
     }
     for name, value in lines.items():
@@ -59,13 +59,13 @@ def _head(warehouse: str, summary: LedgerSummary, now_ms: int) -> Table:
 
 def _partitions(partitions: Sequence[PartitionStatus]) -> Table:
     table = _table("partition", "committed offset", "highest event time")
-    for row in partitions:
-        table.add_row(str(row.partition), f"{row.to_offset:,}", time_of(row.max_event_time))
+    for status in partitions:
+        table.add_row(str(status.partition), f"{status.to_offset:,}", time_of(status.max_event_time))
     return table
 
 
 def _verdicts(account: Account) -> Table:
-    """Counted, duplicates, and the dead letters by reason."""
+    """Returns the records by verdict: counted, duplicates, and dead letters by reason."""
     table = _table("verdict", "records")
     for verdict in Verdict:
         table.add_row(verdict.value, f"{getattr(account, verdict):,}")
@@ -78,11 +78,11 @@ def _verdicts(account: Account) -> Table:
 def _windows(status: Status) -> Table:
     names = status.windows[0].counts if status.windows else ()
     table = _table(f"{status.report} (UTC)", *(name.replace("_", " ") for name in names))
-    for row in status.windows:
-        numbers = (f"{number:,}" for number in row.counts.values())
-        start, end = time_of(row.start_ms), time_of(row.end_ms)
-        # The day once, where it is the same: a terminal of 80 columns has room for all then.
-        table.add_row(f"[{start}, {end.removeprefix(start[:_DAY])})", *numbers)
+    for window in status.windows:
+        counts = (f"{count:,}" for count in window.counts.values())
+        start, end = time_of(window.start_ms), time_of(window.end_ms)
+        # A day that start and end share is shown once, so that the table fits into 80 columns.
+        table.add_row(f"[{start}, {end.removeprefix(start[:_DAY])})", *counts)
     return table
 
 

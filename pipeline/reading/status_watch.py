@@ -1,6 +1,6 @@
 """`tidemark status --watch`: the status as a full screen, until Ctrl-C.
 
-It is read by a thread of its own: a store that hangs holds up neither the clock nor Ctrl-C.
+A separate thread reads it, so that a store that hangs blocks neither the screen nor Ctrl-C.
 """
 
 import signal
@@ -18,79 +18,79 @@ from pipeline.reading.status_view import Status, render
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
-_DRAWN_S: Final = 0.5
-"""Ages on the screen go on between two readings."""
+_REDRAW_S: Final = 0.5
+"""Interval of redrawing, so that ages advance between readings."""
 _SLOW_MS: Final = 5000
 
 
 def watch_status(warehouse: str, report: str | None, every: timedelta) -> None:
-    """Shows the status until SIGINT or SIGTERM, which leave the terminal as it was.
+    """Shows the status until SIGINT or SIGTERM, and restores the terminal.
 
-    Raises SetUpError where standard output is no terminal, or at the start there is no warehouse, no answer of its
-    store, or no such report. Later a store may be away: then it says so, and shows what was there before.
+    Raises SetUpError if standard output is no terminal, or if at the start the warehouse, its store or the report is
+    missing. If the store fails later, the screen shows the error and the last status.
     """
     console = Console()
     if not sys.stdout.isatty() or console.is_dumb_terminal:
-        raise SetUpError("--watch fills a terminal, and standard output is none that can be: leave it out")
+        raise SetUpError("--watch needs a terminal: standard output is not one")
     require_warehouse(warehouse)
     latest = LatestStatus(lambda: read_status(warehouse, report), every)
     stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signal_number, lambda *_: stop.set())
     latest.keep_reading(stop)
     with Live(latest.screen(now_ms()), console=console, screen=True, auto_refresh=False) as live:
-        while not stop.wait(_DRAWN_S):
+        while not stop.wait(_REDRAW_S):
             live.update(latest.screen(now_ms()), refresh=True)
     latest.raise_defect()
 
 
 class LatestStatus:
-    """What was read last, and what became of the readings since."""
+    """The last status, and the outcome of the readings since."""
 
     def __init__(self, read: Callable[[], Status], every: timedelta) -> None:
-        """Reads once. Raises what that raises."""
+        """Reads once, and raises what `read` raises."""
         self._read = read
         self._every = every
         self._status, self._read_at = read(), now_ms()
-        self._asked_at: int | None = None
-        """When the reading began that goes on; None while none does."""
-        self._said = ""
-        """Why the last reading failed."""
+        self._reading_since: int | None = None
+        """Start of the current reading, in ms; None between readings."""
+        self._error = ""
+        """Why the last reading failed; empty if it succeeded."""
         self._defect: Exception | None = None
 
     def keep_reading(self, stop: Event) -> None:
-        """Reads again and again in the background, until told to stop or by a defect of ours, which stops all."""
+        """Reads in a background thread until `stop` is set; an error that is not the store's sets `stop`."""
         Thread(target=self._keep_reading, args=(stop,), name="status-reader", daemon=True).start()
 
     def raise_defect(self) -> None:
-        """Raises what ended the reading, if that was not the store's fault."""
+        """Raises the error that ended the background thread, if there is one."""
         if self._defect is not None:
             raise self._defect
 
     def screen(self, now: int) -> RenderableType:
-        """All that is shown at a time in milliseconds."""
+        """Returns the screen at the time `now`, in ms."""
         head = styled(f"every {span_of(round(self._every.total_seconds() * 1000))}, Ctrl-C ends", "dim")
         notice = self._notice(now)
         return Group(head, *([styled(notice, "bold red")] if notice else []), "", render(self._status, now))
 
     def _notice(self, now: int) -> str:
-        below = f"What is below was read at {time_of(self._read_at)} UTC."
-        if self._said:
-            return f"The tables cannot be read: {self._said}. It is tried again. {below}"
-        asked_at = self._asked_at
-        if asked_at is not None and now - asked_at > _SLOW_MS:
-            return f"The store has not answered for {span_of(now - asked_at)}. {below}"
+        below = f"The status below is from {time_of(self._read_at)} UTC."
+        if self._error:
+            return f"The tables cannot be read: {self._error}. Retrying. {below}"
+        reading_since = self._reading_since
+        if reading_since is not None and now - reading_since > _SLOW_MS:
+            return f"The store has not answered for {span_of(now - reading_since)}. {below}"
         return ""
 
     def _keep_reading(self, stop: Event) -> None:
         while not stop.wait(self._every.total_seconds()):
-            self._asked_at = now_ms()
+            self._reading_since = now_ms()
             try:
-                self._status, self._read_at, self._said = self._read(), now_ms(), ""
+                self._status, self._read_at, self._error = self._read(), now_ms(), ""
             except (TidemarkError, *STORE_ERRORS) as error:
-                self._said = one_line(error).rstrip(".")
+                self._error = one_line(error).rstrip(".")
             except Exception as defect:  # noqa: BLE001 - the main thread raises it
                 self._defect = defect
                 stop.set()
             finally:
-                self._asked_at = None
+                self._reading_since = None

@@ -92,8 +92,8 @@ def test_one_is_opened_as_far_as_it_goes(
     opened = printed_by(capsys, "show", *here, "4")
     assert 'event_id │ "ab"' in opened
     assert 'event_type │ "visit"' in opened
-    assert "user_id, field 3 of 9, is not readable" in opened
-    assert "schema 2, which is not known here" in printed_by(
+    assert "user_id, field 3 of 9, is unreadable" in opened
+    assert "the unknown schema id 2" in printed_by(
         capsys, "show", *here, "1", "--schemas.folder", str(rejected.schemas.folder)
     )
     assert main(["dead-letters", "show", *here, "0"]) == 2

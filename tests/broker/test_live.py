@@ -8,8 +8,9 @@ import pytest
 from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
 from pipeline.errors import SetUpError
-from pipeline.reading.live_statement import statement
+from pipeline.reading.sql_views import live_view_sql
 from pipeline.settings.model import Settings
+from pipeline.tables.engines import Engine
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, by_delta_rs, cells
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
@@ -91,4 +92,4 @@ def test_different_users_so_far_are_known_to_those_who_can_merge_sketches(settin
 @pytest.mark.parametrize(("report", "said"), [("user_totals", "has no windows"), ("nothing", "has no report nothing")])
 def test_a_report_without_a_live_view_is_reported(settings: Settings, report: str, said: str) -> None:
     with pytest.raises(SetUpError, match=said):
-        statement(settings.warehouse, report, "spark")
+        live_view_sql(settings.warehouse, report, Engine.SPARK)

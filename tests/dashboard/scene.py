@@ -20,7 +20,7 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.event_time.windows.grid import Grid
 from pipeline.reading.dashboard.dashboard_access import Guard
-from pipeline.reading.dashboard.dashboard_server import served
+from pipeline.reading.dashboard.dashboard_server import page_server
 from pipeline.reading.dashboard.dashboard_site import site
 from pipeline.reading.health_client import service_health
 from pipeline.reading.pages.table_reader import TableReader
@@ -137,7 +137,7 @@ def serving(
     """The application of `tidemark dashboard` behind its own server, in a thread; no service is beside it."""
     beside = partial(service_health, MetricsSettings(port=free_port()))
     guard = Guard(SecretStr(token) if token else None)
-    server = served(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
+    server = page_server(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
     listening = listen("127.0.0.1", port)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     with closing(Background(server, listening, "page")):

@@ -35,7 +35,7 @@ def token_file(tmp_path: Path) -> Path:
 def test_other_machines_are_not_listened_to_without_a_token(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dashboard", "--warehouse", "/nowhere", f"--dashboard.host={host}"]) == 2
     said = capsys.readouterr().err
-    assert "is reached from other machines, and the page shows who did what: set TIDEMARK_DASHBOARD__TOKEN" in said
+    assert "is reached from other machines, and the page shows user activity: set TIDEMARK_DASHBOARD__TOKEN" in said
     assert said.count("\n") == 1
 
 

@@ -86,7 +86,7 @@ def test_dead_letters_are_counted_by_reason_and_one_is_opened(served: Served) ->
 def test_a_broken_one_is_read_as_far_as_it_goes(served: Served) -> None:
     links = [one for one in Seen(served.get("/dead-letters?reason=malformed").text).links if "/dead-letters/1" in one]
     said = " ".join(served.get(link).words() for link in links)
-    assert "event_id, field 1 of 9, is not readable" in said
+    assert "event_id, field 1 of 9, is unreadable" in said
     assert "The record has no value: a tombstone, or" in said
 
 

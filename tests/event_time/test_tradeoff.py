@@ -19,7 +19,7 @@ AHEAD = [
 
 
 def history(steps: list[BoundStep] = STEADY, bound: int = 10) -> EventHistory:
-    return EventHistory(bound, events=100, ahead=AHEAD, steps=steps, windows=[Grid(60, 60)])
+    return EventHistory(bound, events=100, by_slack=AHEAD, steps=steps, windows=[Grid(60, 60)])
 
 
 @pytest.mark.parametrize(

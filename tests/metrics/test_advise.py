@@ -119,7 +119,7 @@ def test_the_table_marks_the_bound_of_now(warehouse: Path) -> None:
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
     for line in (
-        "What other bounds would have made of 6,000 events",
+        "Estimates for 6,000 events",
         r"│ 0s +│ +5 │ 0\.083% │ +-10\.0 s │ +-10\.0 s │",
         r"│ 10s \(now\) +│ +2 │ 0\.033% │ +\+0\.0 s │ +\+0\.0 s │",
         r"│ 1m +│ +1 │ 0\.017% │ +\+50\.0 s │ +\+50\.0 s │",
@@ -151,7 +151,7 @@ def test_a_warehouse_with_nothing_to_go_by_is_one_sentence(tmp_path: Path, capsy
     commit(tmp_path, replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=policy()))
     assert "has no events yet: let a service run first" in said()
     commit(tmp_path, replace(ledger_row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag")))
-    assert "is time_lag: advice is for time.strategy bounded" in said()
+    assert "is time_lag: only time.strategy bounded has estimates" in said()
 
 
 @pytest.mark.parametrize(("milliseconds", "text"), [(0, "0s"), (2_500, "2500ms"), (90_000, "90s"), (7_200_000, "2h")])

@@ -80,7 +80,7 @@ def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        (["--watch"], "--watch fills a terminal, and standard output is none"),
+        (["--watch"], "--watch needs a terminal: standard output is not one"),
         (["--every", "2s"], "--every sets how often --watch reads the tables"),
         (["--watch", "--every", "0s"], "--every: "),
     ],
@@ -121,4 +121,4 @@ def test_a_defect_of_ours_ends_it_and_is_not_hidden() -> None:
     console = Console(width=200)
     with console.capture() as said:
         console.print(latest.screen(0))
-    assert "The tables cannot be read: the store is away. It is tried again. What is below was read at" in said.get()
+    assert "The tables cannot be read: the store is away. Retrying. The status below is from" in said.get()

@@ -57,7 +57,7 @@ class Cluster:
             yield warning(
                 "retention",
                 f"topic {self.topic.name} retains {config['retention.bytes']} bytes a partition: while the service "
-                "is down, records may be deleted before they are read. Set retention.bytes to -1, or watch the lag",
+                "is down, records may be deleted unread. Set its retention.bytes to -1, or monitor the lag",
             )
         # The oldest event that a report still counts trails the newest event by this much.
         latest_ms = policy.strategy.idle_lag_ms + max(report.allowed_lateness_ms for report in policy.reports)

@@ -1,1 +1,1 @@
-"""`tidemark advise`: what other bounds would have made of it."""
+"""`tidemark advise`: estimates the effect of other bounds."""

@@ -1,4 +1,4 @@
-"""The history of a warehouse, read from its ledger and dead letters without Spark."""
+"""Reads the history of a warehouse from its ledger and dead letters, without Spark."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -17,52 +17,52 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
-_EVENTS: Final = "SELECT epoch, sum(counted + too_late) AS events FROM ledger GROUP BY epoch"
-_STEPS: Final = (
+_EVENTS_SQL: Final = "SELECT epoch, sum(counted + too_late) AS events FROM ledger GROUP BY epoch"
+_STEPS_SQL: Final = (
     "SELECT epoch, batch, max(watermark) AS watermark, max(committed_at) AS committed_at FROM ledger "
     "WHERE watermark IS NOT NULL GROUP BY epoch, batch ORDER BY batch"
 )
-_COUNTED: Final = (
-    "SELECT epoch, one['slack_ms'] AS slack_ms, sum(one['records']) AS events "
-    "FROM (SELECT epoch, unnest(slack) AS one FROM ledger) GROUP BY 1, 2"
+_COUNTED_SQL: Final = (
+    "SELECT epoch, bucket['slack_ms'] AS slack_ms, sum(bucket['records']) AS events "
+    "FROM (SELECT epoch, unnest(slack) AS bucket FROM ledger) GROUP BY 1, 2"
 )
 
 
 def read_history(warehouse: str) -> EventHistory:
-    """The epochs whose watermark was moved by a bound, with the bound of the newest.
+    """Returns the epochs with the strategy `bounded`, and the bound of the newest.
 
-    Raises SetUpError where there is no warehouse, where it has no events yet, or where no bound moves its watermark.
+    Raises SetUpError if there is no warehouse, if it has no events yet, or if its newest epoch has another strategy.
     """
     require_warehouse(warehouse)
     tables = {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
-    told = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
-    events = {row["epoch"]: row["events"] for row in rows_of(_EVENTS, **tables)}
-    policies = {epoch: policy for epoch, policy in told.items() if isinstance(policy.strategy, Bounded)}
+    policies_of_all = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
+    events = {row["epoch"]: row["events"] for row in rows_of(_EVENTS_SQL, **tables)}
+    policies = {epoch: policy for epoch, policy in policies_of_all.items() if isinstance(policy.strategy, Bounded)}
     bounds = {epoch: policy.strategy.idle_lag_ms for epoch, policy in policies.items()}
-    newest = told[max(told)] if told else None
+    newest = policies_of_all[max(policies_of_all)] if policies_of_all else None
     if newest and newest not in policies.values():
         raise SetUpError(
-            f"the watermark of {warehouse!r} is {newest.strategy.kind}: advice is for time.strategy bounded"
+            f"the watermark of {warehouse!r} is {newest.strategy.kind}: only time.strategy bounded has estimates"
         )
     if not newest or not sum(events[epoch] for epoch in policies):
         raise SetUpError(f"the ledger at {warehouse!r} has no events yet: let a service run first")
-    counted = [row for row in rows_of(_COUNTED, **tables) if row["epoch"] in policies]
+    counted = [row for row in rows_of(_COUNTED_SQL, **tables) if row["epoch"] in policies]
     return EventHistory(
         bound_ms=newest.strategy.idle_lag_ms,
         events=sum(events[epoch] for epoch in policies),
-        ahead=[EventsBySlack(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in counted]
-        + [one for epoch, policy in policies.items() for one in _too_late(tables, epoch, policy)],
+        by_slack=[EventsBySlack(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in counted]
+        + [late for epoch, policy in policies.items() for late in _too_late(tables, epoch, policy)],
         steps=[
             BoundStep(row[c.WATERMARK], bounds[row["epoch"]], row["committed_at"])
-            for row in rows_of(_STEPS, **tables)
+            for row in rows_of(_STEPS_SQL, **tables)
             if row["epoch"] in policies
         ],
-        windows={one.windows for one in newest.reports if one.windows.by_time},
+        windows={report.windows for report in newest.reports if report.windows.by_time},
     )
 
 
 def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> list[EventsBySlack]:
-    """The dead letters of an epoch that were too late; those of a pane were so at the same watermark."""
+    """Returns the events of an epoch that were too late, by slack: pane and watermark determine it."""
     grid = groupings(policy.consumers)
     time = c.KAFKA_TIMESTAMP if policy.time_of is TimeOf.INGESTION else c.EVENT_TIME
     rows = rows_of(

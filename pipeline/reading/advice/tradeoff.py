@@ -1,7 +1,7 @@
-"""The outcome of another bound in the same batches: fewer events too late, or earlier results.
+"""Computes the outcome of another bound for the same batches: fewer events too late, or earlier results.
 
-A partition's watermark is its highest event time minus the bound, and so is their minimum: with a bound larger by some
-time the service's watermark would have been lower by that time, in every batch.
+A partition's watermark is its highest event time minus the bound. With a bound that is larger by some time, the minimum
+over all partitions would have been lower by that time in every batch.
 """
 
 from bisect import bisect_left
@@ -9,13 +9,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
+from typing import NamedTuple
 
 from pipeline.event_time.windows.base import Windows
 
 
 @dataclass(frozen=True, slots=True)
 class BoundStep:
-    """A batch: the watermark after it, the bound it went by, and when it was committed. All in milliseconds."""
+    """A batch: the watermark after it, its bound, and the time of its commit. All in milliseconds."""
 
     watermark: int
     bound_ms: int
@@ -24,7 +25,7 @@ class BoundStep:
 
 @dataclass(frozen=True, slots=True)
 class EventsBySlack:
-    """Events by their slack: how much the watermark could rise before they are too late; not above zero if they are."""
+    """Events with the same slack: the watermark may rise by `slack_ms` before they are too late; <= 0 if they are."""
 
     slack_ms: int
     bound_ms: int
@@ -33,16 +34,16 @@ class EventsBySlack:
 
 @dataclass(frozen=True, slots=True)
 class EventHistory:
-    """The history of a warehouse, as far as bounds matter."""
+    """The history of a warehouse that determines outcomes."""
 
     bound_ms: int
-    """The bound of now."""
+    """The current bound."""
     events: int
-    """All that were counted or too late."""
-    ahead: Sequence[EventsBySlack]
-    """Of those at least the ones that some bound would have judged otherwise."""
+    """Number of events that were counted or too late."""
+    by_slack: Sequence[EventsBySlack]
+    """Events by slack; includes at least those that another bound would have judged differently."""
     steps: Sequence[BoundStep]
-    """In order, from the first watermark on."""
+    """Batches in order, from the first watermark on."""
     windows: Collection[Windows]
 
 
@@ -54,47 +55,54 @@ class Outcome:
     events: int
     too_late: int
     later_ms: tuple[int, int] | None
-    """How much later than with the bound of now windows would have had their results: median and 95th percentile.
+    """Added delay of results compared with the current bound: median and 95th percentile; negative if earlier.
 
-    Earlier where below zero; None if no window would have had one yet.
+    None if no window would have fired yet.
     """
 
 
+class Advance(NamedTuple):
+    """A new watermark and the time of its commit, in milliseconds."""
+
+    watermark: int
+    at: int
+
+
 def outcome_of(history: EventHistory, bound_ms: int) -> Outcome:
-    """The outcome of a bound in a history."""
-    too_late = sum(one.events for one in history.ahead if one.slack_ms <= one.bound_ms - bound_ms)
+    """Computes the outcome of the bound `bound_ms` for a history."""
+    too_late = sum(group.events for group in history.by_slack if group.slack_ms <= group.bound_ms - bound_ms)
     delays = sorted(_delays(history, bound_ms))
     later = (_percentile(delays, 0.5), _percentile(delays, 0.95)) if delays else None
     return Outcome(bound_ms, history.events, too_late, later)
 
 
 def _delays(history: EventHistory, bound_ms: int) -> list[int]:
-    """For each batch the newest windows that it fired: how much later another bound would have fired them."""
-    now, then = _timeline(history.steps, history.bound_ms), _timeline(history.steps, bound_ms)
+    """Returns the delay that another bound would add, in ms, for the newest windows that each batch fired."""
+    current, other = _timeline(history.steps, history.bound_ms), _timeline(history.steps, bound_ms)
     ends = {
         end
-        for (before, _), (after, _) in pairwise(now)
+        for (before, _), (after, _) in pairwise(current)
         for end in (windows.reached(after) for windows in history.windows)
         if end > before
     }
-    fired = [(_reached(now, end), _reached(then, end)) for end in ends]
+    fired = [(_reached_at(current, end), _reached_at(other, end)) for end in ends]
     return [late - early for early, late in fired if early is not None and late is not None]
 
 
-def _timeline(steps: Sequence[BoundStep], bound_ms: int) -> list[tuple[int, int]]:
-    """Each watermark that a bound would have led to, and when; it never goes back."""
-    found: list[tuple[int, int]] = []
+def _timeline(steps: Sequence[BoundStep], bound_ms: int) -> list[Advance]:
+    """Returns each advance of the watermark with another bound."""
+    advances: list[Advance] = []
     for step in steps:
         watermark = step.watermark + step.bound_ms - bound_ms
-        if not found or watermark > found[-1][0]:
-            found.append((watermark, step.committed_at))
-    return found
+        if not advances or watermark > advances[-1].watermark:
+            advances.append(Advance(watermark, step.committed_at))
+    return advances
 
 
-def _reached(timeline: list[tuple[int, int]], end: int) -> int | None:
-    """When the watermark reached an end; None if it has not."""
-    place = bisect_left(timeline, (end, 0))
-    return timeline[place][1] if place < len(timeline) else None
+def _reached_at(timeline: list[Advance], end: int) -> int | None:
+    """Returns the time at which the watermark reached `end`; None if it has not."""
+    index = bisect_left(timeline, (end, 0))
+    return timeline[index].at if index < len(timeline) else None
 
 
 def _percentile(ordered: list[int], share: float) -> int:

@@ -1,1 +1,1 @@
-"""`tidemark dashboard`: a web page over the tables, read without Spark."""
+"""`tidemark dashboard`: a web page of the tables, read without Spark."""

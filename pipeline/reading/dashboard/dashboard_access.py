@@ -1,4 +1,4 @@
-"""Who may look: everyone on this machine, or who has the token."""
+"""Access to the dashboard: with a token, or without one from this machine only."""
 
 import hashlib
 import hmac
@@ -33,10 +33,10 @@ _HEADERS: Final = {
 
 
 class Guard:
-    """Lets in who knows the token; where there is none, who asks for this machine by a name of its own.
+    """Admits requests with the token; without a token only requests whose host is a local name.
 
-    Without a token a foreign site could have a browser here read the page by a name that it lets point at this machine
-    (DNS rebinding): so the name that was asked for must be a local one.
+    A foreign site could let its own name point at this machine, and have a local browser read the page by that name
+    (DNS rebinding). Therefore the host of a request must be local.
     """
 
     def __init__(self, token: SecretStr | None) -> None:
@@ -44,25 +44,25 @@ class Guard:
 
     @classmethod
     def from_settings(cls, settings: DashboardSettings) -> Self:
-        """Raises SetUpError where the token is short or missing, or its file cannot be read."""
+        """Returns the guard. Raises SetUpError if the token is short or missing, or its file is unreadable."""
         with raising_set_up_errors():
             token = clear_text(settings.token, settings.token_file, "dashboard.token")
         if token is None and not _is_loopback(settings.host):
             raise SetUpError(
-                f"dashboard.host {settings.host} is reached from other machines, and the page shows who did what: set "
+                f"dashboard.host {settings.host} is reached from other machines, and the page shows user activity: set "
                 "TIDEMARK_DASHBOARD__TOKEN or dashboard.token_file, or listen on 127.0.0.1"
             )
         if token is not None and len(token) < _SHORTEST:
-            raise SetUpError(f"dashboard.token has {len(token)} characters: take at least {_SHORTEST}, by chance")
+            raise SetUpError(f"dashboard.token has {len(token)} characters: use at least {_SHORTEST}, chosen at random")
         return cls(None if token is None else SecretStr(token))
 
     @property
     def has_token(self) -> bool:
-        """Whether there is a token."""
+        """Whether a token is configured."""
         return self._token is not None
 
     def admits(self, request: Request) -> bool:
-        """Whether a request is let in."""
+        """Tests whether a request is admitted."""
         if self._token is None:
             return _host(request.headers.get("host", "")) in _LOCAL_NAMES
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
@@ -70,25 +70,27 @@ class Guard:
         return has_token or _same(request.cookies.get(COOKIE, ""), self.cookie_value)
 
     def is_token(self, token: str) -> bool:
-        """Whether it is the token."""
+        """Tests whether `token` is the configured one, in constant time."""
         return self._token is not None and _same(token, self._token.get_secret_value())
 
     @property
     def cookie_value(self) -> str:
-        """What a browser keeps instead of the token."""
+        """Value of the cookie, a hash of the token."""
         assert self._token is not None  # noqa: S101 - for the type checker
         return hashlib.sha256(b"tidemark dashboard\0" + self._token.get_secret_value().encode()).hexdigest()
 
 
 class GuardedSite:
-    """The site behind its guard, with headers by which a browser does no more than the pages need."""
+    """The site behind its guard, with headers that restrict browsers to what the pages need."""
 
-    def __init__(self, site: ASGIApp, guard: Guard, ask: Callable[[], Response], open_paths: frozenset[str]) -> None:
-        """`ask` makes the page that asks for the token, which no request for one of `open_paths` needs."""
+    def __init__(
+        self, site: ASGIApp, guard: Guard, login_form: Callable[[], Response], open_paths: frozenset[str]
+    ) -> None:
+        """`login_form` returns the page that asks for the token; requests for `open_paths` need no token."""
         self._site = site
         self._open_paths = open_paths
         self._guard = guard
-        self._ask = ask
+        self._login_form = login_form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request."""
@@ -96,21 +98,21 @@ class GuardedSite:
             await self._site(scope, receive, send)
             return
 
-        async def sent(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        await self._answer(Request(scope))(scope, receive, sent)
+        await self._answer(Request(scope))(scope, receive, send_with_headers)
 
     def _answer(self, request: Request) -> ASGIApp:
-        # The path by which the site chooses its page. That of `request.url` is read from the header Host as well.
+        # The path that the site routes by; `request.url` also depends on the header Host.
         if self._guard.admits(request) or (self._guard.has_token and request.scope["path"] in self._open_paths):
             return self._site
         if self._guard.has_token:
-            return self._ask()
+            return self._login_form()
         return PlainTextResponse(
-            "Without a token this page answers to 127.0.0.1, [::1] and localhost only; see dashboard.token.\n",
+            "Without a token this page is available at 127.0.0.1, [::1] and localhost only; see dashboard.token.\n",
             HTTPStatus.FORBIDDEN,
         )
 
@@ -125,11 +127,11 @@ def _is_loopback(host: str) -> bool:
 
 
 def _host(header: str) -> str:
-    """The name that was asked for, without its port."""
+    """Returns the host of a request without its port, in lower case."""
     name = header[1:].partition("]")[0] if header.startswith("[") else header.partition(":")[0]
     return name.lower()
 
 
-def _same(one: str, other: str) -> bool:
-    """The answer takes as long for any wrong one."""
-    return hmac.compare_digest(one.encode(), other.encode())
+def _same(text: str, other: str) -> bool:
+    """Compares in constant time."""
+    return hmac.compare_digest(text.encode(), other.encode())

@@ -1,4 +1,4 @@
-"""Whether the tables can be read: an answer that waits for no page, and never long."""
+"""The health of the dashboard: whether the tables can be read. Waits for no page, and for a bounded time."""
 
 import asyncio
 from http import HTTPStatus
@@ -15,26 +15,26 @@ _PATIENCE_S: Final = 4.0
 
 
 class Health:
-    """Looks at a warehouse by handles and in a thread that no page uses; requests meanwhile share the look."""
+    """Reads a warehouse with handles and in a thread that no page uses. Concurrent requests share a reading."""
 
     def __init__(self, warehouse: str) -> None:
         self._reader = TableReader(warehouse)
-        self._looking: asyncio.Task[bool] | None = None
+        self._reading: asyncio.Task[bool] | None = None
 
     async def answer(self, _: Request) -> Response:
-        """Answers 200, or 503 where the store fails or is silent; the text has nothing of the tables."""
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(asyncio.to_thread(self._look))
+        """Answers 200, or 503 if the store fails or is silent. The text contains no data of the tables."""
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(asyncio.to_thread(self._can_read))
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                is_well = await asyncio.shield(self._looking)
+                is_healthy = await asyncio.shield(self._reading)
         except TimeoutError:
-            is_well = False
-        if is_well:
+            is_healthy = False
+        if is_healthy:
             return PlainTextResponse("ok\n")
         return PlainTextResponse("the store of the tables does not answer\n", HTTPStatus.SERVICE_UNAVAILABLE)
 
-    def _look(self) -> bool:
+    def _can_read(self) -> bool:
         try:
             self._reader.read(lambda *_: None)
         except (TidemarkError, *STORE_ERRORS):

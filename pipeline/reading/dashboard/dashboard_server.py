@@ -1,4 +1,4 @@
-"""`tidemark dashboard` as a process."""
+"""Serves the dashboard as a process."""
 
 import signal
 import socket
@@ -26,7 +26,7 @@ from pipeline.tables.event_schemas import schemas_of, stored_schemas
 
 _STOP_S: Final = 3
 _LIMITS: Final = Limits(connections=128, request_s=300)
-"""A page may take long where the store is slow."""
+"""A page may take long if the store is slow."""
 _SHARED_S: Final = 5.0
 """Requests share an answer of the service for this many seconds."""
 _log = structlog.get_logger()
@@ -35,8 +35,8 @@ _log = structlog.get_logger()
 def serve(settings: Settings) -> None:
     """Serves until SIGTERM or SIGINT.
 
-    Raises SetUpError where the address cannot be had, other machines would reach it without a token, or the schemas
-    cannot be read.
+    Raises SetUpError if the address is not available, other machines could reach it without a token, or the schemas
+    are unreadable.
     """
     require(settings, "warehouse")
     schemas, guard = _schemas(settings), Guard.from_settings(settings.dashboard)
@@ -44,21 +44,21 @@ def serve(settings: Settings) -> None:
     app = site(TableReader(settings.warehouse), guard, schemas, health.get)
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
-        # uvicorn raises again what ended it, which would end the process by a signal.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)
+        # uvicorn raises its signal again at the end, which would kill the process.
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signal_number, lambda *_: None)
         host, port = listener.getsockname()[:2]
         _log.info("dashboard_listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}/")
-        served(app).run(sockets=[listener])
+        page_server(app).run(sockets=[listener])
 
 
-def served(app: ASGIApp) -> Server:
-    """The server of the pages. It writes no line for a request: addresses name users."""
+def page_server(app: ASGIApp) -> Server:
+    """Returns the server. It logs no requests, because their addresses contain user ids."""
     return Server(app, _LIMITS, stop_s=_STOP_S)
 
 
 def _schemas(settings: Settings) -> Callable[[], SchemaTexts]:
-    """Those of a folder, read once; what a registry told may be more by now."""
+    """Returns a reader of the schemas: a folder is read once, those cached from a registry each time."""
     if settings.schemas.registry.url:
         return partial(stored_schemas, settings.warehouse)
     texts = schemas_of(settings).texts
@@ -70,5 +70,5 @@ def _listening(settings: DashboardSettings) -> socket.socket:
     try:
         return listen(host, port)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]  # Python names the address again
-        raise SetUpError(f"cannot listen on {host}:{port}: {why}. Correct dashboard.host or dashboard.port") from error
+        reason = str(error.strerror).partition(" (while")[0]  # Python repeats the address
+        raise SetUpError(f"cannot listen on {host}:{port}: {reason}. Set dashboard.host or dashboard.port") from error

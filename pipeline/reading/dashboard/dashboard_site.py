@@ -1,11 +1,11 @@
-"""The pages, each made on the server from one reading of the tables."""
+"""The pages of the dashboard. Each is rendered from one reading of the tables."""
 
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -37,21 +37,28 @@ T = TypeVar("T")
 _FILES: Final = Path(__file__).parent / "static"
 _HEALTH, _LOGIN, _STATIC = "/healthz", "/login", "/static"
 _LARGEST: Final = rules.LATEST_EVENT_MS
-"""Of numbers in addresses: ends of windows, batches and offsets."""
+"""Largest number in an address: end of a window (ms), batch or offset."""
 _LOGIN_BYTES: Final = 4096
 _LOGIN_S: Final = 10.0
 _QUIET_MS: Final = 10_000
-"""A service that reads commits more often than that."""
+"""A service that reads events commits more often than this."""
 _SHARED_S: Final = 0.5
 """Requests for the first page share an answer for this many seconds."""
 
 
 class NotFound(TidemarkError):
-    """What was asked for is not there; the text says what to do."""
+    """The requested object does not exist; the text says what to do."""
+
+
+class _Position(NamedTuple):
+    """A position in a list: rows up to the number `until`, without the first `skip`."""
+
+    until: int | None
+    skip: int
 
 
 class Pages:
-    """The answers, each a page."""
+    """The handlers of requests."""
 
     def __init__(
         self, reader: TableReader, guard: Guard, schemas: Callable[[], SchemaTexts], service: Callable[[], str]
@@ -61,91 +68,91 @@ class Pages:
         self._schemas = schemas
         self._service = service
         self._templates = templates("pipeline.reading.dashboard")
-        self._overview = SharedAnswer(lambda: reader.read(self._look), _SHARED_S)
+        self._overview = SharedAnswer(lambda: reader.read(self._read_overview), _SHARED_S)
 
     def overview(self, _: Request) -> Response:
-        """The first screen."""
-        found = self._overview.get()
-        if found is None:
+        """Answers with the overview."""
+        view = self._overview.get()
+        if view is None:
             return self._page("empty.html", None)
-        return self._page("overview.html", found.summary, view=found)
+        return self._page("overview.html", view.summary, view=view)
 
     def report(self, request: Request) -> Response:
-        """A report by its name."""
-        name, place = request.path_params["name"], _place(request)
-        summary, found = self._read(
-            lambda tables, summary: _report_page(tables, summary, name, request.query_params, place)
+        """Answers with a report."""
+        name, position = request.path_params["name"], _position(request)
+        summary, content = self._read(
+            lambda tables, summary: _report_page(tables, summary, name, request.query_params, position)
         )
-        return self._page("report.html", summary, until=place[0], **found)
+        return self._page("report.html", summary, until=position.until, **content)
 
-    def history(self, key: str, asked: str, request: Request) -> Response:
-        """The history of a user or of a page of the site: of the value of a key, that is `asked` for by a name."""
-        value = request.query_params.get(asked, "")
+    def history(self, key: str, parameter: str, request: Request) -> Response:
+        """Answers with the history of a key value. `parameter` is the query parameter that holds it."""
+        value = request.query_params.get(parameter, "")
         if not value:
-            raise NotFound(f"Say which one by {request.scope['path']}?{asked}=…, or choose one on the first page.")
+            raise NotFound(f"Add a value: {request.scope['path']}?{parameter}=…, or choose one on the first page.")
         summary, history = self._read(lambda tables, summary: history_of(tables, summary, key, value))
         return self._page("history.html", summary, history=history, key=key, value_of_key=value)
 
     def dead_letters(self, request: Request) -> Response:
-        """Dead letters by reason."""
-        reason, place = request.query_params.get("reason"), _place(request)
+        """Answers with dead letters of a reason."""
+        reason, position = request.query_params.get("reason"), _position(request)
         if reason and reason not in REASONS:
-            raise NotFound(f"There is no such reason. Choose one of {', '.join(REASONS)}.")
-        summary, letters = self._read(lambda tables, _: letters_of(tables, *place, reason=reason))
+            raise NotFound(f"There is no such reason. Reasons are {', '.join(REASONS)}.")
+        summary, letters = self._read(lambda tables, _: letters_of(tables, *position, reason=reason))
         return self._page("dead_letters.html", summary, letters=letters, reason=reason, reasons=REASONS)
 
     def dead_letter(self, request: Request) -> Response:
-        """A dead letter, opened."""
+        """Answers with one dead letter."""
         if max(request.path_params.values()) > _LARGEST:
             raise NotFound("There is no such dead letter.")
         summary, letter = self._read(lambda tables, _: letter_of(tables, self._schemas(), **request.path_params))
         if letter is None:
-            raise NotFound("There is no such dead letter: it may have gone by age.")
+            raise NotFound("There is no such dead letter: it may have been removed by age.")
         return self._page("dead_letter.html", summary, letter=letter)
 
     async def login(self, request: Request) -> Response:
-        """Takes the token of a form, and gives the browser a cookie for it."""
+        """Checks the token of a form, and sets a cookie."""
         try:
             body = await read_body(request, _LOGIN_BYTES, _LOGIN_S)
         except TooLarge as error:
             return PlainTextResponse(f"{error}\n", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         except TooSlow as error:
             return PlainTextResponse(f"{error}\n", HTTPStatus.REQUEST_TIMEOUT)
-        said = parse_qs(body.decode(errors="replace")).get("token", [""])[0]
-        if not self._guard.is_token(said):
-            return self.ask("That is not the token.")
+        token = parse_qs(body.decode(errors="replace")).get("token", [""])[0]
+        if not self._guard.is_token(token):
+            return self.login_form("Wrong token.")
         answer = RedirectResponse("/", HTTPStatus.SEE_OTHER)
         answer.set_cookie(COOKIE, self._guard.cookie_value, httponly=True, samesite="strict")
         return answer
 
-    def ask(self, wrong: str = "") -> Response:
-        """Asks for the token."""
-        return self._page("login.html", None, HTTPStatus.UNAUTHORIZED, wrong=wrong)
+    def login_form(self, error: str = "") -> Response:
+        """Answers with the form for the token."""
+        return self._page("login.html", None, HTTPStatus.UNAUTHORIZED, error=error)
 
     def failed(self, _: Request, error: Exception) -> Response:
-        """The store does not answer, or has not what it should have."""
-        said = f"The tables cannot be read: {one_line(error)}"
-        return self._page("failed.html", None, HTTPStatus.SERVICE_UNAVAILABLE, said=said)
+        """Answers with an error of the store."""
+        message = f"The tables cannot be read: {one_line(error)}"
+        return self._page("failed.html", None, HTTPStatus.SERVICE_UNAVAILABLE, message=message)
 
     def missing(self, _: Request, error: Exception) -> Response:
-        """An address, or a thing, that there is not."""
-        said = str(error) if isinstance(error, NotFound) else "There is no such page."
-        return self._page("failed.html", None, HTTPStatus.NOT_FOUND, said=said)
+        """Answers that a page or object does not exist."""
+        message = str(error) if isinstance(error, NotFound) else "There is no such page."
+        return self._page("failed.html", None, HTTPStatus.NOT_FOUND, message=message)
 
-    def _look(self, tables: CurrentTables, summary: LedgerSummary | None) -> Overview | None:
+    def _read_overview(self, tables: CurrentTables, summary: LedgerSummary | None) -> Overview | None:
         return None if summary is None else overview_of(tables, summary, self._schemas(), now_ms())
 
-    def _read(self, ask: Callable[[CurrentTables, LedgerSummary], T]) -> tuple[LedgerSummary, T]:
-        """The summary and an answer, as of one moment. Raises NotFound before the first batch."""
+    def _read(self, read: Callable[[CurrentTables, LedgerSummary], T]) -> tuple[LedgerSummary, T]:
+        """Returns the summary and what `read` returns, of one version. Raises NotFound before the first batch."""
 
-        def begun(tables: CurrentTables, summary: LedgerSummary | None) -> tuple[LedgerSummary, T]:
+        def read_both(tables: CurrentTables, summary: LedgerSummary | None) -> tuple[LedgerSummary, T]:
             if summary is None:
-                raise NotFound("Nothing was read yet: the first page says what is missing.")
-            return summary, ask(tables, summary)
+                raise NotFound("No batch was committed yet: the first page says what is missing.")
+            return summary, read(tables, summary)
 
-        return self._reader.read(begun)
+        return self._reader.read(read_both)
 
-    def _page(self, name: str, summary: LedgerSummary | None, status: int = HTTPStatus.OK, **told: Any) -> Response:
+    def _page(self, name: str, summary: LedgerSummary | None, status: int = HTTPStatus.OK, **content: Any) -> Response:
         now = now_ms()
         quiet = summary is not None and now - summary.committed_at > _QUIET_MS
         common = {
@@ -155,11 +162,11 @@ class Pages:
             "quiet": quiet,
             "service": self._service() if quiet else "",
         }
-        return HTMLResponse(self._templates.get_template(name).render(common | told), status)
+        return HTMLResponse(self._templates.get_template(name).render(common | content), status)
 
 
 def site(reader: TableReader, guard: Guard, schemas: Callable[[], SchemaTexts], service: Callable[[], str]) -> ASGIApp:
-    """The application."""
+    """Returns the application. `service` returns a sentence about the health of the service."""
     pages = Pages(reader, guard, schemas, service)
     static = StaticFiles(directory=_FILES, packages=[("pipeline.reading.pages", "static")])
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
@@ -180,30 +187,29 @@ def site(reader: TableReader, guard: Guard, schemas: Callable[[], SchemaTexts], 
         **dict.fromkeys((TidemarkError, *STORE_ERRORS), pages.failed),
     }
     application = Starlette(routes=routes, exception_handlers=handlers)
-    return GuardedSite(application, guard, pages.ask, frozenset((_HEALTH, _LOGIN, *files)))
+    return GuardedSite(application, guard, pages.login_form, frozenset((_HEALTH, _LOGIN, *files)))
 
 
 def _report_page(
-    tables: CurrentTables, summary: LedgerSummary, name: str, asked: Mapping[str, str], place: tuple[int | None, int]
+    tables: CurrentTables, summary: LedgerSummary, name: str, parameters: Mapping[str, str], position: _Position
 ) -> dict[str, Any]:
     report = next((report for report in summary.policy.reports if report.name == name), None)
     if report is None:
-        raise NotFound(
-            f"There is no report of this name; there are {', '.join(one.name for one in summary.policy.reports)}."
-        )
-    only = {key: asked[key] for key in report.keys if asked.get(key)}
+        names = ", ".join(report.name for report in summary.policy.reports)
+        raise NotFound(f"There is no report of this name; reports are {names}.")
+    only = {key: parameters[key] for key in report.keys if parameters.get(key)}
     return {
         "report": report,
         "only": only,
-        "windows": [] if only else windows_of(tables, report, place[0]),
-        "rows": rows_of_report(tables, report, only, *place),
+        "windows": [] if only else windows_of(tables, report, position.until),
+        "rows": rows_of_report(tables, report, only, *position),
     }
 
 
-def _place(request: Request) -> tuple[int | None, int]:
-    """Where a list goes on. Raises Nothing for what is no number."""
-    told = [request.query_params.get(name, "") for name in ("until", "skip")]
-    if not all(re.fullmatch("[0-9]{0,15}", one) and int(one or 0) <= _LARGEST for one in told):
-        raise NotFound("What comes after until= and skip= is no place in a list: follow its links.")
-    until, skip = told
-    return int(until) if until else None, int(skip or 0)
+def _position(request: Request) -> _Position:
+    """Returns the position in a request. Raises NotFound if it is not made of numbers."""
+    texts = [request.query_params.get(name, "") for name in ("until", "skip")]
+    if not all(re.fullmatch("[0-9]{0,15}", text) and int(text or 0) <= _LARGEST for text in texts):
+        raise NotFound("The values of until= and skip= are no position in a list: follow its links.")
+    until, skip = texts
+    return _Position(int(until) if until else None, int(skip or 0))

@@ -1,4 +1,4 @@
-"""The history of a user or of a page: what each report has of it, newest first."""
+"""The history of a user or a page in each report, newest first."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,31 +13,31 @@ from pipeline.reading.pages.window_sums import rows_of_report
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import USER_TOTALS
 
-_READ: Final = 3
-"""Of so many reports rows are read; of others there are links."""
+_REPORTS: Final = 3
+"""Rows of this many reports are read; the others are linked."""
 _LETTERS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class KeyHistory:
-    """What there is of a value of a key."""
+    """The history of a key value."""
 
     totals: Row | None
-    """Of a user: its row in `user_totals`."""
+    """Row of a user in `user_totals`."""
     pages: list[tuple[Report, Slice]]
     others: list[Report]
     letters: Slice | None
-    """Of a user: its newest dead letters."""
+    """Newest dead letters of a user."""
 
 
 def history_of(tables: CurrentTables, summary: LedgerSummary, key: str, value: str) -> KeyHistory:
-    """The history of a value of `user_id` or `page_url`."""
-    reports = sorted((one for one in summary.policy.reports if key in one.keys), key=lambda one: len(one.keys))
+    """Reads the history of a value of `key`, which is `user_id` or `page_url`."""
+    reports = sorted((r for r in summary.policy.reports if key in r.keys), key=lambda report: len(report.keys))
     is_user = key == c.USER_ID
     return KeyHistory(
         totals=_totals(tables, value) if is_user else None,
-        pages=[(one, rows_of_report(tables, one, {key: value}, None, 0)) for one in reports[:_READ]],
-        others=reports[_READ:],
+        pages=[(report, rows_of_report(tables, report, {key: value}, None, 0)) for report in reports[:_REPORTS]],
+        others=reports[_REPORTS:],
         letters=letters_of(tables, listed=_LETTERS, user_id=value) if is_user else None,
     )
 
@@ -47,5 +47,5 @@ def _totals(tables: CurrentTables, user: str) -> Row | None:
     if table is None:
         return None
     names = [name for name in USER_TOTALS.schema.names if name not in (c.USER_ID, c.PUBLISHED_BATCH)]
-    rows = rows_of(f"SELECT {', '.join(names)} FROM it WHERE user_id = {text_sql(user)} LIMIT 1", it=table)  # noqa: S608 - quoted
+    rows = rows_of(f"SELECT {', '.join(names)} FROM totals WHERE user_id = {text_sql(user)} LIMIT 1", totals=table)  # noqa: S608 - quoted
     return rows[0] if rows else None

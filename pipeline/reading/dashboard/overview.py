@@ -1,4 +1,4 @@
-"""The first screen: all of it as of one moment."""
+"""The data of the first page, from one reading."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -21,11 +21,11 @@ _LETTERS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The content of the first screen; times in milliseconds."""
+    """The data of the first page; times in milliseconds."""
 
     summary: LedgerSummary
     report: Report | None
-    """Whose windows are shown."""
+    """Report whose windows are shown."""
     windows: list[ReportWindow]
     tops: list[TopList]
     lanes: list[Lane]
@@ -39,7 +39,7 @@ class Overview:
 
 
 def overview_of(tables: CurrentTables, summary: LedgerSummary, schemas: SchemaTexts, now: int) -> Overview:
-    """The first screen, of what is a fixed number of windows, batches and dead letters."""
+    """Reads the overview; the number of windows, batches and dead letters is bounded."""
     report = main_report(summary.policy.reports)
     windows = windows_of(tables, report) if report else []
     lanes, letters = lanes_of(summary), letters_of(tables, listed=_LETTERS)
@@ -48,7 +48,7 @@ def overview_of(tables: CurrentTables, summary: LedgerSummary, schemas: SchemaTe
         summary=summary,
         report=report,
         windows=windows,
-        tops=[newest_top_list(tables, one) for one in list_reports(summary.policy.reports)],
+        tops=[newest_top_list(tables, key_report) for key_report in list_reports(summary.policy.reports)],
         lanes=lanes,
         sentences=explain(summary, lanes),
         picture=picture_of(summary, lanes, report, now),

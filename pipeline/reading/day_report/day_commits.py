@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.reading.day_report.calendar_day import Day
-from pipeline.reading.dead_letter_listing import REASONS
+from pipeline.reading.dead_letter_listing import REASONS_SQL
 from pipeline.reading.ledger_summary import Account, account_of, account_sql
 from pipeline.reading.pages.letter_pages import letters_of
 from pipeline.reading.pages.table_reader import CurrentTables
@@ -95,5 +95,5 @@ def _reasons(tables: CurrentTables, ledger: DeltaTable, first: int | None, last:
     if first is None or dead is None:
         return []
     committed = f"SELECT {c.BATCH} FROM ledger WHERE {on_day}"  # noqa: S608 - our own numbers
-    those = f"{c.BATCH} BETWEEN {first} AND {last} AND {c.BATCH} IN ({committed})"
-    return rows_of(f"{REASONS.format(those=those)} LIMIT {_REASONS + 1}", dead=dead, ledger=ledger)
+    condition = f"{c.BATCH} BETWEEN {first} AND {last} AND {c.BATCH} IN ({committed})"
+    return rows_of(f"{REASONS_SQL.format(condition=condition)} LIMIT {_REASONS + 1}", dead=dead, ledger=ledger)

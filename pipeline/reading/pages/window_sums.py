@@ -8,7 +8,6 @@ from pipeline import columns as c
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.instants import ms_of
-from pipeline.reading.latest_windows import additive_measures
 from pipeline.reading.pages.paging import Slice, page_of
 from pipeline.reading.pages.table_reader import CurrentTables, KeyValues, Span
 from pipeline.tables.dictionary import STATE
@@ -100,7 +99,7 @@ def rows_of_report(tables: CurrentTables, report: Report, only: KeyValues, until
 
 def sums_of(report: Report) -> list[str]:
     """Returns the names of measures that pages sum over all rows of a window."""
-    return [measure.name for measure in additive_measures(report) if not measure.sql]
+    return [measure.name for measure in report.window_sums if not measure.sql]
 
 
 def main_measure(report: Report) -> str:
