@@ -96,7 +96,7 @@ def test_who_has_not_the_token_sees_nothing_but_the_question(locked: Path, heade
         for path in ("/", "/reports/page_views", "/users?id=ann", "/dead-letters", "/nothing"):
             answer = page.get(path, None, **headers)
             assert answer.status == 401
-            assert "The token that the dashboard was started with" in answer.text
+            assert "The token of this dashboard" in answer.text
             assert "ann" not in answer.text.replace("cannot", "")
         assert page.get("/healthz").text == "ok\n"
         assert page.get("/static/style.css").status == 200

@@ -102,7 +102,7 @@ def _keeps_the_day(browser: Browser, folder: Path) -> None:
         assert report.wait() == 0, report.said
     with eyes(browser) as person:
         person.open(file.as_uri())
-        assert "The day goes on for" in person.say("#now")
+        assert "The day ends in" in person.say("#now")
         assert "it balances" in person.say("#ledger")
         assert person.barriers() == person.complaints == []
 

@@ -58,7 +58,7 @@ def test_today_and_yesterday_are_those_of_the_zone() -> None:
 
 @pytest.mark.parametrize("told", ["", "tomorrow", "2026-02-30", "22.11.2026"])
 def test_what_is_no_day_is_told(told: str) -> None:
-    with pytest.raises(ValueError, match="is no day: write today, yesterday, or a date such as 2026-11-22"):
+    with pytest.raises(ValueError, match="is not a day: write today, yesterday, or a date such as 2026-11-22"):
         checked_day(told)
 
 
@@ -126,18 +126,18 @@ def summary(watermark: int | None) -> LedgerSummary:
 @pytest.mark.parametrize(
     ("now", "watermark", "passed_at", "words"),
     [
-        (MAY_DAY.start - 1, None, None, "The day has not begun: it begins at 2024-05-01 00:00:00."),
-        (MAY_DAY.start, None, None, "The day goes on for 24.0 h: this is as of 2024-05-01 00:00:00."),
-        (MAY_DAY.end - 1, None, None, "The day goes on for 0.0 s"),
-        (MAY_DAY.end, None, None, "the watermark has not come to its end: there is none yet."),
-        (MAY_DAY.end, MAY_DAY.end - 1000, None, "has not come to its end: it is at 2024-05-01 23:59:59."),
-        (MAY_DAY.end, MAY_DAY.end, MAY_DAY.end, "late events may still change the last ones."),
-        (MAY_DAY.end, MAY_DAY.end + 5 * MINUTE - 1, MAY_DAY.end, "late events may still change the last ones."),
+        (MAY_DAY.start - 1, None, None, "The day has not started: it starts at 2024-05-01 00:00:00."),
+        (MAY_DAY.start, None, None, "The day ends in 24.0 h; this page is as of 2024-05-01 00:00:00."),
+        (MAY_DAY.end - 1, None, None, "The day ends in 0.0 s"),
+        (MAY_DAY.end, None, None, "the watermark has not reached its end: there is no watermark yet."),
+        (MAY_DAY.end, MAY_DAY.end - 1000, None, "has not reached its end: it is at 2024-05-01 23:59:59."),
+        (MAY_DAY.end, MAY_DAY.end, MAY_DAY.end, "late events may still change the last windows."),
+        (MAY_DAY.end, MAY_DAY.end + 5 * MINUTE - 1, MAY_DAY.end, "late events may still change the last windows."),
         (
             MAY_DAY.end,
             MAY_DAY.end + 5 * MINUTE,
             MAY_DAY.end,
-            "at 2024-05-02 00:00:00: what is shown is final",
+            "at 2024-05-02 00:00:00: the results are final",
         ),
     ],
 )
@@ -149,4 +149,4 @@ def test_whether_a_day_is_over_is_told_by_the_clock_and_by_the_watermark(
 
 def test_days_are_told_by_the_clocks_of_their_zone() -> None:
     day: Day = day_of("2024-05-01", ZoneInfo("Europe/Berlin"), 0)
-    assert "begins at 2024-05-01 00:00:00" in state_sentence(day, 0, summary(None), REPORT, None)
+    assert "starts at 2024-05-01 00:00:00" in state_sentence(day, 0, summary(None), REPORT, None)

@@ -53,7 +53,7 @@ def test_the_first_screen_tells_all_of_it(served: Served) -> None:
         "Top pages",
         "Top users",
         "Watermark",
-        "Late, and what changed",
+        "Late events and changed windows",
         "Ledger",
         "Dead letters",
     ):
@@ -68,7 +68,7 @@ def test_open_windows_are_marked_as_open_and_late_ones_as_changed(served: Served
     said = served.get().words()
     for state in ("open", "closed", "corrected"):
         assert f'class="state {state}"' in said
-    assert "These took events that came later, and fired again" in said
+    assert "These windows accepted late events and fired again" in said
     assert '<th scope="col">correction</th>' in said
 
 
@@ -79,7 +79,7 @@ def test_dead_letters_are_counted_by_reason_and_one_is_opened(served: Served) ->
     found = served.get("/dead-letters?reason=future")
     (link,) = [one for one in Seen(found.text).links if re.match(r"/dead-letters/\d", one)]
     opened = served.get(link).words()
-    assert "It says 2024-05-02 12:00:00, and Kafka took it 2024-05-01 12:00:00" in opened
+    assert "Its time 2024-05-02 12:00:00 is too far ahead of its Kafka timestamp 2024-05-01 12:00:00" in opened
     assert "It is Avro of schema 1, UserEvent." in opened
 
 
@@ -242,7 +242,7 @@ def test_a_record_of_an_erased_user_is_in_the_account_and_tells_nothing(tmp_path
         assert "malformed 0 %, erased 100 %" in said
         found = page.get("/dead-letters?reason=erased").text
         (link,) = [one for one in Seen(found).links if re.match(r"/dead-letters/\d", one)]
-        assert "Its user was erased, and later events are dropped" in page.get(link).words()
+        assert "Its user was erased, and later events of the user are dropped" in page.get(link).words()
 
 
 def test_a_warehouse_that_was_made_anew_is_read_anew(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_it_has_what_the_first_screen_has(browser: Browser, file: Path) -> None:
             "#top-page_url": "/a 4",
             "#watermark": "watermark 12:27:00",
             "#changed": "[12:00:00, 12:10:00) corrected 2",
-            "#ledger": "it balances Every record that was read has one verdict",
+            "#ledger": "it balances Every record has exactly one verdict",
             "#dead": "malformed the value is not Avro of its schema 2",
         }.items():
             assert words in person.say(place), place
@@ -106,9 +106,9 @@ def test_each_event_is_in_one_day(tmp_path: Path) -> None:
     tops = [re.findall(r'/<svg class="meter".*?<td class="n">(\d+)</td>', page) for page in pages.values()]
     assert tops == [["4"], ["4"], []]
     assert [tile(page, "records read") for page in pages.values()] == ["4", "4", "0"]
-    behind = [re.findall(r"behind the clock over the day, at most ([^;]*);", page) for page in pages.values()]
+    behind = [re.findall(r"between clock and watermark over the day: ([^<]*?)\. The", page) for page in pages.values()]
     assert behind == [["30.0 s"], ["10.0 min"], []]
-    assert "The watermark came to the end of the day at 2024-05-02 00:00:00: what is shown is final" in pages[DAY]
+    assert "The watermark reached the end of the day at 2024-05-02 00:00:00: the results are final" in pages[DAY]
     assert "it is at 2024-05-02 11:40:00" in pages["2024-05-02"]
 
 
@@ -121,27 +121,27 @@ def test_a_day_begins_by_the_clocks_of_the_zone_that_is_told(tmp_path: Path) -> 
     in_utc = report(warehouse, tmp_path / "b.html", "--day", DAY, "--config", str(settings), "--zone", "UTC")
     assert (tile(at_home, "page views"), tile(in_utc, "page views")) == ("1", "2")
     assert "[2024-05-01 23:40:00, 00:00:00)" in at_home
-    assert "by the clocks of Europe/Berlin" in at_home
+    assert "in the time zone Europe/Berlin" in at_home
 
 
 def test_a_day_without_events_says_when_there_are_some(told: Path, tmp_path: Path) -> None:
     page = report(told, tmp_path / "day.html", "--day", "2024-04-30")
-    assert "No event of this day was counted: the windows of site traffic that there are end from" in page
-    assert "No batch was committed on this day. The first of all was 2024-05-01 12:00:00" in page
+    assert "No event of this day was counted: published windows of site traffic end from" in page
+    assert "No batch was committed on this day. The first batch was committed 2024-05-01 12:00:00" in page
     assert "on another day, with the watermark at 2024-05-01 12:27:00" in page
-    assert "The day has not begun" in report(told, tmp_path / "day.html", "--day", "9000-01-01")
+    assert "The day has not started" in report(told, tmp_path / "day.html", "--day", "9000-01-01")
 
 
 def test_before_the_first_batch_it_says_so(tmp_path: Path) -> None:
     open_table(LEDGER, str(tmp_path))
-    assert "has no batch yet, so there is nothing to tell of any day" in report(tmp_path, tmp_path / "day.html")
+    assert "has no batch yet, so there are no results" in report(tmp_path, tmp_path / "day.html")
 
 
 def test_without_events_of_any_day_it_says_so(tmp_path: Path) -> None:
     Site(tmp_path, PAGE_VIEWS_ALONE, committed_at=NOON).open()
     page = report(tmp_path, tmp_path / "day.html", "--day", DAY)
     assert "No event of this day was counted, and page views has published no window yet." in page
-    assert "No event was read yet, so there is no watermark and nothing fires." in page
+    assert "No event was read yet, so there is no watermark and no window fires." in page
 
 
 def test_nothing_is_written_but_the_file_and_that_at_once(told: Path, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_it_goes_to_standard_output_or_to_a_file_named_by_the_day(
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        (["--day", "tomorrow"], "is no day: write today, yesterday, or a date"),
+        (["--day", "tomorrow"], "is not a day: write today, yesterday, or a date"),
         (["--zone", "Berlin"], "there is no time zone 'Berlin': write one such as Europe/Berlin"),
         (["--output", "nothing/day.html"], "cannot write nothing/day.html: No such file or directory"),
         (["--output", "."], "cannot write .: "),

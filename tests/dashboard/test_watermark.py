@@ -56,17 +56,18 @@ def said(found: LedgerSummary) -> str:
 def test_the_partition_with_the_oldest_head_holds_the_watermark_back() -> None:
     found = summary(1, 2, 16, watermark=19)
     assert doings(found) == [LaneState.AHEAD, LaneState.AHEAD, LaneState.HOLDS]
-    assert (
-        "Partition 2 holds the watermark back: the newest event there is 15.0 s older than that of partition 0."
-        in said(found)
+    assert "Partition 2 holds the watermark back: its newest event is 15.0 s older than that of partition 0." in said(
+        found
     )
-    assert "19.0 s behind the clock: the event that decides was 16.0 s old, and the bound waits 3.0 s" in said(found)
+    assert "19.0 s behind the clock: the newest event of that partition was 16.0 s old, and the bound is 3.0 s" in said(
+        found
+    )
 
 
 def test_an_idle_partition_is_left_out() -> None:
     found = summary(1, 60, watermark=4, silent=(0, 58))
     assert doings(found) == [LaneState.HOLDS, LaneState.IDLE]
-    assert "Partition 1 is idle, with nothing new for 58.0 s, and left out: after 20.0 s" in said(found)
+    assert "Partition 1 is idle: no record for 58.0 s. After 20.0 s without records" in said(found)
 
 
 def test_at_the_timeout_a_partition_is_idle_and_a_millisecond_before_it_is_not() -> None:
@@ -77,20 +78,20 @@ def test_at_the_timeout_a_partition_is_idle_and_a_millisecond_before_it_is_not()
 def test_a_partition_without_an_event_holds_the_watermark_at_none() -> None:
     found = summary(1, None, watermark=None)
     assert doings(found) == [LaneState.AHEAD, LaneState.EMPTY]
-    assert "Partition 1 had no event yet and may still bring old ones" in said(found)
+    assert "Partition 1 has no event yet and may still deliver old events" in said(found)
 
 
 def test_before_the_first_event_nothing_fires() -> None:
     assert (
         said(summary(None, None, watermark=None))
-        == "No event was read yet, so there is no watermark and nothing fires."
+        == "No event was read yet, so there is no watermark and no window fires."
     )
 
 
 def test_a_partition_that_came_back_with_old_events_is_waited_for() -> None:
     found = summary(1, 100, watermark=4)
     assert doings(found) == [LaneState.AHEAD, LaneState.HOLDS]
-    assert "Partition 1 came back with events older than the watermark" in said(found)
+    assert "Partition 1 resumed with events older than the watermark" in said(found)
     assert "newer by 99.0 s" in said(found)
 
 
@@ -114,7 +115,7 @@ def test_the_clock_may_be_all_that_moves_it() -> None:
 
 
 def test_many_partitions_are_not_all_named() -> None:
-    assert "Partitions 0, 1, 2, 3 and 6 more had no event yet" in said(summary(*[None] * 10, 1, watermark=None))
+    assert "Partitions 0, 1, 2, 3 and 6 more have no event yet" in said(summary(*[None] * 10, 1, watermark=None))
 
 
 def drawn(found: LedgerSummary, now: int = NOW, report: Report = REPORT) -> Picture:

@@ -1,1 +1,1 @@
-"""`tidemark report`: a day as one file for a browser."""
+"""`tidemark report`: a day as one HTML file."""

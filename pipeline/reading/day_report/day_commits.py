@@ -1,4 +1,4 @@
-"""What ledger and dead letters have of a day: of the batches that were committed on it, by the service's clock."""
+"""Reads the batches that were committed on a day, by the service's clock, and their dead letters."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -22,7 +22,7 @@ _QUARTER_MS: Final = 900_000
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How far the watermark was behind the clock at most, at the commits in `[start, end)`; milliseconds."""
+    """The largest difference between clock and watermark, at commits in `[start, end)`; milliseconds."""
 
     start: int
     end: int
@@ -31,30 +31,30 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class DayCommits:
-    """The batches of a day, and what became of their records; times in milliseconds."""
+    """The batches of a day and their records by verdict; times in milliseconds."""
 
     batches: int
     epochs: int
-    """So many lives of the service."""
+    """Number of epochs, which are starts of the service."""
     account: Account
     passed_at: int | None
-    """When the first batch was committed that brought the watermark to the end of the day; None where none has."""
-    begun_at: int
-    """When the first batch of all was committed."""
+    """Commit time of the first batch whose watermark is at the end of the day; None if there is none yet."""
+    first_commit_at: int
+    """Commit time of the first batch in the ledger."""
     delays: list[Delay]
-    """By the quarter of an hour, of those with a commit and a watermark."""
+    """Delays by quarter of an hour, if it has a commit and a watermark."""
     reasons: list[Row]
-    """Dead letters by reason and detail, the most frequent first; some of them."""
+    """The most frequent reasons and details of dead letters, the most frequent first."""
     more_reasons: bool
-    """Whether there are more."""
+    """Whether there are further reasons."""
     letters: list[Row]
-    """The newest of them."""
+    """The newest dead letters."""
 
 
 def committed_on(tables: CurrentTables, day: Day) -> DayCommits:
-    """What was committed on a day; there must be a ledger."""
+    """Reads what was committed on a day. The ledger must exist."""
     ledger = tables.find(LEDGER.name)
-    assert ledger is not None  # noqa: S101 - the books are of it
+    assert ledger is not None  # noqa: S101 - its summary exists
     on_day = f"committed_at >= {day.start} AND committed_at < {day.end}"
     (row,) = rows_of(
         f"SELECT count(DISTINCT {c.BATCH}) AS batches, count(DISTINCT epoch) AS epochs, min({c.BATCH}) AS first, "  # noqa: S608 - ours
@@ -72,7 +72,7 @@ def committed_on(tables: CurrentTables, day: Day) -> DayCommits:
         epochs=row["epochs"],
         account=account_of(row),
         passed_at=passed["at"],
-        begun_at=lowest(ledger, "committed_at"),
+        first_commit_at=lowest(ledger, "committed_at"),
         delays=_delays(ledger, day, on_day),
         reasons=reasons[:_REASONS],
         more_reasons=len(reasons) > _REASONS,

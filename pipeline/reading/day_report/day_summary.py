@@ -1,4 +1,4 @@
-"""A day: the first screen of the dashboard, of the windows that end on it and the batches that were committed on it."""
+"""The data of a day's page: the windows that end on it, and the batches that were committed on it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,50 +28,50 @@ _LATE: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Daily:
-    """What the page of a day shows; times in milliseconds."""
+    """The data of a day's page; times in milliseconds."""
 
     summary: LedgerSummary
     state: str
     report: Report | None
-    """Whose windows are shown."""
+    """Report whose windows are shown."""
     ends: tuple[int, int] | None
-    """The earliest and the latest end of a window that it has published at all."""
+    """The earliest and the latest end of a published window of any day."""
     bars: list[ReportWindow]
     sums: dict[str, int]
-    """What the windows have together, by measure."""
+    """Sums over the windows, by measure."""
     users: int | None
-    """Different ones; None where no report tells them."""
+    """Number of different users; None if no report has it."""
     new_users: int | None
-    """Those first seen on the day; None where `user_totals` is not kept."""
+    """Users first seen on the day; None without `user_totals`."""
     tops: list[TopList]
     late: list[LateWindow]
     changed: int
-    """Windows that took late events, of which some are listed."""
+    """Number of windows with late events; the newest are listed."""
     corrections: list[Correction]
     committed: DayCommits
     lanes: list[Lane]
     sentences: list[str]
-    """Why the watermark is where it is; none where the newest batch was committed on another day."""
+    """Why the watermark is where it is; empty if the newest batch was committed on another day."""
     picture: Picture | None
 
 
 def daily_of(tables: CurrentTables, summary: LedgerSummary, day: Day, now: int) -> Daily:
-    """A day as it is now."""
+    """Reads the data of a day at the time `now`, in ms."""
     reports, committed = summary.policy.reports, committed_on(tables, day)
-    report = main_report([one for one in reports if not one.windows.has_overlap]) or main_report(reports)
+    report = main_report([report for report in reports if not report.windows.has_overlap]) or main_report(reports)
     windows = windows_in(tables, report, day.span) if report else []
-    shown, adding_up = _apart(windows, report, day), report.sums if report else []
+    disjoint, additive = _without_overlap(windows, report, day), report.sums if report else []
     is_current, lanes = day.start <= summary.committed_at < day.end, lanes_of(summary)
     return Daily(
         summary=summary,
         state=state_sentence(day, now, summary, report, committed.passed_at),
         report=report,
         ends=tables.ends(report) if report else None,
-        bars=bars_of(shown, day, adding_up),
-        sums=totals(shown, adding_up),
+        bars=bars_of(disjoint, day, additive),
+        sums=totals(disjoint, additive),
         users=_users(tables, reports, day),
         new_users=_new_users(tables, day),
-        tops=[_top(tables, one, day) for one in list_reports(reports)],
+        tops=[_top(tables, key_report, day) for key_report in list_reports(reports)],
         late=late_windows(tables, windows, _LATE),
         changed=sum(window.late_events > 0 for window in windows),
         corrections=corrections_of(tables, day.span),
@@ -83,25 +83,29 @@ def daily_of(tables: CurrentTables, summary: LedgerSummary, day: Day, now: int) 
 
 
 def state_sentence(day: Day, now: int, summary: LedgerSummary, report: Report | None, passed_at: int | None) -> str:
-    """Whether the day is over by the clock and by the watermark, in words.
+    """Returns a sentence on whether the day is over by the clock and by the watermark.
 
-    `report` is the one whose windows are shown, `passed_at` when the watermark came to the day's end.
+    `report` is the report on the page; `passed_at` is the time in ms at which the watermark reached the day's end.
     """
     if now < day.start:
-        return f"The day has not begun: it begins at {time_of(day.start, day.zone)}."
+        return f"The day has not started: it starts at {time_of(day.start, day.zone)}."
     if now < day.end:
-        return f"The day goes on for {span_of(day.end - now)}: this is as of {time_of(now, day.zone)}."
+        return f"The day ends in {span_of(day.end - now)}; this page is as of {time_of(now, day.zone)}."
     if passed_at is None:
-        where = "there is none yet" if summary.watermark is None else f"it is at {time_of(summary.watermark, day.zone)}"
-        return f"The day is over by the clock, but the watermark has not come to its end: {where}."
-    passed = f"The watermark came to the end of the day at {time_of(passed_at, day.zone)}"
+        where = (
+            "there is no watermark yet"
+            if summary.watermark is None
+            else f"it is at {time_of(summary.watermark, day.zone)}"
+        )
+        return f"The day is over by the clock, but the watermark has not reached its end: {where}."
+    passed = f"The watermark reached the end of the day at {time_of(passed_at, day.zone)}"
     if report is not None and not lateness.is_closed(day.end, lateness.closed_until(report, summary.watermark)):
-        return f"{passed}: all windows have fired, and late events may still change the last ones."
-    return f"{passed}: what is shown is final, but for what `tidemark correct` adds."
+        return f"{passed}: all windows have fired, but late events may still change the last windows."
+    return f"{passed}: the results are final, except for corrections by `tidemark correct`."
 
 
-def _apart(windows: list[ReportWindow], report: Report | None, day: Day) -> list[ReportWindow]:
-    """The windows less those that overlap with others."""
+def _without_overlap(windows: list[ReportWindow], report: Report | None, day: Day) -> list[ReportWindow]:
+    """Returns windows that cover the day without overlap."""
     if report is None or not isinstance(report.windows, Periodic) or not report.windows.has_overlap:
         return windows
     ends = set(disjoint_ends(report.windows, day))
@@ -109,16 +113,16 @@ def _apart(windows: list[ReportWindow], report: Report | None, day: Day) -> list
 
 
 def _top(tables: CurrentTables, report: Report, day: Day) -> TopList:
-    assert isinstance(report.windows, Periodic)  # noqa: S101 - lists are made of no other
-    ends, those = list(disjoint_ends(report.windows, day)), ""
+    assert isinstance(report.windows, Periodic)  # noqa: S101 - see `list_reports`
+    ends, condition = list(disjoint_ends(report.windows, day)), ""
     if report.windows.has_overlap:
-        those = f"AND {c.WINDOW_END} IN ({', '.join(Engine.DELTA_RS.time(str(end)) for end in ends) or 'NULL'})"
-    return top_list(tables, report, day.span, len(ends), those)
+        condition = f"AND {c.WINDOW_END} IN ({', '.join(Engine.DELTA_RS.time(str(end)) for end in ends) or 'NULL'})"
+    return top_list(tables, report, day.span, len(ends), condition)
 
 
 def _users(tables: CurrentTables, reports: Sequence[Report], day: Day) -> int | None:
-    """An event is in a window of the day even where it is in others, too: who it is from counts once."""
-    of_users = next((one for one in list_reports(reports) if one.keys == (c.USER_ID,)), None)
+    """Counts the different users in the windows of the day; overlapping windows do not matter."""
+    of_users = next((report for report in list_reports(reports) if report.keys == (c.USER_ID,)), None)
     rows = tables.live(of_users, f"count(DISTINCT {c.USER_ID}) AS users", "", day.span, {}) if of_users else []
     return rows[0]["users"] if rows else None
 
@@ -128,6 +132,6 @@ def _new_users(tables: CurrentTables, day: Day) -> int | None:
     if table is None:
         return None
     start, end = (Engine.DELTA_RS.time(str(time)) for time in day.span)
-    sql = f"SELECT count(*) AS users FROM it WHERE {c.FIRST_SEEN} >= {start} AND {c.FIRST_SEEN} < {end}"  # noqa: S608 - ours
-    found: int = rows_of(sql, it=table)[0]["users"]
-    return found
+    sql = f"SELECT count(*) AS users FROM totals WHERE {c.FIRST_SEEN} >= {start} AND {c.FIRST_SEEN} < {end}"  # noqa: S608 - ours
+    users: int = rows_of(sql, totals=table)[0]["users"]
+    return users

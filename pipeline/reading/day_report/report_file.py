@@ -1,4 +1,4 @@
-"""The page of a day as one file, which asks for no other; read from the tables, without Spark."""
+"""Writes the page of a day as one self-contained file, without Spark."""
 
 import base64
 import hashlib
@@ -24,17 +24,17 @@ _STATIC: Final = files("pipeline.reading.pages") / "static"
 
 
 def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> tuple[Day, str]:
-    """The day that is told, and its page as HTML. Raises SetUpError where there is no warehouse."""
+    """Returns the day that `day_text` names, and its page as HTML. Raises SetUpError if there is no warehouse."""
     require_warehouse(warehouse)
     now = now_ms()
     day = day_of(day_text, zone, now)
-    found = TableReader(warehouse).read(
+    view = TableReader(warehouse).read(
         lambda tables, summary: None if summary is None else daily_of(tables, summary, day, now)
     )
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))
     page = templates("pipeline.reading.day_report", zone, linked=False).get_template("day.html")
     return day, page.render(
-        view=found,
+        view=view,
         day=day,
         now=now,
         warehouse=warehouse,
@@ -45,21 +45,21 @@ def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> tuple[Day, str]:
 
 
 def write_page(page: str, output: str) -> None:
-    """Writes a page to a file, which is whole or not there; `-` is standard output.
+    """Writes a page to the file `output` atomically; `-` is standard output.
 
-    Raises SetUpError where the file cannot be written.
+    Raises SetUpError if the file cannot be written.
     """
     if output == "-":
-        click.echo(page.encode(), nl=False)  # in UTF-8, whatever the terminal has
+        click.echo(page.encode(), nl=False)  # always UTF-8
         return
     file = Path(output)
-    part = file.parent / f".tidemark-{os.getpid()}"
+    temporary = file.parent / f".tidemark-{os.getpid()}"
     try:
-        part.write_text(page, encoding="utf-8")
-        part.replace(file)
+        temporary.write_text(page, encoding="utf-8")
+        temporary.replace(file)
     except OSError as error:
-        raise SetUpError(f"cannot write {output}: {error.strerror}. Name another file by --output") from error
+        raise SetUpError(f"cannot write {output}: {error.strerror}. Name another file with --output") from error
     finally:
         with suppress(OSError):
-            part.unlink()
+            temporary.unlink()
     click.echo(f"written to {output}")

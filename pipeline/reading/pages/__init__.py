@@ -1,1 +1,1 @@
-"""What pages tell of a warehouse, by delta-rs: readings of its tables, and how they are written."""
+"""Readings of tables for HTML pages, by delta-rs, and their formats."""

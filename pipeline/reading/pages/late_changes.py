@@ -1,4 +1,4 @@
-"""What changed after the fact: windows that took late events once they had fired, and corrections of closed ones."""
+"""Windows that changed after they fired, because of late events or corrections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _RUNS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class LateWindow:
-    """A window that fired again, and when the batch that changed it last was committed, in milliseconds."""
+    """A window that fired again, and the commit time in ms of the batch that last changed it."""
 
     window: ReportWindow
     changed_at: int | None
@@ -25,7 +25,7 @@ class LateWindow:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What a run of `tidemark correct` added to a report."""
+    """The events that a run of `tidemark correct` added to a report; `at` is in milliseconds."""
 
     correction_id: int
     at: int
@@ -34,7 +34,7 @@ class Correction:
 
 
 def late_windows(tables: CurrentTables, windows: Sequence[ReportWindow], listed: int = _LISTED) -> list[LateWindow]:
-    """Those of the windows that took late events, newest first."""
+    """Returns the newest `listed` windows with late events, newest first."""
     late = [window for window in reversed(windows) if window.late_events][:listed]
     ledger = tables.find(LEDGER.name)
     if not late or ledger is None:
@@ -50,16 +50,16 @@ def late_windows(tables: CurrentTables, windows: Sequence[ReportWindow], listed:
 
 
 def corrections_of(tables: CurrentTables, span: tuple[int, int] | None = None) -> list[Correction]:
-    """The newest corrections, the latest first; of those of windows in a span, if there is one."""
+    """Returns the newest corrections, newest first; with `span` those of windows that end in it."""
     table = tables.find(CORRECTIONS.name)
     if table is None or (newest := highest(table, "correction")) is None:
         return []
-    those = f"correction > {newest - _RUNS}"
+    condition = f"correction > {newest - _RUNS}"
     if span is not None:
-        those = f"{c.WINDOW_END_MS} > {span[0]} AND {c.WINDOW_END_MS} <= {span[1]}"
+        condition = f"{c.WINDOW_END_MS} > {span[0]} AND {c.WINDOW_END_MS} <= {span[1]}"
     rows = rows_of(
-        "SELECT correction, report, min(corrected_at) AS at, count(*) AS events FROM it "  # noqa: S608 - our own numbers
-        f"WHERE {those} GROUP BY 1, 2 ORDER BY 1 DESC, 2 LIMIT {_LISTED}",
-        it=table,
+        "SELECT correction, report, min(corrected_at) AS at, count(*) AS events FROM corrections "  # noqa: S608 - our own numbers
+        f"WHERE {condition} GROUP BY 1, 2 ORDER BY 1 DESC, 2 LIMIT {_LISTED}",
+        corrections=table,
     )
     return [Correction(row["correction"], row["at"], row["report"], row["events"]) for row in rows]

@@ -1,4 +1,4 @@
-"""Dead letters: the newest ones of a reason, and one opened."""
+"""Dead letters: a list of the newest, and one in detail."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,18 +20,20 @@ from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 
 REASONS: Final = ("too_late", "partly_late", "future", "malformed", "erased")
 LISTED: Final = 50
-_LOOKED_AT: Final = 200_000
-"""Rows that are looked through for the newest ones of a reason."""
-_TOLD: Final = f'reason, detail, topic, partition, "offset", kafka_timestamp, event_time, user_id, watermark, {c.BATCH}'
+_SEARCHED: Final = 200_000
+"""Number of rows that are searched for the newest letters of a reason."""
+_FIELDS_SQL: Final = (
+    f'reason, detail, topic, partition, "offset", kafka_timestamp, event_time, user_id, watermark, {c.BATCH}'
+)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedLetter:
-    """A dead letter, opened."""
+    """A dead letter in detail."""
 
     row: Row
     sentence: str
-    """Why it is one, by its times."""
+    """The reason, explained with its times."""
     key: str | None
     value: DecodedValue
 
@@ -39,81 +41,81 @@ class OpenedLetter:
 def letters_of(
     tables: CurrentTables, until: int | None = None, skip: int = 0, listed: int = LISTED, **only: str | None
 ) -> Slice:
-    """The newest ones of batches up to one, without so many first ones; their numbers are those batches.
+    """Returns a slice of the dead letters of batches up to `until`, newest first, without the first `skip`.
 
-    `only` has values of columns that they must have; None for any.
+    `only` has required values of columns; None for any value.
     """
-    found, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
-    if found is None or ledger is None:
+    letters, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
+    if letters is None or ledger is None:
         return Slice([], None, None)
-    first = _since(found, until)
+    first = _first_batch(letters, until)
     bounds = [f"{c.BATCH} >= {first or 0}", *([f"{c.BATCH} <= {until}"] if until else [])]
     chosen = [*bounds, *(f"{name} = {text_sql(value)}" for name, value in only.items() if value)]
     order = f'{c.BATCH} DESC, partition, "offset" DESC LIMIT {listed + 1} OFFSET {skip}'
-    rows = _committed(chosen, order, found, ledger)
+    rows = _committed(chosen, order, letters, ledger)
     return page_of(rows, listed, lambda row: int(row[c.BATCH]), until, skip, first and first - 1)
 
 
 def letter_of(
     tables: CurrentTables, schemas: SchemaTexts, batch: int, partition: int, offset: int
 ) -> OpenedLetter | None:
-    """The dead letter of a record; None where there is none, or its batch was never committed."""
-    found, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
-    if found is None or ledger is None:
+    """Returns the dead letter of a record; None if there is none, or its batch was never committed."""
+    letters, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
+    if letters is None or ledger is None:
         return None
     rows = rows_of(
-        f"SELECT {_TOLD}, {c.KEY}, {c.VALUE} FROM dead WHERE {c.BATCH} = {batch} AND partition = {partition} "  # noqa: S608 - numbers
+        f"SELECT {_FIELDS_SQL}, {c.KEY}, {c.VALUE} FROM dead WHERE {c.BATCH} = {batch} AND partition = {partition} "  # noqa: S608 - numbers
         f'AND "offset" = {offset} AND {c.BATCH} IN (SELECT {c.BATCH} FROM ledger WHERE {c.BATCH} = {batch}) LIMIT 1',
-        dead=found,
+        dead=letters,
         ledger=ledger,
     )
     if not rows:
         return None
     row, key = rows[0], rows[0][c.KEY]
-    told = None if key is None else key.decode(errors="backslashreplace")
-    return OpenedLetter(row, sentence(row), told, decode_value(row[c.VALUE], schemas))
+    key_text = None if key is None else key.decode(errors="backslashreplace")
+    return OpenedLetter(row, sentence(row), key_text, decode_value(row[c.VALUE], schemas))
 
 
 def sentence(row: Row) -> str:
-    """Why a record is a dead letter, by its times."""
+    """Returns a sentence on why a record is a dead letter."""
     if row[c.REASON] == Verdict.ERASED:
-        return "Its user was erased, and later events are dropped: nothing of it is kept."
+        return "Its user was erased, and later events of the user are dropped."
     event_time, watermark, taken = row[c.EVENT_TIME], row[c.WATERMARK], row[c.KAFKA_TIMESTAMP]
     if event_time is None or not rules.in_range(event_time):
-        return "It could not be read as an event with a time, and so no window can have it."
+        return "It is not readable as an event with a time, so it is in no window."
     if row[c.REASON] == Verdict.FUTURE:
-        return f"It says {time_of(event_time)}, and Kafka took it {time_of(taken)}: it would have moved time ahead."
+        return f"Its time {time_of(event_time)} is too far ahead of its Kafka timestamp {time_of(taken)}."
     if watermark is None or row[c.REASON] == Verdict.MALFORMED:
-        return "It is no event that can be counted."
-    missed = "some of its windows had" if row[c.REASON] == "partly_late" else "every window that it belongs to had"
+        return "It is not a valid event."
+    missed = "some of its windows were" if row[c.REASON] == "partly_late" else "all its windows were"
     return (
-        f"It says {time_of(event_time)}, {span_of(watermark - event_time)} before the watermark when its batch began, "
+        f"Its time is {time_of(event_time)}, {span_of(watermark - event_time)} before the watermark of its batch, "
         f"{time_of(watermark)}: {missed} closed."
     )
 
 
 def _committed(chosen: Sequence[str], order: str, dead: DeltaTable, ledger: DeltaTable) -> list[Row]:
-    """The letters that are `chosen` by SQL, without those of batches that were written ahead and never committed.
+    """Returns the letters that fulfil the SQL conditions `chosen`, without those of uncommitted batches.
 
-    There is hardly one, so the ledger is asked about what was found: a join with all of it costs more than the letters.
+    Uncommitted batches are rare: to look up the batches found is cheaper than a join with the ledger.
     """
-    void: set[int] = set()
+    uncommitted: set[int] = set()
     while True:
-        those = [*chosen, *(f"{c.BATCH} <> {batch}" for batch in void)]
-        rows = rows_of(f"SELECT {_TOLD} FROM dead WHERE {' AND '.join(those)} ORDER BY {order}", dead=dead)  # noqa: S608 - quoted
+        conditions = [*chosen, *(f"{c.BATCH} <> {batch}" for batch in uncommitted)]
+        rows = rows_of(f"SELECT {_FIELDS_SQL} FROM dead WHERE {' AND '.join(conditions)} ORDER BY {order}", dead=dead)  # noqa: S608 - quoted
         if not rows:
             return rows
         batches = {row[c.BATCH] for row in rows}
         among = f"{c.BATCH} IN ({', '.join(map(str, batches))})"
-        known = rows_of(f"SELECT DISTINCT {c.BATCH} FROM ledger WHERE {among}", ledger=ledger)  # noqa: S608 - numbers
-        missing = batches - {row[c.BATCH] for row in known}
+        committed = rows_of(f"SELECT DISTINCT {c.BATCH} FROM ledger WHERE {among}", ledger=ledger)  # noqa: S608 - numbers
+        missing = batches - {row[c.BATCH] for row in committed}
         if not missing:
             return rows
-        void |= missing
+        uncommitted |= missing
 
 
-def _since(table: DeltaTable, until: int | None) -> int | None:
-    """The batch from which on rows are looked at, by the files' statistics; None where all can be."""
+def _first_batch(table: DeltaTable, until: int | None) -> int | None:
+    """Returns the first batch to search, from statistics of the files; None to search all."""
     files = pa.table(table.get_add_actions(flatten=True))
     if f"min.{c.BATCH}" not in files.column_names:
         return None
@@ -122,6 +124,6 @@ def _since(table: DeltaTable, until: int | None) -> int | None:
     rows = 0
     for file in files.sort_by([(f"max.{c.BATCH}", "descending")]).to_pylist():
         rows += file["num_records"]
-        if rows > _LOOKED_AT:
+        if rows > _SEARCHED:
             return int(file[f"min.{c.BATCH}"])
     return None

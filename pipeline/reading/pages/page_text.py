@@ -1,4 +1,4 @@
-"""How pages write what they show: filters of their templates."""
+"""Formats of values on pages, as filters of templates."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
@@ -21,15 +21,15 @@ from pipeline.reading.pages.window_sums import ReportWindow
 
 _LONGEST: Final = 120
 _WHOLE: Final = 99.5
-"""From here on two digits are 100."""
+"""From here on, two digits round to 100."""
 
 
 def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Environment:
-    """The templates of a package, with the parts that all have; what they are given is escaped.
+    """Returns the templates of a package and the shared ones. They escape values, and show times in `zone`.
 
-    Times are by the clocks of the zone. `linked`: whether there are other pages that links could lead to.
+    `linked`: whether other pages exist that links can lead to.
     """
-    made = Environment(
+    environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("pipeline.reading.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -37,7 +37,7 @@ def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Envir
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    environment.filters |= {
         "moment": partial(time_of, zone=zone),
         "clock": partial(clock, zone=zone),
         "span": span_of,
@@ -48,63 +48,63 @@ def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Envir
         "value": value,
         "windows": windows_in_words,
     }
-    made.globals |= {"address": address, "measures": measures, "linked": linked}
-    return made
+    environment.globals |= {"address": address, "measures": measures, "linked": linked}
+    return environment
 
 
-def as_text(found: Any) -> Any:
-    """A value on a page: in text that came from outside no character turns the direction of others, or is invisible."""
-    return printable_lines(found) if isinstance(found, str) and not isinstance(found, Markup) else found
+def as_text(value: Any) -> Any:
+    """Returns a value for a page; in text, characters that are invisible or change the direction become escapes."""
+    return printable_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def clock(milliseconds: int, zone: tzinfo = UTC) -> str:
-    """The time of day."""
+    """Formats the time of day."""
     return f"{datetime.fromtimestamp(milliseconds / 1000, zone):%H:%M:%S}"
 
 
 def number(value: float) -> str:
-    """With its thousands apart."""
+    """Formats a number with separated thousands."""
     return f"{value:,.0f}"
 
 
 def share(part: int, whole: int) -> str:
-    """In percent, with two digits that tell."""
+    """Formats a share in percent, with two significant digits."""
     percent = part * 100 / whole if whole else 0
     return "100 %" if percent >= _WHOLE else f"{percent:.2g} %"
 
 
 def short(text: str | None) -> str:
-    """A text that came from outside and may be of any length."""
+    """Cuts a text to a readable length."""
     if text is None:
         return "none"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def words(name: str) -> str:
-    """A column's name."""
+    """Formats the name of a column."""
     return name.replace("_", " ")
 
 
-def value(found: Any) -> str:
-    """A value of a row."""
-    if isinstance(found, datetime):
-        return f"{found:%Y-%m-%d %H:%M:%S}"
-    return number(found) if isinstance(found, int) else short(found)
+def value(cell: Any) -> str:
+    """Formats a value of a row."""
+    if isinstance(cell, datetime):
+        return f"{cell:%Y-%m-%d %H:%M:%S}"
+    return number(cell) if isinstance(cell, int) else short(cell)
 
 
-def address(path: str, **wanted: Any) -> str:
-    """A path with what is asked of it, without what is not."""
-    told = {name: found for name, found in wanted.items() if found not in (None, "")}
-    return f"{path}?{urlencode(told)}" if told else path
+def address(path: str, **parameters: Any) -> str:
+    """Returns a path with query parameters; None and empty values are left out."""
+    query = {name: value for name, value in parameters.items() if value not in (None, "")}
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 def measures(windows: Sequence[ReportWindow]) -> list[str]:
-    """What any of the windows tells: of one that is open no engine here tells different users."""
+    """Returns the measures that any of the windows has; open windows have no number of different users."""
     return list(dict.fromkeys(name for window in windows for name in window.sums))
 
 
 def windows_in_words(report: Report) -> str:
-    """The windows of a report."""
+    """Describes the windows of a report."""
     match report.windows:
         case Grid(size_ms, slide_ms) if size_ms == slide_ms:
             return f"windows of {span_of(size_ms)}"
@@ -113,9 +113,10 @@ def windows_in_words(report: Report) -> str:
         case Cumulate(size_ms, step_ms):
             return f"windows that grow by {span_of(step_ms)} up to {span_of(size_ms)}"
         case Calendar(size_ms, zone):
-            return f"windows of {span_of(size_ms)} by the clocks of {zone}"
+            return f"windows of {span_of(size_ms)} in the time zone {zone}"
         case Sessions(gap_ms):
             return f"sessions, which end after {span_of(gap_ms)} without an event"
         case Counts(size):
             return f"every {size} events"
-    raise AssertionError(report.windows)
+        case _:
+            raise AssertionError(report.windows)

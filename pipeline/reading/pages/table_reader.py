@@ -1,4 +1,4 @@
-"""The tables of a warehouse as pages read them: handles that are kept, and moved on once for each answer."""
+"""Reads tables for pages with cached handles, which are updated once for each answer."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,14 +22,13 @@ from pipeline.tables.store_errors import is_of_store
 
 T = TypeVar("T")
 Span = tuple[int | None, int | None]
-"""Windows that end after the first and not after the second time; milliseconds, None for no bound."""
+"""Windows that end after the first time and not after the second; milliseconds, None for no bound."""
 KeyValues = Mapping[str, str]
-"""Values of keys that rows must have."""
+"""Required values of keys."""
 
 PATIENCE_S: Final = 30.0
 """The longest that a request waits for another one, which may wait for a store that hangs."""
-# What is not asked for stays unread: files of other windows by their statistics, and of the ledger the batches that are
-# older than every pane.
+# Statistics of files exclude other windows, and ledger batches that are older than every pane.
 _LIVE: Final = """
 WITH {tables}, _live AS ({live})
 SELECT {select} FROM _live WHERE {within}{only} {rest}
@@ -38,40 +37,40 @@ SELECT {select} FROM _live WHERE {within}{only} {rest}
 
 @dataclass(slots=True)
 class CurrentTables:
-    """The tables as of one moment: each is moved to its newest version when it is first asked for."""
+    """The tables for one answer. Each is updated to its newest version at its first use."""
 
     warehouse: str
     handles: dict[str, DeltaTable]
-    seen: set[str] = field(default_factory=set)
+    updated: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> DeltaTable | None:
-        """The table of a name; None where there is none yet."""
-        if name not in self.seen:
-            self.seen.add(name)
+        """Returns the table with a name; None if it does not exist yet."""
+        if name not in self.updated:
+            self.updated.add(name)
             handle = self.handles.get(name)
             if handle is not None:
                 handle.update_incremental()
-            elif (found := find_table(name, self.warehouse)) is not None:
-                self.handles[name] = found
+            elif (table := find_table(name, self.warehouse)) is not None:
+                self.handles[name] = table
         return self.handles.get(name)
 
     def ends(self, report: Report) -> tuple[int, int] | None:
-        """The earliest and the latest end of a published window, in milliseconds; None where there is none."""
+        """Returns the earliest and the latest end of a published window, in ms; None without windows."""
         table = self.find(report.name)
         first, last = (None, None) if table is None else (lowest(table, c.WINDOW_END), highest(table, c.WINDOW_END))
         return None if first is None or last is None else (ms_of(first), ms_of(last))
 
     def live(self, report: Report, select: str, rest: str, span: Span, only: KeyValues) -> list[Row]:
-        """Rows of a report's live view in a span; `select` and `rest`, which stands behind the conditions, are SQL."""
-        found = {name: self.find(name) for name in (LEDGER.name, PANES.name, report.name, CORRECTIONS.name)}
-        there = {name: table for name, table in found.items() if table is not None}
-        if len(there) < len(found) - (CORRECTIONS.name not in there):
+        """Queries the live view of a report in a span. `select` and `rest`, which follows the conditions, are SQL."""
+        tables = {name: self.find(name) for name in (LEDGER.name, PANES.name, report.name, CORRECTIONS.name)}
+        existing = {name: table for name, table in tables.items() if table is not None}
+        if len(existing) < len(tables) - (CORRECTIONS.name not in existing):
             return []
-        keys, within = "".join(f" AND {key} = {text_sql(value)}" for key, value in only.items()), _within(*span)
-        first = lowest(there[PANES.name], c.BATCH, report=report.name)
-        newest = highest(there[LEDGER.name], c.BATCH)
+        keys, within = "".join(f" AND {key} = {text_sql(value)}" for key, value in only.items()), _within_sql(*span)
+        first = lowest(existing[PANES.name], c.BATCH, report=report.name)
+        newest = highest(existing[LEDGER.name], c.BATCH)
         of_report = f"{c.REPORT} = '{report.name}'{keys}"
-        wanted = {
+        conditions = {
             LEDGER.name: f"{c.BATCH} >= {newest if first is None else min(first, newest)}",
             PANES.name: of_report,
             report.name: f"{within}{keys}",
@@ -79,16 +78,16 @@ class CurrentTables:
         }
         sql = _LIVE.format(
             tables=", ".join(
-                f'"{name}" AS (SELECT {_columns(name, report)} FROM _all_{name} WHERE {wanted[name]})'  # noqa: S608 - ours, and quoted
-                for name in there
+                f'"{name}" AS (SELECT {_columns(name, report)} FROM _all_{name} WHERE {conditions[name]})'  # noqa: S608 - ours, and quoted
+                for name in existing
             ),
-            live=live_sql(self.warehouse, report, Engine.DELTA_RS, corrected=CORRECTIONS.name in there),
+            live=live_sql(self.warehouse, report, Engine.DELTA_RS, corrected=CORRECTIONS.name in existing),
             select=select,
             within=within,
             only=keys,
             rest=rest,
         )
-        return rows_of(sql, **{f"_all_{name}": table for name, table in there.items()})
+        return rows_of(sql, **{f"_all_{name}": table for name, table in existing.items()})
 
 
 class TableReader:
@@ -101,10 +100,10 @@ class TableReader:
         self._summary: LedgerSummary | None = None
 
     def read(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
-        """The answer as of one moment, with the ledger's summary; None of them before the first batch.
+        """Returns what `ask` returns for the tables and the ledger's summary, which is None before the first batch.
 
-        A file that was removed meanwhile, because a newer version of its table has no use for it, is no failure yet:
-        it is asked again. Raises what a store raises, and TransientError if other requests take too long.
+        Repeats `ask` once after an error of the store, because a newer version may have removed a file.
+        Raises what a store raises, and TransientError if other requests take too long.
         """
         with acquired(self._lock, self._patience_s):
             try:
@@ -134,20 +133,22 @@ def acquired(lock: Lock, patience_s: float) -> Iterator[None]:
 
 
 def _columns(name: str, report: Report) -> str:
-    """All columns; keys without the comments that Delta has on them.
+    """Returns all columns, with keys without their Delta comments.
 
-    DataFusion 52 takes those of one branch of a union for those of the other, and fails over the difference.
+    DataFusion 52 compares comments between the branches of a union, and fails if they differ.
     """
-    bare = ", ".join(f"{key} || '' AS {key}" for key in report.keys)
-    return f"* REPLACE ({bare})" if bare and name in (PANES.name, report.name) else "*"
+    uncommented = ", ".join(f"{key} || '' AS {key}" for key in report.keys)
+    return f"* REPLACE ({uncommented})" if uncommented and name in (PANES.name, report.name) else "*"
 
 
-def _within(after: int | None, until: int | None) -> str:
+def _within_sql(after: int | None, until: int | None) -> str:
     bounds = [(">", after), ("<=", until)]
-    told = [f"{c.WINDOW_END} {sign} {Engine.DELTA_RS.time(str(time))}" for sign, time in bounds if time is not None]
-    return " AND ".join(told) or "true"
+    conditions = [
+        f"{c.WINDOW_END} {sign} {Engine.DELTA_RS.time(str(time))}" for sign, time in bounds if time is not None
+    ]
+    return " AND ".join(conditions) or "true"
 
 
 def text_sql(value: str) -> str:
-    """A text that came from outside, as SQL."""
+    """Returns a text literal, escaped."""
     return "'" + value.replace("'", "''") + "'"

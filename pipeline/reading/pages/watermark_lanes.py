@@ -1,4 +1,4 @@
-"""The watermark explain: what each partition does to it, and in words why it is where it is. Pure."""
+"""Explains the watermark: the effect of each partition, and sentences. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from pipeline.instants import span_of
 from pipeline.reading.ledger_summary import LedgerSummary
 
 _TOGETHER_MS: Final = 1000
-"""Heads that differ by less do not tell of a partition that holds the others up."""
+"""Partitions whose newest events differ by less are in step."""
 _NAMED: Final = 4
-"""So many partitions are named in a sentence."""
+"""Number of partitions that a sentence names."""
 
 
 class LaneState(StrEnum):
-    """What a partition does to the watermark."""
+    """The effect of a partition on the watermark."""
 
     HOLDS = "holds the watermark"
     AHEAD = "is ahead of it"
     IDLE = "is idle"
-    EMPTY = "had no event yet"
+    EMPTY = "has no event yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +30,30 @@ class Lane:
 
     partition: int
     head: int | None
-    """Its newest event."""
+    """Time of its newest event."""
     watermark: int | None
-    """Where it alone would have the watermark."""
+    """The watermark of this partition alone."""
     silent_ms: int
-    """For how long, at the last commit, it had brought nothing."""
+    """Time without a record, as of the last commit."""
     state: LaneState
 
 
 def lanes_of(summary: LedgerSummary) -> list[Lane]:
-    """Each partition, as of the last commit."""
-    partitions, strategy = {one.partition: one for one in summary.partitions}, summary.policy.strategy
-    alone = {number: strategy.watermark(one.max_event_time, summary.committed_at) for number, one in partitions.items()}
-    silent = {number: max(0, summary.committed_at - one.last_record_at) for number, one in partitions.items()}
+    """Returns the partitions as of the last commit."""
+    partitions, strategy = {status.partition: status for status in summary.partitions}, summary.policy.strategy
+    alone = {n: strategy.watermark(status.max_event_time, summary.committed_at) for n, status in partitions.items()}
+    silent = {n: max(0, summary.committed_at - status.last_record_at) for n, status in partitions.items()}
     timeout_ms = summary.policy.idle_timeout_ms
-    active = {number: time for number, time in alone.items() if strategy.by_clock or silent[number] < timeout_ms}
+    active = {n: time for n, time in alone.items() if strategy.by_clock or silent[n] < timeout_ms}
     known = [time for time in active.values() if time is not None]
     lowest = min(known) if known and len(known) == len(active) else None
     return [
-        Lane(number, one.max_event_time, alone[number], silent[number], _doing(number, active, lowest))
-        for number, one in partitions.items()
+        Lane(n, status.max_event_time, alone[n], silent[n], _state(n, active, lowest))
+        for n, status in partitions.items()
     ]
 
 
-def _doing(partition: int, active: dict[int, int | None], lowest: int | None) -> LaneState:
+def _state(partition: int, active: dict[int, int | None], lowest: int | None) -> LaneState:
     if partition not in active:
         return LaneState.IDLE
     alone = active[partition]
@@ -63,21 +63,21 @@ def _doing(partition: int, active: dict[int, int | None], lowest: int | None) ->
 
 
 def explain(summary: LedgerSummary, lanes: Sequence[Lane]) -> list[str]:
-    """Sentences on why the watermark is where it is."""
+    """Returns sentences on why the watermark is where it is."""
     return [*_why(summary, lanes), *_idle(summary.policy, lanes)]
 
 
 def _why(summary: LedgerSummary, lanes: Sequence[Lane]) -> Iterator[str]:
-    by = {doing: [lane for lane in lanes if lane.state is doing] for doing in LaneState}
+    by = {state: [lane for lane in lanes if lane.state is state] for state in LaneState}
     policy = summary.policy
     if policy.strategy.by_clock:
         yield f"The clock alone moves the watermark, {span_of(policy.strategy.idle_lag_ms)} behind it."
     elif all(lane.head is None for lane in lanes):
-        yield "No event was read yet, so there is no watermark and nothing fires."
-    elif by[LaneState.EMPTY]:
+        yield "No event was read yet, so there is no watermark and no window fires."
+    elif empty := by[LaneState.EMPTY]:
         yield (
-            f"{_named(by[LaneState.EMPTY])} had no event yet and may still bring old ones, so the watermark "
-            f"stays where it is until there is one, or nothing came for {span_of(policy.idle_timeout_ms)}."
+            f"{_named(empty)} {'has' if len(empty) == 1 else 'have'} no event yet and may still deliver old events. "
+            f"The watermark waits until an event arrives, or none has arrived for {span_of(policy.idle_timeout_ms)}."
         )
     elif len(by[LaneState.IDLE]) == len(lanes):
         yield _all_idle(policy)
@@ -95,32 +95,32 @@ def _all_idle(policy: Policy) -> str:
 def _held(summary: LedgerSummary, holders: Sequence[Lane], lanes: Sequence[Lane]) -> str:
     holder = holders[0]
     newest = max(lanes, key=lambda lane: lane.head or 0)
-    behind = (newest.head or 0) - (holder.head or 0)
+    lead_ms = (newest.head or 0) - (holder.head or 0)
     if summary.watermark is not None and (holder.watermark or 0) < summary.watermark:
         back = summary.watermark - (holder.watermark or 0)
         return (
-            f"{_named(holders)} came back with events older than the watermark, which never goes back: it waits until "
+            f"{_named(holders)} resumed with events older than the watermark, which never decreases. It waits until "
             f"they are newer by {span_of(back)}."
         )
     if len(lanes) == 1:
         return "The only partition moves the watermark."
-    if behind < _TOGETHER_MS:
-        return f"The partitions go together: their newest events are within {span_of(behind)} of one another."
+    if lead_ms < _TOGETHER_MS:
+        return f"The partitions are in step: their newest events are within {span_of(lead_ms)} of one another."
     return (
-        f"{_named(holders)} {'holds' if len(holders) == 1 else 'hold'} the watermark back: the newest event there is "
-        f"{span_of(behind)} older than that of partition {newest.partition}."
+        f"{_named(holders)} {'holds' if len(holders) == 1 else 'hold'} the watermark back: its newest event is "
+        f"{span_of(lead_ms)} older than that of partition {newest.partition}."
     )
 
 
 def _lag(summary: LedgerSummary, holder: Lane) -> Iterator[str]:
-    """How the distance to the clock comes about; where it is days, events of another time are read."""
+    """Explains the difference between clock and watermark, unless event times are ahead of the clock."""
     if summary.watermark is None or holder.head is None:
         return
     age, bound = summary.committed_at - holder.head, summary.policy.strategy.idle_lag_ms
     if age >= 0:
         yield (
             f"At the last commit it was {span_of(summary.committed_at - summary.watermark)} behind the clock: the "
-            f"event that decides was {span_of(age)} old, and the bound waits {span_of(bound)} for others out of order."
+            f"newest event of that partition was {span_of(age)} old, and the bound is {span_of(bound)}."
         )
 
 
@@ -129,8 +129,8 @@ def _idle(policy: Policy, lanes: Sequence[Lane]) -> Iterator[str]:
     if idle and len(idle) < len(lanes):
         quiet = min(lane.silent_ms for lane in idle)
         yield (
-            f"{_named(idle)} {'is' if len(idle) == 1 else 'are'} idle, with nothing new for {span_of(quiet)}, and left "
-            f"out: after {span_of(policy.idle_timeout_ms)} of silence nobody waits for a partition."
+            f"{_named(idle)} {'is' if len(idle) == 1 else 'are'} idle: no record for {span_of(quiet)}. After "
+            f"{span_of(policy.idle_timeout_ms)} without records a partition does not hold back the watermark."
         )
 
 

@@ -1,4 +1,4 @@
-"""The picture of the watermark: where everything stands on an axis of event time, in percent of its width. Pure."""
+"""The picture of the watermark: positions on an axis of event time, in percent of its width. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _STEPS: Final = tuple(
 )
 _TICKS: Final = 4
 _LANES: Final = 12
-"""So many partitions are drawn: those that are furthest behind."""
+"""Number of drawn partitions; those with the lowest watermarks."""
 _BOXES: Final = 60
-"""More windows than that are no longer told apart."""
+"""Maximum number of drawn windows."""
 _FAR: Final = 4
-"""A clock that is so many times further from the newest event than partitions differ is left outside."""
+"""The clock is off the axis if its distance is more than this multiple of the spread of partitions."""
 _LEAST_MS: Final = 10_000
 
 
@@ -32,12 +32,12 @@ class Axis:
     right: int
 
     def at(self, time: int) -> float:
-        """Where a time is, in percent; what lies outside is at the edge."""
+        """Returns the position of a time in percent; times off the axis are at the edge."""
         return round(min(max((time - self.left) * 100 / (self.right - self.left), 0.0), 100.0), 2)
 
     @property
     def ticks(self) -> list[int]:
-        """A few round times on it."""
+        """A few round times on the axis."""
         step = next((step for step in _STEPS if (self.right - self.left) / step <= _TICKS), None)
         step = step or -(-(self.right - self.left) // _TICKS // _STEPS[-1]) * _STEPS[-1]
         first = -(-self.left // step) * step
@@ -46,7 +46,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A window, or of windows that overlap what the one that ends here has more than the one before."""
+    """A window; of overlapping windows the part that the window before does not cover."""
 
     end: int
     left: float
@@ -57,7 +57,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """All that is drawn."""
+    """The data of the picture."""
 
     axis: Axis
     lanes: tuple[Lane, ...]
@@ -68,11 +68,11 @@ class Picture:
     now: int
     clock_is_far: bool
     next_end: int | None
-    """End of the next window that fires; None where no clock tells it."""
+    """End of the next window that fires; None if unknown."""
 
 
 def picture_of(summary: LedgerSummary, lanes: Sequence[Lane], report: Report | None, now: int) -> Picture | None:
-    """The picture of a moment, `now` in milliseconds; None before there is an event."""
+    """Returns the picture at the time `now`, in ms; None before the first event."""
     heads = [lane.head for lane in lanes if lane.head is not None]
     if not heads:
         return None
@@ -92,7 +92,7 @@ def picture_of(summary: LedgerSummary, lanes: Sequence[Lane], report: Report | N
 
 
 def _axis(summary: LedgerSummary, lanes: Sequence[Lane], newest: int, now: int) -> tuple[Axis, bool]:
-    """From somewhat before whatever holds the watermark to the clock, if that is anywhere near."""
+    """Returns the axis, from before the watermark to the clock, and whether the clock is off the axis."""
     active = [lane.watermark for lane in lanes if lane.watermark is not None and lane.state is not LaneState.IDLE]
     first = min([*active, newest if summary.watermark is None else summary.watermark])
     spread = max(newest - first, _LEAST_MS)
@@ -102,11 +102,11 @@ def _axis(summary: LedgerSummary, lanes: Sequence[Lane], newest: int, now: int) 
 
 
 def _boxes(axis: Axis, report: Report, windows: Periodic, watermark: int | None) -> Iterator[Box]:
-    """The windows on the axis; none where they are too many."""
+    """Yields the windows on the axis; no windows if they are too many."""
     if (axis.right - axis.left) // windows.pane_ms > _BOXES:
         return
     panes = range(windows.pane_start(axis.left), axis.right + 1, windows.pane_ms)
-    # Of each pane the end that comes first: of windows that overlap there may be thousands more.
+    # The first end in each pane only, because thousands of windows may overlap.
     ends = sorted({windows.ends(windows.pane_start(pane))[-1] for pane in panes})
     closed = lateness.closed_until(report, watermark)
     for before, end in zip([windows.begin(ends[0]), *ends], ends, strict=False):

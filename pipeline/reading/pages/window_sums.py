@@ -1,4 +1,4 @@
-"""The windows of a report: added up over its keys, by what they changed since they fired, and their rows."""
+"""Reads windows of a report: sums over its keys, and single rows."""
 
 import time
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from pipeline.reading.pages.table_reader import CurrentTables, KeyValues, Span
 from pipeline.tables.dictionary import STATE
 from pipeline.tables.schemas import result_of
 
-_SHOWN: Final = 24
-"""So many windows are shown at once."""
+_WINDOWS: Final = 24
+"""Number of windows on a page."""
 ROWS: Final = 50
-_FIRST_LOOK_MS: Final = 3_600_000
-_FURTHER: Final = 8
-_LOOKS_S: Final = 0.15
-"""Who looks for what is rare is told how far the look went after so long."""
+_FIRST_SPAN_MS: Final = 3_600_000
+_SPAN_FACTOR: Final = 8
+_SEARCH_S: Final = 0.15
+"""A search for rare rows ends after this time, and reports how far it got."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportWindow:
-    """A window `[start, end)`, with what its rows add up to; times in milliseconds."""
+    """A window `[start, end)` with the sums over its rows; times in milliseconds."""
 
     start: int
     end: int
@@ -34,23 +34,23 @@ class ReportWindow:
     late_events: int
     published_batch: int
     sums: dict[str, int]
-    """By measure, those that add up."""
+    """Sums by measure."""
 
 
 def windows_of(tables: CurrentTables, report: Report, until: int | None = None) -> list[ReportWindow]:
-    """The newest windows of a report that end by a time, oldest first; of sessions and counts there are none."""
+    """Returns the newest windows that end by `until` (ms), oldest first; empty for sessions and counts."""
     if not isinstance(report.windows, Periodic):
         return []
     ends = tables.ends(report)
     last = until if until is not None else ends and ends[1]
-    since = None if last is None else last - _SHOWN * window_step_ms(report.windows, last)
-    return windows_in(tables, report, (since, until), _SHOWN)
+    since = None if last is None else last - _WINDOWS * window_step_ms(report.windows, last)
+    return windows_in(tables, report, (since, until), _WINDOWS)
 
 
 def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | None = None) -> list[ReportWindow]:
-    """The windows of a report in a span, oldest first; by default all of them, else the newest."""
+    """Returns the windows in a span, oldest first; at most the newest `most`."""
     sums = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (c.LATE_EVENTS, *sums_of(report))]
-    # Of the states of a window's rows the highest is that of the window: some may have been corrected, others closed.
+    # The state of a window is the highest of its rows: some rows may be corrected, others closed.
     highest = [f"max({name}) AS {name}" for name in (STATE, c.PUBLISHED_BATCH)]
     rows = tables.live(
         report,
@@ -74,27 +74,27 @@ def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | No
 
 
 def rows_of_report(tables: CurrentTables, report: Report, only: KeyValues, until: int | None, skip: int) -> Slice:
-    """The newest rows of windows that end by a time, without so many first ones; their numbers are those ends."""
-    states = {one.state for one in report.chosen_measures}
-    shown = [name for name in result_of(report).schema.names if name not in states]
-    select, keys = ", ".join([*shown, STATE]), "".join(f", {key}" for key in report.keys)
+    """Returns a slice of the rows of windows that end by `until` (ms), newest first, without the first `skip`."""
+    states = {measure.state for measure in report.chosen_measures}
+    names = [name for name in result_of(report).schema.names if name not in states]
+    select, keys = ", ".join([*names, STATE]), "".join(f", {key}" for key in report.keys)
     rest = (
         f"ORDER BY {c.WINDOW_END} DESC, {c.WINDOW_START} DESC, {main_measure(report)} DESC{keys} "
         f"LIMIT {ROWS + 1} OFFSET {skip}"
     )
     first, last = tables.ends(report) or (0, 0)
     last = last if until is None else until
-    # Of a value of its only key a window has one row.
-    number = ROWS + 1 if only.keys() == {*report.keys} else _SHOWN
-    back = number * window_step_ms(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_LOOK_MS
-    begun = time.monotonic()
+    # A window has one row per value of its only key.
+    windows = ROWS + 1 if only.keys() == {*report.keys} else _WINDOWS
+    span_ms = windows * window_step_ms(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_SPAN_MS
+    started = time.monotonic()
     while True:
-        since = last - back if last - back >= first else None
-        found = tables.live(report, select, rest, (since, until), only)
-        if len(found) > ROWS or since is None or time.monotonic() - begun > _LOOKS_S:
+        since = last - span_ms if last - span_ms >= first else None
+        rows = tables.live(report, select, rest, (since, until), only)
+        if len(rows) > ROWS or since is None or time.monotonic() - started > _SEARCH_S:
             break
-        back *= _FURTHER
-    return page_of(found, ROWS, lambda row: ms_of(row[c.WINDOW_END]), until, skip, since)
+        span_ms *= _SPAN_FACTOR
+    return page_of(rows, ROWS, lambda row: ms_of(row[c.WINDOW_END]), until, skip, since)
 
 
 def sums_of(report: Report) -> list[str]:
@@ -103,10 +103,10 @@ def sums_of(report: Report) -> list[str]:
 
 
 def main_measure(report: Report) -> str:
-    """The measure by which rows are compared."""
+    """Returns the measure that orders rows."""
     return next(iter(report.sums), c.LATE_EVENTS)
 
 
 def window_step_ms(windows: Periodic, end: int) -> int:
-    """How far from the end of a window the next one ends, in milliseconds."""
+    """Returns the time from `end`, the end of a window, to the next end, in ms."""
     return windows.ends(windows.pane_start(end))[-1] - end

@@ -1,20 +1,20 @@
-// Updates: the page is fetched again, and of each section with `data-live` that has changed the new one is put in.
+// Updates: fetches the page again, and replaces each section with `data-live` that has changed.
 "use strict";
 (() => {
   const EVERY_MS = 1000;
   const bar = document.getElementById("live");
   const pause = document.getElementById("pause");
-  const told = document.getElementById("told");
+  const status = document.getElementById("told");
   const sections = () => [...document.querySelectorAll("[data-live]")];
   const shown = new Map(sections().map((one) => [one.id, one.innerHTML]));
   let paused = new URLSearchParams(location.search).has("until");
   let failing = false;
 
   const say = (text) => {
-    if (told.textContent !== text) told.textContent = text;
+    if (status.textContent !== text) status.textContent = text;
   };
 
-  // A person who reads, types or selects there is not disturbed.
+  // Sections in which a person types or selects text are not replaced.
   const isInUse = (section) => {
     const at = document.activeElement;
     const selection = document.getSelection();
@@ -66,7 +66,7 @@
       failing = false;
       say("");
     } catch {
-      if (!failing) say(`The dashboard has not answered since ${new Date().toISOString().slice(11, 19)} UTC; it is asked again.`);
+      if (!failing) say(`The dashboard has not answered since ${new Date().toISOString().slice(11, 19)} UTC; retrying.`);
       failing = true;
     }
   };
