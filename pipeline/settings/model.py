@@ -65,7 +65,7 @@ class TimeSettings(Section):
     of: TimeOf = TimeOf.EVENT
     """Time of a record: `event` (its own), `ingestion` (Kafka's timestamp), `processing` (the service's clock)."""
     strategy: Literal["bounded", "punctuated", "time_lag"] = "bounded"
-    """What moves the watermark: `bounded` (every event), `punctuated` (a marker), `time_lag` (the clock)."""
+    """The watermark follows every event (`bounded`), markers (`punctuated`) or the clock (`time_lag`)."""
     marker: str = ""
     """With `punctuated`: condition for a marker, in SQL over the event's fields, such as `event_type = 'click'`."""
     lag: Duration = timedelta(minutes=1)

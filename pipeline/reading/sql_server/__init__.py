@@ -1,1 +1,1 @@
-"""`tidemark sql-server`: the tables for BI tools, in the protocol of PostgreSQL, read-only by construction."""
+"""`tidemark sql-server`: serves the tables to BI tools, with the protocol of PostgreSQL, read-only."""

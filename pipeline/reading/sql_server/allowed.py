@@ -13,18 +13,18 @@ import duckdb
 from pipeline.reading.sql_server.wire import Refused
 
 _CATALOGS: Final = ("pg_catalog", "information_schema", "postgres")
-"""SchemaTexts that describe the views; the last one is ours (`dialect.py`)."""
+"""Schemas that describe the views; the last one is ours (`dialect.py`)."""
 _TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "unnest")
 _REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end point is read-only"
 
 
 def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> None:
     """Raises Refused unless the statement only reads `views` and the catalogs that describe them."""
-    found = cursor.execute("SELECT json_serialize_sql(?)", [_explained(statement)]).fetchone()
-    parsed = json.loads(found[0] if found else "{}")
+    serialized = cursor.execute("SELECT json_serialize_sql(?)", [_explained(statement)]).fetchone()
+    parsed = json.loads(serialized[0] if serialized else "{}")
     if parsed.get("error", True):
-        said = parsed.get("error_message", "")
-        raise Refused("42501", _REFUSED) if "Only SELECT" in said else Refused("42601", said)
+        message = parsed.get("error_message", "")
+        raise Refused("42501", _REFUSED) if "Only SELECT" in message else Refused("42601", message)
     nodes = [*_nodes(parsed["statements"])]
     names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
     for node in nodes:

@@ -1,4 +1,4 @@
-"""The answers to statements: those of the engine, and those that clients of PostgreSQL ask without reading a table."""
+"""Answers statements: by the engine, or with constants for statements about sessions and versions."""
 
 import re
 from collections.abc import Iterator

@@ -151,8 +151,8 @@ class Client:
             self._wire.send(b"I")
 
     def _close(self, body: Body) -> None:
-        kept: dict[str, Prepared] | dict[str, Portal] = self._prepared if body.take(1) == b"S" else self._portals
-        kept.pop(body.text(), None)
+        statements: dict[str, Prepared] | dict[str, Portal] = self._prepared if body.take(1) == b"S" else self._portals
+        statements.pop(body.text(), None)
         self._wire.send(b"3")
 
     def _answer_of(self, portal: Portal) -> StatementResult:
@@ -168,12 +168,12 @@ class Client:
 
     def _send_rows(self, portal: Portal, most: int) -> None:
         """Sends at most `most` rows (0: all), then whether the portal is suspended or complete."""
-        given = self._answer_of(portal)
-        formats = formats_of(portal.asked, len(given.schema) if given.schema is not None else 0)
+        result = self._answer_of(portal)
+        formats = formats_of(portal.asked, len(result.schema) if result.schema is not None else 0)
         left = most or -1
         while left != 0:
             if not portal.waiting:
-                batch = next(given.batches, None)
+                batch = next(result.batches, None)
                 if batch is None:
                     break
                 portal.waiting = [*rows_of(batch, formats)][::-1]
@@ -183,11 +183,11 @@ class Client:
         if left == 0:
             self._wire.send(b"s")
             return
-        self._began_or_ended(given.tag)
-        tag = f"{given.tag} {portal.sent}" if given.tag == "SELECT" else given.tag
+        self._track_transaction(result.tag)
+        tag = f"{result.tag} {portal.sent}" if result.tag == "SELECT" else result.tag
         self._wire.send(b"C", tag.encode() + b"\0")
 
-    def _began_or_ended(self, tag: str) -> None:
+    def _track_transaction(self, tag: str) -> None:
         if tag in ("BEGIN", "START"):
             self._state = b"T"
         elif tag in _ENDINGS:

@@ -1,7 +1,7 @@
-"""The views of a warehouse in a DuckDB that can reach nothing else.
+"""The views of a warehouse in a DuckDB without access to anything else.
 
-delta-rs reads the tables, and DuckDB is given what it reads. So DuckDB itself needs no file, no network and no
-extension, and has access to none of them. Its settings are locked: no statement of a client turns that on again.
+delta-rs reads the tables for DuckDB, which therefore needs no files, network or extensions, and has no access to them.
+Its settings are locked, so that no statement of a client can enable access.
 """
 
 import re
@@ -33,10 +33,10 @@ _NAME: Final = "tidemark"
 
 
 class Database:
-    """The engine with its views, which are recreated where the tables have changed. Thread-safe."""
+    """The engine with its views, which are recreated after changes of the tables. Thread-safe."""
 
     def __init__(self, warehouse: str, memory: str) -> None:
-        """Queries take at most `memory`, such as `2g`. Raises SetUpError where there is no warehouse."""
+        """Queries take at most `memory`, such as `2g`. Raises SetUpError if there is no warehouse."""
         self._warehouse = warehouse
         self._lock = Lock()
         self._tables: dict[str, DeltaTable] = {}
@@ -44,7 +44,7 @@ class Database:
         self.views: frozenset[str] = frozenset()
         self._engine = _engine(memory)
         self.refresh()
-        # What could reach out goes last: to attach a database in memory needs it, too.
+        # Last, because attaching a database in memory needs external access.
         self._engine.execute("SET enable_external_access = false")
         self._engine.execute("SET lock_configuration = true")
 
@@ -64,20 +64,20 @@ class Database:
                 self._rows_at = now
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A connection of its own, for one client."""
+        """Returns a connection for one client."""
         cursor = self._engine.cursor()
         cursor.execute(f"USE {_NAME}")
         return cursor
 
     def _make_views(self) -> None:
-        found = views(self._warehouse, Engine.DUCKDB)
-        for view in found:
+        current = views(self._warehouse, Engine.DUCKDB)
+        for view in current:
             for statement in replace(view, query=_SCAN.sub(self._stored, view.query)).statements(Engine.DUCKDB):
                 self._engine.execute(statement)
-        self.views = frozenset(view.name for view in found)
+        self.views = frozenset(view.name for view in current)
 
     def _stored(self, scan: re.Match[str]) -> str:
-        """The relation that stands for a table, by the name of its folder."""
+        """Returns the relation for a scan of a table, with the name of its folder."""
         name = scan[1].rstrip("/").rpartition("/")[2]
         if name not in self._tables:
             self._tables[name] = DeltaTable(scan[1])

@@ -1,4 +1,4 @@
-"""What clients of PostgreSQL ask of its catalogs, as DuckDB has it: it has most of them, and the rest is here."""
+"""Catalogs, types and syntax of PostgreSQL that its clients use and DuckDB lacks."""
 
 import re
 from typing import Final
@@ -25,7 +25,7 @@ SELECT table_oid AS attrelid, column_name AS attname, column_index AS attnum, 0 
   NOT is_nullable AS attnotnull, false AS atthasdef, false AS attisdropped, '' AS attidentity, '' AS attgenerated,
   true AS attislocal, 0 AS attinhcount, 0 AS attcollation, -1 AS attstattarget, NULL AS attacl
 FROM duckdb_columns() WHERE database_name = 'tidemark'"""  # noqa: S608 - our own names
-"""DuckDB's own one has numbers of types that are no other's."""
+"""DuckDB's own view has type numbers that PostgreSQL does not have."""
 CATALOG: Final = (
     "CREATE MACRO format_type(oid, modifier) AS CASE oid "
     + " ".join(f"WHEN {oid} THEN '{name}'" for _, oid, name in _TYPES)
@@ -59,11 +59,11 @@ _QUALIFIED: Final = re.compile(
     r"|(?P<cast>::\s*|\bAS\s+)pg_catalog\.(?P<type>\w+)(?!\s*\.)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Texts, names and comments, which stay as they are; and what DuckDB knows by its own name alone."""
+"""Matches texts, names and comments, which stay unchanged, and qualified names that DuckDB does not accept."""
 
 
 def in_duckdb(statement: str) -> str:
-    """The statement without the qualification that DuckDB does not take, of functions, operators and types."""
+    """Returns the statement without qualified functions, operators and types, which DuckDB does not accept."""
 
     def plain(word: re.Match[str]) -> str:
         if word["collation"]:

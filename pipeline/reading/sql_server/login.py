@@ -54,10 +54,10 @@ class Access:
     password: SecretStr | None
 
     def require_for(self, host: str) -> None:
-        """Raises SetUpError where the password is short, or missing at an address that other machines reach."""
+        """Raises SetUpError if the password is short, or missing at an address that other machines reach."""
         if self.password is None and host not in _LOOPBACK:
             raise SetUpError(
-                f"--host {host} is reached from other machines, and the tables say who did what: set "
+                f"--host {host} is reached from other machines, and the tables contain user activity: set "
                 "TIDEMARK_SQL_PASSWORD or --password-file, or listen on 127.0.0.1"
             )
         if self.password is not None and len(self.password.get_secret_value()) < _SHORTEST:
@@ -67,8 +67,8 @@ class Access:
 def log_in(wire: Wire, access: Access, ticket: Ticket) -> Ticket | None:
     """Authenticates a client and returns `ticket`, after sending it to the client.
 
-    Returns another client's ticket where this one asks to cancel that query, None where it has disconnected.
-    Raises Refused where authentication fails.
+    Returns another client's ticket if this client asks to cancel that query, None if it has disconnected.
+    Raises Refused if authentication fails.
     """
     start = _start(wire)
     if start is None:
@@ -101,29 +101,29 @@ def _start(wire: Wire) -> Body | None:
 
 
 def _user(start: Body) -> str:
-    told = {}
+    parameters = {}
     while name := start.text():
-        told[name] = start.text()
-    return told.get("user", "")
+        parameters[name] = start.text()
+    return parameters.get("user", "")
 
 
 def _prove(wire: Wire, user: str, password: str, named: str) -> None:
     """Raises Refused unless the client proves that it knows the password."""
     wire.send(b"R", struct.pack("!i", 10), MECHANISM.encode() + b"\0\0")
     scram = Scram(password, known=named == user)
-    first = _said(wire)
+    first = _password_message(wire)
     mechanism, size = first.text(), first.number()
     challenge = scram.challenge(_ascii(first.take(size))) if mechanism == MECHANISM else None
     if challenge is not None:
         wire.send(b"R", struct.pack("!i", 11), challenge.encode())
-        proof = scram.final(_ascii(_said(wire).rest()))
+        proof = scram.final(_ascii(_password_message(wire).rest()))
         if proof is not None:
             wire.send(b"R", struct.pack("!i", 12), proof.encode())
             return
     raise Refused("28P01", "wrong user or password")
 
 
-def _said(wire: Wire) -> Body:
+def _password_message(wire: Wire) -> Body:
     wire.flush()
     message: Message | None = wire.read(LONGEST_BEFORE_LOGIN)
     if message is None or message.type != b"p":

@@ -1,4 +1,4 @@
-"""Parameters of a prepared statement, put into its text as literals: the engine then sees what it checks."""
+"""Replaces parameters of a prepared statement by literals, so that the checked text is the executed text."""
 
 import re
 import struct
@@ -44,7 +44,7 @@ def filled(statement: str, literals: Sequence[str]) -> str:
 
 
 def literal_of(value: bytes | None, oid: int, form: int) -> str:
-    """A value as it came, of a type by its number, as text (0) or in binary form (1). Raises Refused."""
+    """Returns a literal for a value of type number `oid`, sent as text (`form` 0) or binary (1). Raises Refused."""
     if value is None:
         return "NULL"
     name, packed = _TYPES.get(oid, ("", ""))

@@ -1,4 +1,4 @@
-"""Values of Arrow as PostgreSQL writes them, as text and in its binary form. Source: PostgreSQL, `pg_type.dat`."""
+"""Encodes values of Arrow for PostgreSQL, as text and in its binary form. Source: PostgreSQL, `pg_type.dat`."""
 
 import datetime as dt
 import decimal
@@ -20,7 +20,7 @@ Encode = Callable[[Any], bytes]
 
 
 class PgType(NamedTuple):
-    """A type of PostgreSQL: its number, its bytes, and how a value is written as text and in binary form."""
+    """A type of PostgreSQL: its number, its size in bytes, and encoders for text and binary form."""
 
     oid: int
     size: int
@@ -37,12 +37,12 @@ def _plain(value: Any) -> bytes:
 
 
 def _time_text(value: int) -> bytes:
-    """A time in microseconds since 1970."""
+    """Encodes a time in microseconds since 1970."""
     return (_EPOCH + dt.timedelta(microseconds=value)).isoformat(" ").encode()
 
 
 def _decimal_binary(value: decimal.Decimal) -> bytes:
-    """Digits to the base 10,000, of which `weight` says how many stand before the point."""
+    """Encodes a decimal as digits to the base 10,000 with weight, sign and scale."""
     sign, digits, exponent = value.as_tuple()
     scale = max(0, -int(exponent))
     whole = "".join(map(str, digits)) + "0" * max(0, int(exponent))
@@ -54,7 +54,7 @@ def _decimal_binary(value: decimal.Decimal) -> bytes:
 
 
 def _text_of(value: Any) -> bytes:
-    """Text as it is; lists and structures as JSON."""
+    """Encodes text unchanged, and lists and structures as JSON."""
     return value.encode() if isinstance(value, str) else json.dumps(value, default=str).encode()
 
 
@@ -80,18 +80,18 @@ _KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], PgType]]] = (
 
 
 def kind_of(field: pa.DataType) -> PgType:
-    """The type of PostgreSQL that stands for one of Arrow; text where it has none."""
+    """Returns the type of PostgreSQL for a type of Arrow; text if there is no equivalent."""
     return next((kind for fits, kind in _KINDS if fits(field)), _TEXT)
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:
-    """The columns as a client is told of them."""
+    """Returns the columns as sent to clients."""
     kinds = (kind_of(field.type) for field in schema)
     return [Column(name, kind.oid, kind.size) for name, kind in zip(schema.names, kinds, strict=True)]
 
 
 def formats_of(asked: Sequence[int], columns: int) -> list[int]:
-    """0 for text and 1 for binary, by column: as asked for each, one for all, or text. Raises Refused."""
+    """Returns 0 (text) or 1 (binary) for each column. `asked` has one for each, one for all, or is empty."""
     formats = list(asked) if len(asked) > 1 else [*asked, *[0] * (not asked)] * columns
     if len(formats) != columns or not {*formats} <= {0, 1}:
         raise Refused("08P01", f"{len(asked)} formats were requested for {columns} columns")
@@ -99,7 +99,7 @@ def formats_of(asked: Sequence[int], columns: int) -> list[int]:
 
 
 def rows_of(batch: pa.RecordBatch, formats: Sequence[int]) -> Iterator[tuple[bytes | None, ...]]:
-    """The rows as they are sent."""
+    """Yields the encoded rows."""
     columns = [_written(column, is_binary=form == 1) for column, form in zip(batch.columns, formats, strict=True)]
     return zip(*columns, strict=True) if columns else iter([()] * batch.num_rows)
 

@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256, by which a client shows that it knows the password without sending it. Source: RFC 5802, RFC 7677."""
+"""SCRAM-SHA-256: a client proves that it knows the password without sending it. Source: RFC 5802, RFC 7677."""
 
 import base64
 import binascii
@@ -12,36 +12,36 @@ _ITERATIONS: Final = 4096
 
 
 class Scram:
-    """One log-in with a password. A user that does not exist is refused by the same messages."""
+    """A log-in with a password. Unknown users are refused with the same messages."""
 
     def __init__(self, password: str, *, known: bool) -> None:
         self._known = known
         self._salt = secrets.token_bytes(16)
         salted = hashlib.pbkdf2_hmac("sha256", password.encode(), self._salt, _ITERATIONS)
         self._client_key, self._server_key = _mac(salted, b"Client Key"), _mac(salted, b"Server Key")
-        self._nonce = self._said = ""
+        self._nonce = self._exchanged = ""
 
     def challenge(self, first: str) -> str | None:
-        """The answer to the client's first message; None for one that SCRAM does not have."""
+        """Returns the answer to the client's first message; None if the message is invalid."""
         header, _, bare = first.partition(",,")
         nonce = _fields(bare).get("r")
         if header not in ("n", "y") or not nonce:  # no channel binding without TLS
             return None
         self._nonce = nonce + secrets.token_urlsafe(18)
         challenge = f"r={self._nonce},s={base64.b64encode(self._salt).decode()},i={_ITERATIONS}"
-        self._said = f"{bare},{challenge}"
+        self._exchanged = f"{bare},{challenge}"
         return challenge
 
     def final(self, last: str) -> str | None:
-        """The answer to the client's last message; None where the proof is not that of the password."""
+        """Returns the answer to the client's last message; None if the proof is wrong."""
         without, _, proof = last.rpartition(",p=")
-        said = f"{self._said},{without}".encode()
-        signature = _mac(hashlib.sha256(self._client_key).digest(), said)
-        expected = bytes(one ^ other for one, other in zip(self._client_key, signature, strict=True))
+        exchanged = f"{self._exchanged},{without}".encode()
+        signature = _mac(hashlib.sha256(self._client_key).digest(), exchanged)
+        expected = bytes(a ^ b for a, b in zip(self._client_key, signature, strict=True))
         proven = hmac.compare_digest(_decoded(proof), expected) and _fields(without).get("r") == self._nonce
         if not (proven and self._known):
             return None
-        return f"v={base64.b64encode(_mac(self._server_key, said)).decode()}"
+        return f"v={base64.b64encode(_mac(self._server_key, exchanged)).decode()}"
 
 
 def _mac(key: bytes, text: bytes) -> bytes:

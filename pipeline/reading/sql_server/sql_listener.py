@@ -26,11 +26,11 @@ _log = structlog.get_logger()
 def serve_sql(warehouse: str, address: tuple[str, int], memory: str, access: Access) -> None:
     """Serves until SIGTERM or SIGINT; queries together take at most `memory`, such as `2g`.
 
-    Raises SetUpError where there is no warehouse or the address cannot be had.
+    Raises SetUpError if there is no warehouse, or the address is not available.
     """
     stop = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signal_number, lambda *_: stop.set())
     access.require_for(address[0])
     server = Server(Database(warehouse, memory), access)
     with _listen(*address) as listener:
@@ -43,7 +43,7 @@ class Server:
 
     def __init__(self, database: Database, access: Access) -> None:
         self._database, self._access = database, access
-        self._places = BoundedSemaphore(_MOST_CLIENTS)
+        self._slots = BoundedSemaphore(_MOST_CLIENTS)
         self._cursors: dict[Ticket, duckdb.DuckDBPyConnection] = {}
 
     def accept(self, listener: socket.socket, stop: Event) -> None:
@@ -53,7 +53,7 @@ class Server:
             with suppress(TimeoutError):
                 connection, _ = listener.accept()
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                if self._places.acquire(blocking=False):
+                if self._slots.acquire(blocking=False):
                     Thread(target=self._serve, args=(connection,), name="sql-client", daemon=True).start()
                 else:
                     connection.close()
@@ -63,17 +63,17 @@ class Server:
             with connection, suppress(OSError):
                 self._talk(Wire(connection, bytearray()))
         finally:
-            self._places.release()
+            self._slots.release()
 
     def _talk(self, wire: Wire) -> None:
         ticket = Ticket.new()
         try:
             with _cut_off_after(_LOGIN_S, wire.connection):
-                given = log_in(wire, self._access, ticket)
-            if given == ticket:
+                claimed = log_in(wire, self._access, ticket)
+            if claimed == ticket:
                 self._answer(wire, ticket)
-            elif given in self._cursors:
-                self._cursors[given].interrupt()
+            elif claimed in self._cursors:
+                self._cursors[claimed].interrupt()
         except Refused as error:
             wire.send_error(error.code, str(error), "FATAL")
             wire.flush()
@@ -104,7 +104,7 @@ def _cut_off_after(seconds: float, connection: socket.socket) -> Iterator[None]:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Raises SetUpError where the address cannot be had."""
+    """Opens the socket. Raises SetUpError if the address is not available."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=_MOST_CLIENTS)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 LONGEST: Final = 1 << 20
-"""The most bytes that a message of a client may have."""
+"""Maximum size in bytes of a client's message."""
 LONGEST_BEFORE_LOGIN: Final = 10_000
 """The limit of PostgreSQL itself."""
 _WRITTEN_AT_ONCE: Final = 1 << 16
 
 
 class Refused(Exception):
-    """A client's message that is not served: a code of PostgreSQL and a sentence."""
+    """A refused message of a client: a code of PostgreSQL and a sentence."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -22,14 +22,14 @@ class Refused(Exception):
 
 
 class Message(NamedTuple):
-    """Its type, a letter, and what follows the length."""
+    """A message: its type, a letter, and its body."""
 
     type: bytes
     body: "Body"
 
 
 class Column(NamedTuple):
-    """The name of a column, the number of its type, and the bytes of a value (-1: they vary)."""
+    """The name of a column, the number of its type, and the size of a value in bytes (-1: variable)."""
 
     name: str
     oid: int
@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
 
 class Body:
-    """The fields of a message, read in order. Raises Refused where the message ends too soon."""
+    """The fields of a message, read in order. Raises Refused if the message is too short."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
@@ -54,16 +54,16 @@ class Body:
         return self.take(len(self._data) - self._at)
 
     def number(self, form: str = "i") -> int:
-        """A number in network order: `h` of two bytes, `i` of four."""
+        """Reads a number in network order: `h` of two bytes, `i` of four."""
         (value,) = struct.unpack(f"!{form}", self.take(struct.calcsize(form)))
         return int(value)
 
     def numbers(self, form: str) -> list[int]:
-        """A count of two bytes, and as many numbers."""
+        """Reads a count of two bytes, and that many numbers."""
         return [self.number(form) for _ in range(self.number("h"))]
 
     def text(self) -> str:
-        """A text, which ends at a zero byte."""
+        """Reads a text, which ends at a zero byte."""
         end = self._data.find(b"\0", self._at)
         if end < 0:
             raise Refused("08P01", "a text has no terminating zero byte")
@@ -76,13 +76,13 @@ class Body:
 
 @dataclass(slots=True)
 class Wire:
-    """The connection with a client; what is written waits until `flush`."""
+    """The connection with a client. Messages are buffered until `flush`."""
 
     connection: socket.socket
     _waiting: bytearray
 
     def read(self, longest: int) -> Message | None:
-        """The next message; None where the client has gone. Raises Refused for one that is too long."""
+        """Reads the next message; None if the client has disconnected. Raises Refused if it exceeds `longest` bytes."""
         head = self._exactly(5)
         if head is None:
             return None
@@ -90,24 +90,24 @@ class Wire:
         return None if body is None else Message(head[:1], body)
 
     def read_start(self) -> Body | None:
-        """The first message, which has no type; None where the client has gone."""
+        """Reads the first message, which has no type; None if the client has disconnected."""
         head = self._exactly(4)
         return None if head is None else self._body(head, LONGEST_BEFORE_LOGIN)
 
     def send(self, kind: bytes, *parts: bytes) -> None:
-        """Writes a message."""
+        """Buffers a message."""
         body = b"".join(parts)
         self._waiting += kind + struct.pack("!i", len(body) + 4) + body
         if len(self._waiting) > _WRITTEN_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Sends what was written."""
+        """Sends the buffered messages."""
         self.connection.sendall(self._waiting)
         self._waiting.clear()
 
     def send_columns(self, columns: Sequence[Column], formats: Sequence[int]) -> None:
-        """RowDescription: the columns of the rows that follow."""
+        """Buffers RowDescription, the columns of the rows that follow."""
         described = (
             column.name.encode() + b"\0" + struct.pack("!ihihih", 0, 0, column.oid, column.size, -1, form)
             for column, form in zip(columns, formats, strict=True)
@@ -115,12 +115,12 @@ class Wire:
         self.send(b"T", struct.pack("!h", len(columns)), *described)
 
     def send_row(self, values: Iterable[bytes | None]) -> None:
-        """DataRow."""
+        """Buffers DataRow."""
         parts = [struct.pack("!i", -1) if value is None else struct.pack("!i", len(value)) + value for value in values]
         self.send(b"D", struct.pack("!h", len(parts)), *parts)
 
     def send_error(self, code: str, sentence: str, severity: str = "ERROR") -> None:
-        """ErrorResponse."""
+        """Buffers ErrorResponse."""
         fields = {b"S": severity, b"V": severity, b"C": code, b"M": sentence}
         self.send(b"E", *(name + text.replace("\0", "").encode() + b"\0" for name, text in fields.items()), b"\0")
 

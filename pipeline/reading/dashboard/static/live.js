@@ -6,7 +6,7 @@
   const pause = document.getElementById("pause");
   const status = document.getElementById("told");
   const sections = () => [...document.querySelectorAll("[data-live]")];
-  const shown = new Map(sections().map((one) => [one.id, one.innerHTML]));
+  const displayed = new Map(sections().map((section) => [section.id, section.innerHTML]));
   let paused = new URLSearchParams(location.search).has("until");
   let failing = false;
 
@@ -29,28 +29,28 @@
   };
 
   const put = (section, html) => {
-    const opened = [...section.querySelectorAll("details[open]")].map((one) => one.id);
-    const scrolled = [...section.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+    const opened = [...section.querySelectorAll("details[open]")].map((element) => element.id);
+    const scrolled = [...section.querySelectorAll(".scroll")].map((element) => element.scrollLeft);
     const focused = section.contains(document.activeElement) ? place(document.activeElement, section) : -1;
     section.innerHTML = html;
     opened.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
-    section.querySelectorAll(".scroll").forEach((one, number) => { one.scrollLeft = scrolled[number] ?? 0; });
+    section.querySelectorAll(".scroll").forEach((element, index) => { element.scrollLeft = scrolled[index] ?? 0; });
     if (focused >= 0) {
       section.querySelectorAll("a, button, summary, [tabindex]")[focused]?.focus({ preventScroll: true });
     }
   };
 
   const update = (page) => {
-    const found = [...page.querySelectorAll("[data-live]")];
-    if (found.map((one) => one.id).join() !== sections().map((one) => one.id).join()) {
+    const sectionsNow = [...page.querySelectorAll("[data-live]")];
+    if (sectionsNow.map((element) => element.id).join() !== sections().map((element) => element.id).join()) {
       location.reload();
       return;
     }
-    found.forEach((next) => {
+    sectionsNow.forEach((next) => {
       const section = document.getElementById(next.id);
-      if (shown.get(next.id) === next.innerHTML || isInUse(section)) return;
+      if (displayed.get(next.id) === next.innerHTML || isInUse(section)) return;
       put(section, next.innerHTML);
-      shown.set(next.id, next.innerHTML);
+      displayed.set(next.id, next.innerHTML);
     });
   };
 
