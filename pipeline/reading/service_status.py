@@ -65,7 +65,8 @@ def _latest_windows(warehouse: str, report: Report) -> list[Row]:
     if table is None or (end := highest(table, c.WINDOW_END)) is None:
         return []
     newest = rows_of(f"SELECT window_start FROM report WHERE window_end = {_time_sql(end)} LIMIT 1", report=table)  # noqa: S608 - ours
-    sums = "".join(f", sum({name}) AS {name}" for name in (*(measure.name for measure in report.window_sums), c.LATE_EVENTS))
+    names = (*(measure.name for measure in report.window_sums), c.LATE_EVENTS)
+    sums = "".join(f", sum({name}) AS {name}" for name in names)
     return rows_of(
         f"SELECT window_start, window_end, count(*) AS rows{sums} FROM report "  # noqa: S608 - our own names
         f"WHERE window_end > {_time_sql(end - _WINDOWS * (end - newest[0][c.WINDOW_START]))} "
