@@ -18,7 +18,7 @@ _HEAD: Final = """# Tables
 Made by `make pages` from what the tables say of themselves; Spark shows it with `DESCRIBE EXTENDED`, and
 `tidemark sql` in `duckdb_views()` and `duckdb_columns()`.
 
-**Times.** Windows and measures have times as timestamps in UTC. The tables that the service goes by itself (`ledger`,
+**Times.** Windows and measures have times as timestamps in UTC. The tables that the service itself uses (`ledger`,
 `dead_letters`, `corrections`, `panes`, `event_ids`) have them as 64-bit integers: milliseconds since
 1970-01-01T00:00:00Z. The views of `tidemark sql` and `tidemark sql-server` have every time as a timestamp, and there
 `window_start_ms` and `window_end_ms` are called `window_start` and `window_end`.

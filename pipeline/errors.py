@@ -6,7 +6,7 @@ TidemarkError
 ├── Replaced          a newer service has taken over this warehouse: this service must stop
 ├── BrokenChain       a batch does not continue the last one: a defect, and nothing was committed
 ├── TransientError    may go away by itself: the service retries, with pauses
-├── NothingCounted    records were read to the end of the topic, and none was an event that counts
+├── NothingCounted    records were read to the end of the topic, and no event counted
 └── JavaEnded         Spark's Java process has ended: this process ends too, and its supervisor restarts it
 
 Bad data is not an error: it becomes a dead letter.
@@ -42,4 +42,4 @@ class NothingCounted(TidemarkError):
 
 
 class JavaEnded(TidemarkError):
-    """The Java process in which Spark runs has ended; a process cannot start a second one."""
+    """The Java process in which Spark runs has ended; a process can start Java only once."""

@@ -106,7 +106,7 @@ def _site() -> list[click.Option]:
             help="Exponent of the users' activity; 0: all users are equally active.",
         ),
         option(["--hot-share"], type=_SHARE, default="0", help="Share of events of the most active user."),
-        option(["--seed"], type=int, default=0, help="The same seed sends the same users to the same pages."),
+        option(["--seed"], type=int, default=0, help="A seed always sends the same users to the same pages."),
     ]
 
 

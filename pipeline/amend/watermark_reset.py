@@ -45,7 +45,7 @@ def reset(warehouse: str, to_ms: int | None, reason: str, *, does_it: bool) -> s
     if watermark < final:
         raise SetUpError(
             f"windows up to {moment(final).isoformat()} are published already and cannot open again: "
-            "name that time or a later one"
+            "name that time or a later time"
         )
     was, will = moment(rows[0].watermark).isoformat(), moment(watermark).isoformat()
     if watermark >= rows[0].watermark:
@@ -109,6 +109,6 @@ def _final_until(warehouse: str, opening: Opening, now: int) -> int:
 
 
 def _latest_published(table: DeltaTable, now: int) -> int:
-    """Returns the latest end, in milliseconds, of a published window that has ended at `now`; 0 if there is none."""
+    """Returns the latest end, in ms, of a published window that has ended at `now`; 0 without such a window."""
     latest = rows_of(_LATEST_SQL.format(now=utc(now)), result=table)[0]["latest"]
     return ms_of(latest) if latest else 0

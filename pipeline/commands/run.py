@@ -28,10 +28,13 @@ from pipeline.settings.model import Settings
 def run(settings: Settings, *, until_caught_up: bool, give_up_after: timedelta | None) -> None:
     """Reads the topic and updates the tables until SIGTERM or Ctrl-C.
 
-    A new warehouse starts at `kafka.start`, an existing one resumes from its ledger. The brokers, the topic and the
-    warehouse must be set. Durations are written as 500ms, 30s, 10m, 12h or 7d.
+    A new warehouse starts at `kafka.start`, an existing warehouse resumes from its ledger. The brokers, the topic
+    and the warehouse must be set. Durations are written as 500ms, 30s, 10m, 12h or 7d.
     """
-    from pipeline.commands.supervise import catch_up, supervise  # here, so that --help does not wait for Spark
+    from pipeline.commands.supervise import (
+        catch_up,
+        supervise,
+    )  # not at the top, so that --help does not wait for Spark
 
     if until_caught_up:
         catch_up(settings)

@@ -30,7 +30,7 @@ _LOGICAL_OF: Final = {
     "org.apache.kafka.connect.data.Time": "time-millis",
     "org.apache.kafka.connect.data.Timestamp": "timestamp-millis",
 }
-"""The logical type that `connect.name` stands for: Kafka Connect and Debezium write it instead of Avro's own."""
+"""The logical type that `connect.name` means: Kafka Connect and Debezium write it instead of Avro's own."""
 
 
 def normal_schema(schema_id: int, text: str) -> str:

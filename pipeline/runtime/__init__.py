@@ -1,1 +1,1 @@
-"""Spark, its jars and Java, for the service."""
+"""Starts Spark with its jars and Java."""

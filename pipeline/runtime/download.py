@@ -23,7 +23,7 @@ RETRIED_STATUS = frozenset({408, RANGE_REFUSED, 425, 429, 500, 502, 503, 504})
 def fetch(url: str, target: Path, sha256: str, waits_s: Sequence[float] = WAITS_S) -> None:
     """Downloads `url` to `target`, and resumes `target`.part if it exists.
 
-    The caller ensures that one process at a time writes `target`. Raises SetUpError if the server refuses, stays
+    The caller ensures that only a single process writes `target`. Raises SetUpError if the server refuses, stays
     unreachable, or serves a file without the hash `sha256`.
     """
     part = target.with_name(target.name + ".part")

@@ -1,6 +1,6 @@
 """Watches the Java process in which Spark runs.
 
-Without it every call fails or waits, and a Python process cannot have a second one.
+Without it every call fails or waits, and a Python process can start Java only once.
 """
 
 import os

@@ -1,14 +1,14 @@
 """The start of the next epoch: what ledger, tables and topic say is gathered, and then decided upon without them.
 
-Nothing is created or changed here.
+This module creates and changes nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pipeline.errors import SetUpError
-from pipeline.event_time import settings_change
+from pipeline.event_time import lateness, rules, settings_change
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Tallies
@@ -59,10 +59,10 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class NextEpoch:
-    """The batch that opens it, its rules, and those of the epochs before it that may not have been carried out."""
+    """The plan of an epoch: the batch that opens it, its opening, and what earlier starts may have left undone."""
 
     batch: Batch
-    how: Opening
+    opening: Opening
     earlier: Sequence[Opening]
     """The opening of the last epoch with a batch, and those after it, in order; empty in a new warehouse.
 
@@ -70,10 +70,26 @@ class NextEpoch:
     """
 
     @property
+    def added(self) -> set[str]:
+        """Consumers of panes that the epoch before lacks; empty in a new warehouse."""
+        return _consumers(self.opening) - _consumers(self.earlier[-1]) if self.earlier else set()
+
+    @property
+    def removed(self) -> set[str]:
+        """Consumers of panes that only the epoch before has."""
+        return _consumers(self.earlier[-1]) - _consumers(self.opening) if self.earlier else set()
+
+    @property
     def dropped(self) -> set[str]:
-        """The consumers of panes that one of these openings has, and the next one has not."""
-        names = [{consumer.name for consumer in opening.policy.consumers} for opening in (*self.earlier, self.how)]
+        """Consumers of panes that an opening has and the next opening lacks."""
+        names = [_consumers(opening) for opening in (*self.earlier, self.opening)]
         return {name for before, after in pairwise(names) for name in before - after}
+
+    @property
+    def final(self) -> dict[str, int]:
+        """The time in ms up to which each dropped report is final, by name."""
+        gone = {*self.opening.closed} - _consumers(self.opening) | self.dropped if self.earlier else set()
+        return {name: time for name, time in self.opening.closed.items() if name in gone}
 
     @property
     def is_reset(self) -> bool:
@@ -81,9 +97,28 @@ class NextEpoch:
         return any(opening.reset is not None for opening in self.earlier)
 
     @property
-    def remembers(self) -> bool:
-        """Whether each epoch since the last batch, and this one, deduplicates events."""
-        return bool(self.earlier) and all(opening.policy.deduplicate for opening in (*self.earlier, self.how))
+    def forgets_ids_before(self) -> int:
+        """Event time in ms before which stored ids no longer count; NEVER after an epoch without deduplication.
+
+        Forgotten ids stay forgotten, even if the settings now have a longer lateness.
+        """
+        if not self.earlier or not all(opening.policy.deduplicate for opening in (*self.earlier, self.opening)):
+            return rules.NEVER
+        return lateness.cutoffs(self.earlier[0].policy.reports, self.batch.before.watermark)[0]
+
+    def last_policy(self, with_panes: Container[str]) -> Policy | None:
+        """Returns the policy of dropped reports that have panes; None without such a report.
+
+        Their windows may have fired without being published. Without panes an earlier start came that far, and their
+        results cannot be recomputed.
+        """
+        before = self.earlier[0].policy
+        reports = [report for report in before.reports if report.name in self.dropped and report.name in with_panes]
+        return replace(before, reports=tuple(reports), totals=None) if reports else None
+
+
+def _consumers(opening: Opening) -> set[str]:
+    return {consumer.name for consumer in opening.policy.consumers}
 
 
 def next_epoch(
@@ -129,7 +164,9 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
         for partition, offsets in found.batch.lost.items()
     ]
     if found.earlier and kafka.start != "earliest":
-        sentences.append(f"kafka.start = {kafka.start} is for a new warehouse: this one goes on from its ledger")
+        sentences.append(
+            f"kafka.start = {kafka.start} is for a new warehouse: this warehouse continues from its ledger"
+        )
     return sentences
 
 
@@ -178,7 +215,7 @@ def _without_lost(found: Gathered, before: Frontier) -> tuple[Frontier, dict[int
         if position > end or (position < first and found.kafka.on_data_loss == "stop"):
             raise SetUpError(
                 f"the ledger goes on at offset {position} of partition {partition}, but the topic holds [{first}, "
-                f"{end}): records were deleted before they were read, or the topic was made anew. Restore the topic, "
+                f"{end}): records were deleted before they were read, or the topic was recreated. Restore the topic, "
                 "or use a new warehouse, or set kafka.on_data_loss to record, which records what is lost and goes on"
             )
         if position < first:

@@ -44,7 +44,7 @@ class Outbox:
         self._next = offer
 
     def take(self) -> Offer | None:
-        """Returns the next publication: the one taken that has not landed yet, else everything added since."""
+        """Returns the next publication: the publication in progress, else everything added since."""
         if self._hand is None:
             self._hand, self._next = self._next, None
         return self._hand

@@ -1,17 +1,15 @@
 """How a service starts: from the tables alone, and so that no older process can commit any more.
 
-Nothing is made, changed or removed before the epoch is open: whoever finds a mistake until then has done no harm to a
+Nothing is created, changed or removed before the epoch is open: a start that fails before that does no harm to a
 service that runs well.
 """
 
 import uuid
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import structlog
 
-from pipeline.event_time import lateness, rules, window_states
-from pipeline.event_time.batch import Batch
+from pipeline.event_time import rules, window_states
 from pipeline.event_time.event_ids import RememberedIds
 from pipeline.event_time.malformed import MalformedShare
 from pipeline.event_time.policy import Policy
@@ -56,37 +54,34 @@ class OwnEpoch:
 
 
 def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Opened:
-    """Opens the next epoch: commits it to the ledger, takes the tables over, carries out what the ledger has decided.
+    """Commits the next epoch to the ledger, then carries out all that the ledger has decided.
 
-    Every step is harmless when it is repeated, and refused once a newer epoch has come to its table.
-
-    Raises SetUpError where ledger, topic and settings do not fit together, Replaced if another service started since
-    `own` epoch.
+    Raises SetUpError if ledger, topic and settings do not fit together, Replaced if another service started after the
+    epoch in `own`.
     """
-    # What was read must be the newest still when it is acted on: an older service may have committed a batch meanwhile,
-    # which would be read again.
-    while (found := _try_to_open(resources, kafka, own)) is None:
+    # The plan must be made from the newest ledger: a batch that an older service committed meanwhile would be read
+    # again.
+    while (epoch := _try_to_open(resources, kafka, own)) is None:
         pass
-    batch, how, warehouse = found.batch, found.how, resources.warehouse
-    own.epoch = batch.epoch
-    layout.create_tables(warehouse, how.policy, resources.retention, by=batch.batch_id)
-    every = layout.stored_reports({*how.closed, *(report.name for report in how.policy.reports)}, warehouse)
-    housekeeping.take_over(warehouse, every, batch.batch_id, how.closed if found.is_reset else None)
-    housekeeping.remove_uncommitted(warehouse, how.last_batch, batch.batch_id)
-    _drop_reports(resources, found)
+    own.epoch = epoch.batch.epoch
+    return carry_out(epoch, resources)
+
+
+def carry_out(epoch: NextEpoch, resources: Resources) -> Opened:
+    """Carries out an epoch that is in the ledger. Raises Replaced.
+
+    Each step is harmless when repeated, and refused once a newer epoch has fenced its table.
+    """
+    warehouse, policy, batch_id = resources.warehouse, epoch.opening.policy, epoch.batch.batch_id
+    _take_over(epoch, resources)
+    _drop_reports(epoch, resources)
     resources.schemas.store()
-    remembered = _remembered(warehouse, found)
-    states = _states(resources, how.policy) if found.earlier else window_states.initial(how.policy)
-    share = MalformedShare(resources.malformed)
-    firings, progress = Progress(batch.topic, how.policy, batch.batch_id, batch.after, states, share).at_start()
-    kinds = kinds_of(warehouse, how.policy, resources.large)
+    event_id_table.forget(warehouse, epoch.forgets_ids_before, batch_id)
+    remembered = event_id_table.remembered(warehouse) if policy.deduplicate else None
+    kinds = kinds_of(warehouse, policy, resources.large)
     publication = Publication(warehouse, kinds)
-    if window_states.due(firings):
-        publish_due(resources, publication, firings, batch.batch_id)
-    resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
-    republished = sum(len(firing.refired) for firing in firings.values())
-    _log.info("epoch_opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
-    return Opened(progress, publication, Compaction(warehouse, kinds), remembered, how.topic_id)
+    progress = _republish(epoch, resources, publication)
+    return Opened(progress, publication, Compaction(warehouse, kinds), remembered, epoch.opening.topic_id)
 
 
 def _try_to_open(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> NextEpoch | None:
@@ -96,66 +91,59 @@ def _try_to_open(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> N
     # A service that failed because it was replaced must not start again and replace its successor.
     if own.epoch is not None and newest > own.epoch and resources.ledger.opening(newest).process != own.process:
         raise replaced(newest, own.epoch)
-    found = next_epoch(resources, kafka, rows, own.process)
-    for remark in remarks(found, kafka):
+    epoch = next_epoch(resources, kafka, rows, own.process)
+    for remark in remarks(epoch, kafka):
         _log.warning("start_warning", reason=remark)
-    return found if resources.ledger.commit_next(found.batch.ledger_rows(found.batch.folded_at)) else None
+    return epoch if resources.ledger.commit_next(epoch.batch.ledger_rows(epoch.batch.folded_at)) else None
 
 
-def _drop_reports(resources: Resources, found: NextEpoch) -> None:
-    """Publishes the last windows of reports that are dropped, closes these reports, and removes their panes."""
-    if not found.earlier:
-        return
-    batch, how, before = found.batch, found.how, found.earlier[0].policy
-    was, now = ({consumer.name for consumer in one.policy.consumers} for one in (found.earlier[-1], how))
-    for name in now - was:
+def _take_over(epoch: NextEpoch, resources: Resources) -> None:
+    """Creates missing tables, fences all tables, and removes rows of batches that were never committed."""
+    warehouse, opening, batch_id = resources.warehouse, epoch.opening, epoch.batch.batch_id
+    layout.create_tables(warehouse, opening.policy, resources.retention, by=batch_id)
+    names = {*opening.closed, *(report.name for report in opening.policy.reports)}
+    reports = layout.stored_reports(names, warehouse)
+    housekeeping.take_over(warehouse, reports, batch_id, opening.closed if epoch.is_reset else None)
+    housekeeping.remove_uncommitted(warehouse, opening.last_batch, batch_id)
+
+
+def _drop_reports(epoch: NextEpoch, resources: Resources) -> None:
+    """Publishes the last windows of dropped reports, closes these reports, and removes their panes."""
+    warehouse, batch_id = resources.warehouse, epoch.batch.batch_id
+    for name in epoch.added:
         _log.info("report_added", report=name, counts="later events only")
-    for name in was - now:
+    for name in epoch.removed:
         # Totals over all time are never dropped.
         open_windows = "retained" if name == UserTotals.name else "dropped"
         _log.info("report_removed", report=name, table="stays", open_windows=open_windows)
-    _publish_the_last_of(found.dropped, resources, batch, before)
-    gone = {name: time for name, time in how.closed.items() if name not in now or name in found.dropped}
-    _close(resources.warehouse, batch.batch_id, gone)
-
-
-def _remembered(warehouse: str, found: NextEpoch) -> RememberedIds | None:
-    """Returns the event ids that the last epoch with a batch remembered in the end; None without deduplication.
-
-    What it had forgotten stays so, whatever lateness the settings give now.
-    """
-    since = rules.NEVER
-    if found.remembers:
-        since, _ = lateness.cutoffs(found.earlier[0].policy.reports, found.batch.before.watermark)
-    event_id_table.forget(warehouse, since, found.batch.batch_id)
-    return event_id_table.remembered(warehouse) if found.how.policy.deduplicate else None
-
-
-def _publish_the_last_of(names: Collection[str], resources: Resources, batch: Batch, before: Policy) -> None:
-    """Publishes windows of dropped reports that had fired and are not published: after this they have no panes."""
-    # Without panes, an earlier start has come this far: there is nothing that the table could be replaced by.
-    left = housekeeping.pane_starts(resources.warehouse)
-    reports = [report for report in before.reports if report.name in names and report.name in left]
-    if not reports:
-        return
-    going = replace(before, reports=tuple(reports), totals=None)
-    firings, _ = window_states.at_start(_states(resources, going), batch.after.watermark, batch.batch_id)
-    publication = Publication(resources.warehouse, kinds_of(resources.warehouse, going, resources.large))
-    publication.publish(window_states.due(firings), batch.batch_id)
-
-
-def _close(warehouse: str, number: int, gone: Mapping[str, int]) -> None:
-    """Makes dropped reports final up to a time each, in milliseconds, and removes their panes."""
-    dropped = layout.stored_reports(gone, warehouse)
-    for report in dropped:
+    if epoch.dropped and (policy := epoch.last_policy(housekeeping.pane_starts(warehouse))):
+        firings, _ = window_states.at_start(_states(resources, policy), epoch.batch.after.watermark, batch_id)
+        publication = Publication(warehouse, kinds_of(warehouse, policy, resources.large))
+        publication.publish(window_states.due(firings), batch_id)
+    reports = layout.stored_reports(epoch.final, warehouse)
+    for report in reports:
         # Close before the panes go: without them the result could not be recomputed.
-        if published(warehouse, result_of(report)).closed_until < gone[report.name]:
-            Results(warehouse, result_of(report)).close(number, gone[report.name])
-    housekeeping.remove_panes(warehouse, [report.name for report in dropped], number)
+        if published(warehouse, result_of(report)).closed_until < epoch.final[report.name]:
+            Results(warehouse, result_of(report)).close(batch_id, epoch.final[report.name])
+    housekeeping.remove_panes(warehouse, [report.name for report in reports], batch_id)
+
+
+def _republish(epoch: NextEpoch, resources: Resources, publication: Publication) -> Progress:
+    """Publishes all windows that have fired and are not final, and returns the progress after that."""
+    batch, policy = epoch.batch, epoch.opening.policy
+    states = _states(resources, policy) if epoch.earlier else window_states.initial(policy)
+    share = MalformedShare(resources.malformed)
+    firings, progress = Progress(batch.topic, policy, batch.batch_id, batch.after, states, share).at_start()
+    if window_states.due(firings):
+        publish_due(resources, publication, firings, batch.batch_id)
+    resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
+    republished = sum(len(firing.refired) for firing in firings.values())
+    _log.info("epoch_opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
+    return progress
 
 
 def _states(resources: Resources, policy: Policy) -> States:
-    """The states of the windows, by panes, results and ledger."""
+    """Returns the states of the windows, from panes, results and ledger."""
     done = {report.name: published(resources.warehouse, result_of(report)) for report in policy.reports}
     by_time = (done[report.name].closed_until for report in policy.reports if report.windows.by_time)
     steps = resources.ledger.watermarks(min(by_time, default=rules.NEVER))

@@ -24,7 +24,7 @@ Clock = Callable[[], int]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What is looked at to tell where a service would begin."""
+    """The sources from which a service decides where it starts."""
 
     warehouse: str
     policy: Policy
@@ -47,11 +47,11 @@ class Resources(Ground):
     retention: Mapping[str, TableRetention]
     """By table; what is not named keeps its rows for ever."""
     large: Large
-    """What the executors do, and not this process."""
+    """The jobs that executors do, and not this process."""
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
-        """Reports how long a step took. Wall time, whatever clock the service goes by."""
+        """Reports how long a step took. Wall time, even if the service has another clock."""
         began = time.perf_counter()
         yield
         self.observer.stepped(step, time.perf_counter() - began)

@@ -57,8 +57,8 @@ class RunningService:
         if verdicts and not any(verdicts[verdict] for verdict in _EVENTS):
             reasons = ", ".join(f"{count} {reason}" for reason, count in verdicts.most_common(3))
             raise NothingCounted(
-                f"of {verdicts.total()} records none was counted ({reasons}): `tidemark dead-letters show` opens them, "
-                "and `tidemark check` looks at the settings"
+                f"no event counted among {verdicts.total()} records ({reasons}): `tidemark dead-letters show` opens "
+                "them, and `tidemark check` looks at the settings"
             )
 
     def settle(self, wait: Callable[[float], None] = time.sleep) -> None:

@@ -10,7 +10,7 @@ def require_same(warehouse: str, topic: str, was: str | None, now: str | None) -
     """Raises SetUpError where the id of a topic is another one than it was."""
     if was != now:
         raise SetUpError(
-            f"topic {topic} was deleted and made anew since the warehouse {warehouse} was written (its id "
+            f"topic {topic} was deleted and recreated since the warehouse {warehouse} was written (its id "
             f"was {was} and is {now}): the ledger's offsets mean nothing in it. Use a new warehouse"
         )
 

@@ -68,5 +68,5 @@ DurationOrOff = Annotated[
     PlainSerializer(lambda value: "off" if value is None else write_duration(value), when_used="json"),
     "DURATION|off",
 ]
-"""None stands for `off`."""
+"""None if it is `off`."""
 PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive), _AS_TEXT, _FORM]

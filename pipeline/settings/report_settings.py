@@ -52,7 +52,7 @@ class WindowSettings(Section):
     zone: str = ""
     """Time zone of calendar windows, such as `Europe/Berlin`; a day may then have 23 or 25 hours."""
     gap: PositiveDuration | None = None
-    """Windows are sessions: events of a key, each within this gap of the one before."""
+    """Windows are sessions: events of a key, each within this gap of the event before."""
     count: PositiveInt | None = None
     """A window is this many events of a key, in order of arrival."""
 

@@ -20,7 +20,7 @@ class MappingSettings(Section):
     """Field with the event time: a number since 1970, or text."""
     time_unit: TimeUnit | None = None
     """Unit of the time: `s`, `ms`, `us`, `ns`, or `iso` for text such as 2026-05-01T12:00:00Z; by default the unit in
-    the schema, or `ms` if it has none."""
+    the schema, or `ms` without such a type."""
     kind: FieldName | Literal[""] = "event_type"
     """Field with the kind of event: an enum or text. Empty: every event is a visit."""
     kinds: Annotated[dict[str, Literal["visit", "click"]], "VALUE=visit|click"] = Field(

@@ -1,6 +1,6 @@
 """The documentation of every table and column, which Delta stores with the data; `docs/tables.md` is generated from it.
 
-Tables have exactly the columns that are documented here, in this order.
+Tables have exactly the columns that this module documents, in this order.
 """
 
 from collections.abc import Mapping
@@ -90,7 +90,7 @@ LEDGER: Final = About(
         "lost": "Offsets whose records Kafka deleted before the service read them.",
         c.MAX_EVENT_TIME: f"{_TIME}highest event time of the partition so far; null before its first event.",
         "watermark_before": f"{_TIME}watermark that judged the records of the batch; null before there was one.",
-        c.WATERMARK: f"{_TIME}watermark after the batch: windows that end by then have fired; null if there is none.",
+        c.WATERMARK: f"{_TIME}watermark after the batch: windows up to it have fired; null before the first watermark.",
         "committed_at": f"{_TIME}when the batch was committed, by the service's clock.",
         "slack": (
             "Counted events that were nearly too late: `records` of them would have been with a watermark higher by "

@@ -47,7 +47,7 @@ def forget(warehouse: str, user: str) -> bool:
 
 
 def erased_users(table: DeltaTable) -> ErasedUsers | None:
-    """Returns all erased users as of the table's version, or of a newer one; None if there are no users."""
+    """Returns all erased users as of the table's version, or of a newer version; None if there are no users."""
     while True:
         seen = table.version()
         try:

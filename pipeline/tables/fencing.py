@@ -17,6 +17,6 @@ def refuse_if_fenced(table: DeltaTable, batch: int) -> None:
 def replaced(newest_epoch: int, own_epoch: int) -> Replaced:
     """Returns the error of a service that finds a newer epoch in the tables."""
     return Replaced(
-        f"another service has opened epoch {newest_epoch} on this warehouse; this one was epoch {own_epoch} and stops. "
-        "Run one service per warehouse"
+        f"another service has opened epoch {newest_epoch} on this warehouse; this service was epoch {own_epoch} and "
+        "stops. Run one service per warehouse"
     )

@@ -103,7 +103,7 @@ def write(
 def added(table: DeltaTable, folder: str, partition: Mapping[str, str], *, data_change: bool = True) -> list[AddAction]:
     """Returns the actions that add the Parquet files of a folder below the table; files without rows are deleted.
 
-    All have these values of partition columns. Their statistics come from their footers, for the columns for which the
+    All have these values of partition columns. Their statistics come from their footers, in the columns for which the
     table has statistics.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)

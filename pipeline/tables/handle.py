@@ -4,7 +4,7 @@ A handle is a table as of one version. A commit through it lands at exactly the 
 computed from all that the table had. A handle that has just been opened loses no race, so every commit of a service
 has a batch, and is refused if the handle's version has the fence of a newer epoch.
 
-A commit that was reported as failed can land later, at this one version only. A writer that finds the version taken
+A commit that was reported as failed can land later, but only at this version. A writer that finds the version taken
 looks there for the token of its commit, and knows whether it has landed or never will.
 """
 
@@ -54,7 +54,7 @@ class Handle:
     def amending(self) -> Transaction:
         """Returns the transaction by which verbs, retention and fences exclude one another.
 
-        Of commits that were computed from the same version and carry it only one lands, also with `retries`.
+        Only one lands of the commits that carry it and were computed from the same version, also with `retries`.
         """
         return Transaction(AMENDED_APP, self.last(AMENDED_APP) + 1)
 
@@ -165,7 +165,7 @@ class Handle:
     def _has_landed(self, seen: int, token: str, error: Exception) -> bool:
         """Returns whether a commit after `seen` has the token, and moves to it, else to the newest version.
 
-        Raises the error if no commit was made after `seen`, so that this one may still land, or if the log does not
+        Raises the error if no commit was made after `seen`, so that this commit may still land, or if the log does not
         go back to it any more.
         """
         newest = DeltaTable(self.table.table_uri)

@@ -1,6 +1,6 @@
 """The ledger: a compare-and-swap log of batches, and the only commit point.
 
-delta-rs and not Spark writes it, because a handle commits at exactly the version after the one that it has seen, or
+delta-rs and not Spark writes it, because a handle commits at exactly the version after its own, or
 fails: a second writer is refused. (It also takes about 6 ms instead of 160 ms.)
 """
 
@@ -36,7 +36,7 @@ def require_warehouse(warehouse: str) -> None:
     """Raises SetUpError if the warehouse has no ledger."""
     if not is_table(LEDGER.uri(warehouse)):
         raise SetUpError(
-            f"there is no Tidemark warehouse at {warehouse!r} (no ledger): name the one that a service writes to"
+            f"there is no Tidemark warehouse at {warehouse!r} (no ledger): name the warehouse that a service writes to"
         )
 
 
@@ -137,10 +137,10 @@ class Ledger:
             self._refuse_if_newer(rows[0].batch)
 
     def commit_next(self, rows: Sequence[LedgerRow]) -> bool:
-        """Appends one batch's rows at exactly the version after the one that the handle is at.
+        """Appends one batch's rows at exactly the version after the version of the handle.
 
         Returns False if another commit took that version, or another start has created the table: then what was read
-        before may be outdated. Raises BrokenChain if a row does not start at the end of the one before.
+        before may be outdated. Raises BrokenChain if a row does not start at the end of the row before it.
         """
         _check_continues(self._last, rows)
         if self._handle is None:

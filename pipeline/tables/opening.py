@@ -98,7 +98,7 @@ def _policy_from_json(plain: Mapping[str, Any]) -> Policy:
 
 
 def require_key(opening: Opening, pseudonyms: Pseudonyms | None, warehouse: str) -> None:
-    """Raises SetUpError unless users have pseudonyms of the same key as before, or none as before."""
+    """Raises SetUpError unless users have pseudonyms of the same key as before, or, as before, no pseudonyms."""
     now = pseudonyms.fingerprint if pseudonyms else None
     if opening.pseudonyms == now:
         return

@@ -33,8 +33,8 @@ AMENDED_APP: Final = "tidemark-amended"
 and read by `Handle.amending`: of concurrent commits of these only one can land, also with retries."""
 REMOVED_APP: Final = "tidemark-removed"
 """On a result table: rows of windows that end at or before this time, in milliseconds, were removed by age. On
-`dead_letters`: those of batches up to this one. Set by `remove_by_age`. Read by it, by corrections and the verifier: it
-excludes that a correction recreates the row of a removed window."""
+`dead_letters`: dead letters of batches up to this batch. Set by `remove_by_age`. Read by it, by corrections and the
+verifier: it excludes that a correction recreates the row of a removed window."""
 ERASED_APP: Final = "tidemark-erased"
 """On every table but `panes` from which a person is erased: a count of erasures. Set by `tidemark erase`. Read by the
 metrics of disk traffic, which count its commits as removals. It excludes nothing."""

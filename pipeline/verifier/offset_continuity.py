@@ -33,7 +33,7 @@ _PARTITIONS_SQL: Final = 'SELECT count(*) FROM (SELECT DISTINCT topic, "partitio
 
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
-    """Checks that each batch starts at the end of the one before, and that later batches have every known partition."""
+    """Checks that each batch starts where the batch before ended, and that later batches have each known partition."""
     finding.count(tables.scalar(_PARTITIONS_SQL), "partitions")
     finding.count(tables.scalar("SELECT count(*) FROM ledger"), "steps")
     finding.report_rows(

@@ -98,7 +98,7 @@ def published_results(tables: WarehouseSnapshot) -> list[AnyResult]:
 
 
 def definition(name: str, tables: WarehouseSnapshot) -> Report:
-    """Returns the report that a result table stores. Raises ValueError, KeyError or TypeError if it stores none."""
+    """Returns the report that a result table stores. Raises ValueError, KeyError or TypeError without a report."""
     return report_from_json({**_stored(name, tables), "name": name})
 
 

@@ -77,7 +77,7 @@ def partition_by(names: Sequence[str]) -> str:
 
 
 def all_corrections_sql(tables: WarehouseSnapshot) -> str:
-    """SQL: the table `corrections`, or an empty one if it does not exist yet."""
+    """SQL: the table `corrections`, or an empty table if it does not exist yet."""
     return CORRECTIONS.name if CORRECTIONS.name in tables.handles else _NO_CORRECTIONS_SQL
 
 

@@ -12,7 +12,7 @@ from pipeline.verifier.verification import Finding, Row, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _SUMS: Final = ("page_views", "clicks", "sessions", "first_ms", "last_ms")
-# A part with `sessions` stands for this many final sessions; the other parts are merged within the gap.
+# A part with `sessions` counts this many final sessions; the other parts are merged within the gap.
 _TOTALS_SQL: Final = """
 WITH parts AS ({parts}), spans AS (
   SELECT user_id, first_time, last_time FROM parts WHERE sessions IS NULL

@@ -88,7 +88,7 @@ def fill(template: str, row: Mapping[str, Any]) -> str:
 
 
 def time_text(milliseconds: int | None) -> str:
-    """Returns milliseconds since 1970 as a time in UTC, `none` if there is none."""
+    """Returns milliseconds since 1970 as a time in UTC, `none` for None."""
     if milliseconds is None or milliseconds == rules.NO_WATERMARK:
         return "none"
     if not rules.EARLIEST_EVENT_MS <= abs(milliseconds) + 1 <= rules.LATEST_EVENT_MS:

@@ -1,4 +1,4 @@
-"""Invariant 3: there is one watermark, which each batch takes over from the one before, and which never goes back.
+"""Invariant 3: there is one watermark, which each batch takes over from the batch before, and which never goes back.
 
 Only an epoch whose opening records a reset starts at another watermark.
 """
@@ -24,7 +24,7 @@ WITH batches AS (
 )
 SELECT * FROM steps WHERE {violation} ORDER BY batch
 """
-# Of a step from one batch to the next: the condition of a violation, and its sentence.
+# The condition of a violation at a step from one batch to the next, and its sentence.
 _VIOLATIONS: Final = (
     (
         (

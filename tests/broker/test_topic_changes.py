@@ -22,7 +22,7 @@ from tests.support.topic_writer import event, send
 from tests.support.warehouse import batches, latest_batch
 
 MakeTopic = Callable[..., str]
-RECREATED = r"topic .* was deleted and made anew since the warehouse"
+RECREATED = r"topic .* was deleted and recreated since the warehouse"
 
 
 @pytest.fixture

@@ -112,4 +112,4 @@ def test_an_existing_warehouse_goes_on_from_its_ledger_and_says_that_the_start_i
         service.drain()
     assert assert_conserved(tmp_path).records == 11
     remarks = [entry["reason"] for entry in said if entry["event"] == "start_warning"]
-    assert remarks == ["kafka.start = latest is for a new warehouse: this one goes on from its ledger"]
+    assert remarks == ["kafka.start = latest is for a new warehouse: this warehouse continues from its ledger"]

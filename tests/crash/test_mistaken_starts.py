@@ -81,7 +81,7 @@ def test_a_recreated_topic_is_another_topic(broker: Cluster, make_topic: MakeTop
     make_anew(broker, topic)
     # As long as the old topic, so offsets alone do not distinguish them.
     send(broker.bootstrap_servers, topic, [event("bob", START + second * 1000) for second in range(3)])
-    with pytest.raises(SetUpError, match=f"topic {topic} was deleted and made anew"), open_service(settings):
+    with pytest.raises(SetUpError, match=f"topic {topic} was deleted and recreated"), open_service(settings):
         pass
     assert latest_batch(tmp_path)[0]["epoch"] == 1
 

@@ -38,7 +38,7 @@ RULES = (
     *("--batch.interval", "200ms", "--metrics.port", "0"),
 )
 DISORDER = ("--rate", "1000", "--users", "300", "--jitter", "500ms", "--malformed-share", "0.02")
-LAST_WORDS = "tidemark: another service has opened epoch 2 on this warehouse; this one was epoch 1 and stops."
+LAST_WORDS = "tidemark: another service has opened epoch 2 on this warehouse; this service was epoch 1 and stops."
 
 
 @dataclass(frozen=True)

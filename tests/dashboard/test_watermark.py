@@ -111,7 +111,7 @@ def test_partitions_that_go_together_are_told_as_such() -> None:
 
 def test_the_clock_may_be_all_that_moves_it() -> None:
     found = summary(1, 90, watermark=5, silent=(0, 90), policy=replace(POLICY, strategy=TimeLag(5 * SECOND)))
-    assert said(found) == "The clock alone moves the watermark, 5.0 s behind it."
+    assert said(found) == "Only time moves the watermark, 5.0 s behind the clock."
 
 
 def test_many_partitions_are_not_all_named() -> None:

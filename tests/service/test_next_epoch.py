@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import SetUpError
+from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH, LedgerRow
 from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Punctuated
@@ -39,7 +40,12 @@ OLD = replace(NEW, rows=[row(0, 40), row(1, 50)], openings=[OPENING], topic=TOPI
 def test_a_new_warehouse_starts_where_the_settings_say() -> None:
     found = decide(NEW, "me")
     assert (found.batch.batch_id, found.batch.after.positions) == (EPOCH, {0: 7, 1: 0})
-    assert (found.how.process, found.how.cluster_id, found.how.topic_id, found.how.last_batch) == ("me", "c", "id", 0)
+    assert (found.opening.process, found.opening.cluster_id, found.opening.topic_id, found.opening.last_batch) == (
+        "me",
+        "c",
+        "id",
+        0,
+    )
     assert not found.earlier
     assert not remarks(found, KAFKA)
 
@@ -51,7 +57,7 @@ def test_a_warehouse_goes_on_where_its_ledger_ends_and_a_new_partition_at_its_st
     assert found.batch.after.positions == {0: 40, 1: 50, 2: 0}
     assert found.batch.after.watermark == NOW - 9
     assert [found.batch.after.partitions[at].max_event_time for at in range(3)] == [NOW, NOW - 1, None]
-    assert found.how.last_batch == 3 * EPOCH + 5
+    assert found.opening.last_batch == 3 * EPOCH + 5
 
 
 def test_event_times_do_not_count_where_another_strategy_measures_them() -> None:
@@ -62,7 +68,7 @@ def test_event_times_do_not_count_where_another_strategy_measures_them() -> None
 def test_the_last_batch_before_an_epoch_without_one_is_that_of_its_opening() -> None:
     rows = [row(0, 40, 4 * EPOCH), row(1, 50, 4 * EPOCH)]
     found = decide(replace(OLD, rows=rows, openings=[OPENING, replace(OPENING, last_batch=3 * EPOCH + 5)]))
-    assert (found.batch.batch_id, found.how.last_batch) == (5 * EPOCH, 3 * EPOCH + 5)
+    assert (found.batch.batch_id, found.opening.last_batch) == (5 * EPOCH, 3 * EPOCH + 5)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +76,7 @@ def test_the_last_batch_before_an_epoch_without_one_is_that_of_its_opening() -> 
     [
         ({"kafka": KafkaSettings(topic="u")}, "holds topic t, not u"),
         ({"topic": replace(TOPIC, identity=Identity("d", "id"))}, "holds topic t of the cluster c, but b:9092 is the"),
-        ({"topic": replace(TOPIC, identity=Identity("c", "other"))}, "topic t was deleted and made anew"),
+        ({"topic": replace(TOPIC, identity=Identity("c", "other"))}, "topic t was deleted and recreated"),
         ({"pseudonyms": Pseudonyms(b"k" * 32)}, "has users in clear"),
         ({"topic": replace(TOPIC, earliest={0: 41, 1: 0})}, "offset 40 of partition 0, but the topic holds [41, 100)"),
         ({"topic": replace(TOPIC, log_ends={0: 39, 1: 100})}, "offset 40 of partition 0, but the topic holds [0, 39)"),
@@ -97,17 +103,34 @@ def test_a_start_position_is_for_a_new_warehouse() -> None:
     assert "is for a new warehouse" in remark
 
 
-def test_reports_that_one_of_the_epochs_since_the_last_batch_dropped_are_known() -> None:
+def test_consumers_are_added_removed_and_dropped_by_the_openings_since_the_last_batch() -> None:
     both = replace(OPENING, policy=policy_of(MINUTES, DAYS))
-    found = decide(replace(OLD, policy=policy_of(MINUTES, DAYS), openings=[both, OPENING]))
-    assert found.dropped == {"days"}
+    readded = decide(replace(OLD, policy=policy_of(MINUTES, DAYS), openings=[both, OPENING]))
+    assert (readded.added, readded.removed, readded.dropped) == ({"days"}, set(), {"days"})
+    removed = decide(replace(OLD, openings=[both]))
+    assert (removed.added, removed.removed, removed.dropped) == (set(), {"days"}, {"days"})
+    new = decide(NEW)
+    assert (new.added, new.removed, new.dropped, new.final) == (set(), set(), set(), {})
 
 
-def test_a_reset_and_what_deduplicates_is_known_of_all_epochs_since_the_last_batch() -> None:
+def test_a_dropped_report_is_final_and_publishes_its_last_windows_while_it_has_panes() -> None:
+    removed = decide(replace(OLD, openings=[replace(OPENING, policy=policy_of(MINUTES, DAYS))]))
+    assert removed.final == {"days": removed.opening.closed["days"]}
+    assert removed.last_policy({}) is None
+    last = removed.last_policy({"days", "minutes"})
+    assert last is not None
+    assert [report.name for report in last.reports] == ["days"]
+
+
+def test_a_reset_since_the_last_batch_is_known() -> None:
     reset = replace(OPENING, reset=Reset(NOW - 9, "a wrong clock"))
-    ids = replace(POLICY, deduplicate=True)
     assert decide(replace(OLD, openings=[reset, OPENING])).is_reset
     assert not decide(OLD).is_reset
+
+
+def test_ids_count_only_if_every_epoch_since_the_last_batch_deduplicates() -> None:
+    ids = replace(POLICY, deduplicate=True)
     remembering = replace(OLD, policy=ids, openings=[replace(OPENING, policy=ids)])
-    assert decide(remembering).remembers
-    assert not decide(replace(remembering, openings=[OPENING, replace(OPENING, policy=ids)])).remembers
+    assert decide(remembering).forgets_ids_before < rules.NEVER
+    gap = replace(remembering, openings=[OPENING, replace(OPENING, policy=ids)])
+    assert decide(gap).forgets_ids_before == rules.NEVER

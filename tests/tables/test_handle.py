@@ -101,7 +101,7 @@ def test_a_handle_that_is_opened_after_the_fence_of_a_newer_epoch_commits_nothin
         lambda: late.remove("number = 1", by=2 * EPOCH),
         lambda: late.exchange(files_of(late.table, {}), [], by=2 * EPOCH),
     ):
-        with pytest.raises(Replaced, match="opened epoch 3 on this warehouse; this one was epoch 2"):
+        with pytest.raises(Replaced, match="opened epoch 3 on this warehouse; this service was epoch 2"):
             act()
     assert (DeltaTable(uri).version(), DeltaTable(uri).transaction_version(app)) == (version, 3 * EPOCH)
 

@@ -72,7 +72,9 @@ def test_an_older_epoch_is_refused_and_told_which_one_is_newer(ledger: Ledger, t
     newer = Ledger(str(tmp_path))
     assert [one.batch for one in newer.latest()] == [EPOCH + 1]
     assert newer.commit_next([replace(next_row(), batch=2 * EPOCH, epoch=2, opening=OPENING.to_text())])
-    with pytest.raises(Replaced, match="another service has opened epoch 2 on this warehouse; this one was epoch 1"):
+    with pytest.raises(
+        Replaced, match="another service has opened epoch 2 on this warehouse; this service was epoch 1"
+    ):
         ledger.commit([next_row()])
 
 

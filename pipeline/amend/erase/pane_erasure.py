@@ -75,7 +75,7 @@ def _try_remove(tables: PersonalTables, person: Person) -> bool:
     if person.is_meant_by(pending):
         return True
     if pending:
-        raise SetUpError("an erasure was interrupted: run it again for the same person, and then for this one")
+        raise SetUpError("an erasure was interrupted: run it again for the same person, and then for this person")
     where = f"{tables.is_personal_sql} AND {c.BATCH} <= {last} AND {person.is_user_sql}"
     events = _events(tables, person, results, _committed(table, tables, where))
     before = {name: table.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in events}

@@ -28,7 +28,7 @@ _SOURCE: Final = ":spark-sql-kafka-0-10_"
 
 
 def check_java() -> Iterator[CheckResult]:
-    """Finds the Java that Spark would use. Raises SetUpError if there is none."""
+    """Finds the Java that Spark would use. Raises SetUpError if no Java is found."""
     home = find_java()
     java = ask(home / "bin" / "java")
     yield passed("java", f"Java {java.version if java else ''} in {home}")

@@ -14,7 +14,7 @@ _DEFAULT_BOUNDS_MS: Final = (0, 1_000, 5_000, 10_000, 30_000, 60_000)
 """Bounds to estimate by default if the current bound is zero."""
 _NOTES: Final = (
     "Too late: for every report.",
-    "Later: compared with the current bound, for the newest window that each batch fired.",
+    "Later: compared with the current bound, by the newest window that each batch fired.",
     "Ignored: idle partitions, and that the watermark waits after an increase of the bound.",
 )
 

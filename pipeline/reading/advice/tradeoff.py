@@ -77,7 +77,7 @@ def outcome_of(history: EventHistory, bound_ms: int) -> Outcome:
 
 
 def _delays(history: EventHistory, bound_ms: int) -> list[int]:
-    """Returns the delay that another bound would add, in ms, for the newest windows that each batch fired."""
+    """Returns the delay that another bound would add to the newest windows that each batch fired, in ms."""
     current, other = _timeline(history.steps, history.bound_ms), _timeline(history.steps, bound_ms)
     ends = {
         end

@@ -81,7 +81,7 @@ class Guard:
 
 
 class GuardedSite:
-    """The site behind its guard, with headers that restrict browsers to what the pages need."""
+    """The site, which the guard protects, with headers that restrict browsers to what the pages need."""
 
     def __init__(
         self, site: ASGIApp, guard: Guard, login_form: Callable[[], Response], open_paths: frozenset[str]

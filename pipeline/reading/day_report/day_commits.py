@@ -38,7 +38,7 @@ class DayCommits:
     """Number of epochs, which are starts of the service."""
     account: Account
     passed_at: int | None
-    """Commit time of the first batch whose watermark is at the end of the day; None if there is none yet."""
+    """Commit time of the first batch whose watermark is at the end of the day; None before such a batch."""
     first_commit_at: int
     """Commit time of the first batch in the ledger."""
     delays: list[Delay]

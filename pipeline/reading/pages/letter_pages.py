@@ -59,7 +59,7 @@ def letters_of(
 def letter_of(
     tables: CurrentTables, schemas: SchemaTexts, batch: int, partition: int, offset: int
 ) -> OpenedLetter | None:
-    """Returns the dead letter of a record; None if there is none, or its batch was never committed."""
+    """Returns the dead letter of a record; None without a dead letter, or if its batch was never committed."""
     letters, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
     if letters is None or ledger is None:
         return None

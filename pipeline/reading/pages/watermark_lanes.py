@@ -71,13 +71,13 @@ def _why(summary: LedgerSummary, lanes: Sequence[Lane]) -> Iterator[str]:
     by = {state: [lane for lane in lanes if lane.state is state] for state in LaneState}
     policy = summary.policy
     if policy.strategy.by_clock:
-        yield f"The clock alone moves the watermark, {span_of(policy.strategy.idle_lag_ms)} behind it."
+        yield f"Only time moves the watermark, {span_of(policy.strategy.idle_lag_ms)} behind the clock."
     elif all(lane.head is None for lane in lanes):
         yield "No event was read yet, so there is no watermark and no window fires."
     elif empty := by[LaneState.EMPTY]:
         yield (
             f"{_named(empty)} {'has' if len(empty) == 1 else 'have'} no event yet and may still deliver old events. "
-            f"The watermark waits until an event arrives, or none has arrived for {span_of(policy.idle_timeout_ms)}."
+            f"The watermark waits for an event, or until no event has arrived for {span_of(policy.idle_timeout_ms)}."
         )
     elif len(by[LaneState.IDLE]) == len(lanes):
         yield _all_idle(policy)
