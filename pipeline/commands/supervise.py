@@ -12,12 +12,13 @@ from py4j.protocol import Py4JNetworkError
 
 from pipeline.app import open_service, serve
 from pipeline.commands.retries import Retries
-from pipeline.errors import JavaEnded, Replaced, SetUpError, TidemarkError, TransientError, Unreachable
+from pipeline.errors import JavaEnded, TidemarkError, TransientError, Unreachable
 from pipeline.kafka.broker_errors import causes, is_of_broker
 from pipeline.logs import configure_logs
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.metric_catalogue import FailureKind
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
+from pipeline.runtime.spark_errors import is_of_spark
 from pipeline.service.recovery import OwnEpoch
 from pipeline.settings.model import Settings
 from pipeline.tables.store_errors import is_of_store, without_colours
@@ -46,7 +47,8 @@ def catch_up(settings: Settings) -> None:
 def supervise(settings: Settings, give_up_after: timedelta | None = None) -> None:
     """Runs until SIGTERM or SIGINT, and restarts the service after failures of broker and store.
 
-    Raises SetUpError, Replaced and JavaEnded at once, Unreachable only before the first epoch was opened, and
+    Raises at once what no retry can mend: SetUpError, Replaced, JavaEnded, BrokenChain, and every error whose cause is
+    not a broker, a store, a registry or Spark. Raises Unreachable only before the first epoch was opened, and
     TransientError if attempts committed nothing for `give_up_after`.
     """
     configure_logs(settings.log_format)
@@ -122,8 +124,12 @@ class _Supervisor:
         """Raises the error if another attempt cannot succeed."""
         if not self._stopping.asked:
             _raise_if_java_ended(error)
-        is_retried = isinstance(error, Unreachable) and self._epoch.epoch is not None
-        if isinstance(error, SetUpError | Replaced) and not is_retried:
+        if isinstance(error, TidemarkError):
+            is_open = self._epoch.epoch is not None
+            is_retried = isinstance(error, TransientError) or (isinstance(error, Unreachable) and is_open)
+        else:  # while the service stops, its parts may fail because others have ended
+            is_retried = self._stopping.is_set() or _kind(error) is not FailureKind.OTHER or is_of_spark(error)
+        if not is_retried:
             raise error
 
     def _pause_after(self, error: Exception, began_s: float) -> None:
@@ -136,7 +142,6 @@ class _Supervisor:
             "service_restarting",
             pause_s=pause_s,
             reason=_brief(error),
-            exc_info=kind is FailureKind.OTHER and not isinstance(error, TidemarkError),
         )
         self._stopping.wait(pause_s)
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from pipeline.runtime.spark_errors import is_of_spark
 from pipeline.tables.large import FilesView
 
 _CONF: Final = {
@@ -57,10 +58,12 @@ class SparkExecutors:
 
 @contextmanager
 def _as_store_errors() -> Iterator[None]:
-    """Turns errors that a retry may avoid into OSError: a failed job, and a file removed after the log was read."""
+    """Turns errors that a retry may avoid into OSError: a read or write that failed, a file that was just removed."""
     try:
         yield
     except Py4JJavaError as error:
+        if not is_of_spark(error):
+            raise
         raise OSError(f"the executors failed: {error.java_exception}") from error
     except AnalysisException as error:
         if error.getCondition() != _FILE_MISSING:

@@ -1,0 +1,83 @@
+"""Whose fault an error is decides whether `supervise` repeats the attempt."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import pyarrow as pa
+import pytest
+from deltalake.exceptions import DeltaError
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import AnalysisException, PySparkException
+
+from pipeline.commands import retries
+from pipeline.commands import supervise as verb
+from pipeline.commands.supervise import supervise
+from pipeline.errors import BrokenChain, Replaced, SetUpError, TransientError, Unreachable
+from pipeline.settings.model import KafkaSettings, MetricsSettings, Settings
+
+JAVA = (
+    "An error occurred while calling o8.collectToPython.\n: org.apache.spark.SparkException: Job aborted.\nCaused by: "
+)
+SETTINGS = Settings(
+    warehouse="/nowhere", kafka=KafkaSettings(bootstrap_servers="b:9092", topic="t"), metrics=MetricsSettings(port=0)
+)
+
+
+class LastAttempt(Exception):
+    """Ends a test: it is a defect to `supervise`."""
+
+
+def attempts_after(error: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Returns the number of attempts if the first attempt raises `error`."""
+    raised = list[Exception]()
+
+    @contextmanager
+    def attempt(*_: object, **__: object) -> Iterator[NoReturn]:
+        raised.append(LastAttempt() if raised else error)
+        raise raised[-1]
+        yield  # a context manager is a generator
+
+    monkeypatch.setattr(verb, "open_service", attempt)
+    monkeypatch.setattr(retries, "_PAUSES_S", (0,))
+    with pytest.raises(Exception) as ended:  # noqa: PT011 - compared below
+        supervise(SETTINGS)
+    assert ended.value is raised[-1]
+    return len(raised)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TransientError("no broker"),
+        DeltaError("Object Store error: no answer"),
+        OSError(28, "No space left on device"),
+        PySparkException(f"{JAVA}java.io.IOException: no route to the store"),
+        Py4JError(f"{JAVA}ExecutorLostFailure (executor 1 exited)"),
+        RuntimeError("org.apache.kafka.common.errors.TimeoutException: no position"),
+        Py4JNetworkError("no answer"),
+    ],
+    ids=repr,
+)
+def test_a_failure_outside_the_program_is_tried_again(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert attempts_after(error, monkeypatch) == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SetUpError("a setting"),
+        Replaced("a newer service"),
+        BrokenChain("a gap"),
+        Unreachable("no broker before the first epoch"),
+        pa.ArrowInvalid("Failed to parse string: 'q' as a scalar of type int64"),
+        DeltaError("Schema error: No field named z."),
+        FileNotFoundError(2, "No such file or directory", verb.__file__ + ".html"),
+        AnalysisException("a column is missing"),
+        Py4JError(f"{JAVA}java.lang.ClassCastException: a string is not a long"),
+        KeyError("partition"),
+    ],
+    ids=repr,
+)
+def test_a_defect_or_a_setting_ends_the_process(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert attempts_after(error, monkeypatch) == 1
