@@ -1,4 +1,4 @@
-"""Errors of a store are told from defects, on errors that the real libraries raise."""
+"""Errors of a store differ from defects; the real libraries raise both."""
 
 from collections.abc import Callable
 from pathlib import Path
