@@ -28,6 +28,7 @@ class Check(IntEnum):
     AHEAD_OF_CLOCK = 12
     DUPLICATE = 13
     ERASED = 14
+    AGE = 15
 
 
 DETAILS: Final[dict[Check, str]] = {
@@ -44,6 +45,10 @@ DETAILS: Final[dict[Check, str]] = {
     Check.EVENT_TYPE: "event_type is neither visit nor click",
     Check.USER_ID: "user_id is empty",
     Check.EVENT_TIME: "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999",
+    Check.AGE: (
+        "event_time is more than time.max_age before the Kafka timestamp: is the unit right "
+        "(schemas.mapping.time_unit)? Set time.max_age = off to replay old events"
+    ),
     Check.DUPLICATE: "an event with this event_id was counted before",
     Check.ERASED: "its user was erased, and later events are dropped (tidemark erase --drop-later)",
 }
@@ -71,6 +76,7 @@ def verdict_of(check: Check) -> Verdict:
             | Check.EVENT_TYPE
             | Check.USER_ID
             | Check.EVENT_TIME
+            | Check.AGE
         ):
             return Verdict.MALFORMED
         case _:

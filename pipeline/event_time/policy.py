@@ -63,6 +63,14 @@ class Policy:
     all_idle: AllIdle = AllIdle.HOLD
     max_ahead_ms: int | None = None
     """Limit for events ahead of the service's clock; None for no limit."""
+    max_age_ms: int | None = None
+    """Limit for events before their Kafka timestamp; None for no limit. With a wrong unit events are decades old."""
+    caps_watermark: bool = False
+    """Whether an event moves the watermark at most to its Kafka timestamp and to the service's clock.
+
+    Then the watermark is never ahead of the clock. It is not capped without a limit for events ahead of the clock,
+    because event times are then unrelated to it.
+    """
     deduplicate: bool = False
     """Whether an event is a duplicate if an event with its id was counted, and a window of that event is open."""
 

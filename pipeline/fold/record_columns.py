@@ -137,6 +137,12 @@ def _late_checks(policy: Policy, time: Column) -> dict[Check, Column]:
     return checks
 
 
+def _moving_time(policy: Policy) -> Column:
+    """Returns the time up to which an event may move the watermark."""
+    time = F.col(c.TIME)
+    return F.least(time, F.col(c.KAFKA_TIMESTAMP), F.col(NOW)) if policy.caps_watermark else time
+
+
 def _measured_columns(policy: Policy) -> list[Column]:
     """Returns the columns that the sums of `policy` read."""
     moves_watermark = F.col(c.CHECK) <= int(Check.TOO_LATE)
@@ -144,7 +150,7 @@ def _measured_columns(policy: Policy) -> list[Column]:
         moves_watermark &= F.expr(policy.strategy.marker)
     return [
         (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
-        F.when(moves_watermark, F.col(c.TIME)).alias(MOVING_TIME),
+        F.when(moves_watermark, _moving_time(policy)).alias(MOVING_TIME),
         F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
         F.col(c.TIME),
     ]

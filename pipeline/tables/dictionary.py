@@ -88,7 +88,7 @@ LEDGER: Final = About(
         "erased": "Records of erased users, which are dropped; null in rows of versions that did not drop them.",
         "gap": "Offsets without a record, because of aborted transactions or log compaction.",
         "lost": "Offsets whose records Kafka deleted before the service read them.",
-        c.MAX_EVENT_TIME: f"{_TIME}highest event time of the partition so far; null before its first event.",
+        c.MAX_EVENT_TIME: f"{_TIME}highest time so far that moves the watermark; null before the first event.",
         "watermark_before": f"{_TIME}watermark that judged the records of the batch; null before there was one.",
         c.WATERMARK: f"{_TIME}watermark after the batch: windows up to it have fired; null before the first watermark.",
         "committed_at": f"{_TIME}when the batch was committed, by the service's clock.",
