@@ -12,7 +12,7 @@ from command_line.printable import say
 from producers.access import access_of
 from producers.access_log.files import files_of
 from producers.access_log.follow import Chunk, Follower
-from producers.access_log.formats import Parse, combined, common, json_format
+from producers.access_log.formats import format_of
 from producers.access_log.line_metrics import LineCounts, serve
 from producers.access_log.log_position import LogPosition
 from producers.access_log.outcome import LineOutcome
@@ -101,13 +101,8 @@ def _source(options: Namespace, position: LogPosition | None) -> Source:
 
 
 def _rules(options: Namespace) -> VisitRules:
-    formats: dict[str, Parse] = {
-        "combined": combined,
-        "common": common,
-        "json": json_format(options.json_fields),
-    }
     return VisitRules(
-        parse=formats[options.format],
+        parse=format_of(options.format, options.json_fields),
         site=options.site or "",
         parameters=options.query_parameters,
         ignored=options.ignore,

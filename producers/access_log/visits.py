@@ -3,18 +3,20 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from producers.access_log.follow import Line
-from producers.access_log.formats import Parse
 from producers.access_log.open_file import LONGEST_LINE
 from producers.access_log.outcome import LineOutcome
 from producers.access_log.request import Request
+from producers.access_log.request_fields import Parse
 from producers.access_log.request_target import canonical_path, parse_target, selected_query
 from producers.access_log.rules import judge
 from producers.access_log.sessions import Sessions
 from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
+
+_BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Visits:
         if len(text) > LONGEST_LINE:
             return LineOutcome.TOO_LONG, None
         try:
-            request = self.rules.parse(text.decode().rstrip("\r"))
+            request = self.rules.parse(text.decode().removeprefix(_BYTE_ORDER_MARK).rstrip("\r"))
         except UnicodeDecodeError:
             return LineOutcome.UNDECODABLE, None
         except (ValueError, RecursionError):
