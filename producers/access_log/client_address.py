@@ -6,9 +6,9 @@ from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 _WITH_PORT: Final = re.compile(r"\[([^\]]++)\](?::\d++)?|([\d.]++):\d++")
-_LONGEST: Final = 1024
-"""Only this much of a list of addresses, in characters, is read: clients choose its start."""
-_SHOWN: Final = 100
+_LONGEST: Final = 256
+_ENTRIES: Final = 8
+"""Only this many characters and entries of a list are read, because clients choose its start."""
 
 
 def client_address(logged: str) -> str:
@@ -24,12 +24,12 @@ def client_address(logged: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _first_address(addresses: str) -> str:
-    for entry in addresses.split(","):
+    for entry in addresses.split(",")[:_ENTRIES]:
         try:
             return _normalised(entry.strip())
         except ValueError:
             continue
-    raise ValueError(f"{addresses[:_SHOWN]!r} is not an IP address")
+    raise ValueError(f"{addresses!r} is not an IP address")
 
 
 def _normalised(text: str) -> str:

@@ -9,6 +9,8 @@ from producers.errors import SetupError
 
 _FIRST_LINES: Final = 100
 """This many malformed lines at the start of a run, and no other, are a wrong format."""
+_LATER_LINES: Final = 10
+"""This many malformed lines in sequence, later in a run, are a warning: single lines may be broken."""
 _ADVICE: Final = "correct --format or --json-fields, or move files in an older format away; the position has not moved"
 _SHOWN: Final = 300
 _NOT_COUNTED: Final = (LineOutcome.TOO_LONG, LineOutcome.UNDECODABLE)
@@ -28,7 +30,7 @@ class FormatCheck:
     def __init__(self, form: str, warn: Callable[[str], None]) -> None:
         """`form` is the format for messages; `warn` is called once for each sequence of malformed lines."""
         self._form, self._warn = form, warn
-        self._has_read, self._malformed = False, 0
+        self._has_read, self._has_warned, self._malformed = False, False, 0
         self._example: MalformedLine | None = None
 
     def accepts(self, outcomes: Counter[LineOutcome], example: MalformedLine | None) -> bool:
@@ -38,7 +40,7 @@ class FormatCheck:
         """
         malformed = outcomes[LineOutcome.MALFORMED]
         if outcomes.total() > malformed + sum(outcomes[outcome] for outcome in _NOT_COUNTED):
-            self._has_read, self._malformed = True, 0
+            self._has_read, self._has_warned, self._malformed = True, False, 0
         elif malformed:
             self._add(malformed, example)
         return self._has_read or not self._malformed
@@ -49,11 +51,11 @@ class FormatCheck:
             raise SetupError(self._message(_ADVICE))
 
     def _add(self, malformed: int, example: MalformedLine | None) -> None:
-        is_first = not self._malformed
         self._malformed, self._example = self._malformed + malformed, example
         if self._malformed >= _FIRST_LINES:
             self.end()
-        if is_first:
+        if not self._has_warned and (self._malformed >= _LATER_LINES or not self._has_read):
+            self._has_warned = True
             self._warn(self._message("if others follow, correct --format"))
 
     def _message(self, advice: str) -> str:

@@ -39,7 +39,7 @@ _DIRECTIVES: Final = {
 _CLF_TIME: Final = "%d/%b/%Y:%H:%M:%S %z"
 _UNIX_TIMES: Final = ("sec", "msec", "usec")
 _MERGED: Final = (
-    (re.compile(r"\$\{uri\}\$\{apache_q\}|\$uri\$is_args\$args"), "${request_uri}"),
+    (re.compile(r"\$\{uri\}\$\{apache_q\}|\$\{?uri\}?\$\{?is_args\}?\$\{?args\}?"), "${request_uri}"),
     (re.compile(r"\$\{?(?:host|server_name)\}?:\$\{?server_port\}?"), "${http_host}"),
 )
 """Pairs of variables that are one field."""

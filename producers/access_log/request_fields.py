@@ -13,7 +13,6 @@ Fields = Mapping[str, str | None]
 """Values by meaning: None (or no entry) if the log does not record it, "" if the request did not have it."""
 
 HEADERS: Final = ("referrer", "agent", "purpose")
-MEANINGS: Final = ("address", "time", "request", "method", "uri", "status", *HEADERS, "scheme", "host")
 _NEEDED: Final = ("address", "time", "status")
 _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 

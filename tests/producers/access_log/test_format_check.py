@@ -64,6 +64,16 @@ def test_each_sequence_of_malformed_lines_is_one_warning(check: FormatCheck, war
     check.end()
 
 
+def test_single_malformed_lines_later_are_no_warning(check: FormatCheck, warnings: list[str]) -> None:
+    for _ in range(3):
+        assert check.accepts(Counter({VISIT: 1}), LINE)
+        for _ in range(9):
+            assert check.accepts(Counter({MALFORMED: 1}), LINE)
+    assert warnings == []
+    assert check.accepts(Counter({MALFORMED: 1}), LINE)
+    assert "the last 10 lines are not in the format combined" in warnings[0]
+
+
 @pytest.mark.parametrize("outcome", [LineOutcome.TOO_LONG, LineOutcome.UNDECODABLE])
 def test_lines_that_clients_can_cause_are_no_wrong_format(
     check: FormatCheck, warnings: list[str], outcome: LineOutcome
