@@ -46,6 +46,8 @@ class LedgerRow:
     """Records that repeat a counted event. Older ledgers lack this column."""
     erased: int = 0
     """Records of erased users whose later events are dropped. Older ledgers lack this column."""
+    left_out: int = 0
+    """Records of kinds that are not counted. Older ledgers lack this column."""
 
 
 @dataclass(frozen=True, slots=True)

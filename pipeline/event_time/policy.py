@@ -18,6 +18,8 @@ class Verdict(StrEnum):
     MALFORMED = "malformed"
     DUPLICATE = "duplicate"
     """It repeats a counted event. It is in no result, and no dead letter."""
+    LEFT_OUT = "left_out"
+    """It is of a kind that is not counted. It is in no result and no dead letter, and does not move the watermark."""
     ERASED = "erased"
     """Its user was erased, with later events dropped. The dead letter contains its Kafka position and nothing else."""
 
@@ -73,6 +75,9 @@ class Policy:
     """
     deduplicate: bool = False
     """Whether an event is a duplicate if an event with its id was counted, and a window of that event is open."""
+
+    leaves_out_kinds: bool = False
+    """Whether events of other kinds than visits and clicks are left out; otherwise they are malformed."""
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:

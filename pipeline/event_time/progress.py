@@ -74,7 +74,8 @@ class Progress:
         firings, windows = window_states.after_batch(
             self.windows, window_states.moved(batch_id, tallies.panes, self.frontier.watermark, frontier.watermark)
         )
-        malformed = self.malformed.after(tallies.total(), tallies.total([Verdict.MALFORMED]))
+        judged = tallies.total() - tallies.total([Verdict.LEFT_OUT])
+        malformed = self.malformed.after(judged, tallies.total([Verdict.MALFORMED]))
         open_windows = window_states.open_windows(windows)
         batch = Batch(
             batch_id, self.topic, self.frontier, frontier, tallies, firings, now, self.policy, open_windows=open_windows

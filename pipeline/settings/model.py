@@ -300,6 +300,7 @@ class Settings(BaseSettings):
             caps_watermark=self.time.max_ahead_of_clock is not None and self.time.of is not TimeOf.PROCESSING,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
             deduplicate=self.deduplicate != "off",
+            leaves_out_kinds=self.schemas.mapping.other_kinds == "left_out",
         )
 
     def _windows(self, report: ReportSettings) -> Windows:
