@@ -97,7 +97,7 @@ class Batch:
 
     def _row(self, partition: int, committed_at: int) -> LedgerRow:
         state, start = self.after.partitions[partition], self.before.partitions[partition].position
-        tally, lost = self.tallies.of(partition), self.lost.get(partition, 0)
+        tally, lost = self.tallies.of_partition(partition), self.lost.get(partition, 0)
         slacks = slack(tally.panes, self.before.watermark, self.policy)
         return LedgerRow(
             batch=self.batch_id,

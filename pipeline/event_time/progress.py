@@ -95,6 +95,6 @@ class Progress:
                 ends.get(partition, state.position), tally.verdicts.total(), tally.max_event_time, now
             )
             for partition, state in self.frontier.partitions.items()
-            for tally in [tallies.of(partition)]
+            for tally in [tallies.of_partition(partition)]
         }
         return replace(self.frontier, partitions=read)
