@@ -57,7 +57,7 @@ def test_a_short_token_is_refused_without_being_told(
     monkeypatch.setenv("TIDEMARK_DASHBOARD__TOKEN", "hunter2bqkz")
     assert main(["dashboard", "--warehouse", "/nowhere"]) == 2
     said = capsys.readouterr().err
-    assert "has 11 characters: take at least 16" in said
+    assert "has 11 characters: use at least 16" in said
     assert "hunter2bqkz" not in said
 
 
