@@ -11,7 +11,7 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy
 from pipeline.tables.file_statistics import highest
 from pipeline.tables.ledger import rate_of, recent_rows, sums_sql
-from pipeline.tables.opening import Opening
+from pipeline.tables.opening import read_opening
 from pipeline.tables.query import Row, rows_of
 
 
@@ -139,7 +139,7 @@ def _opening(ledger: DeltaTable, first: int, previous: LedgerSummary | None) -> 
         return previous.policy, previous.opened_at
     sql = f"SELECT opening, committed_at FROM ledger WHERE {c.BATCH} = {first} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours
     (row,) = rows_of(sql, ledger=ledger)
-    return Opening.from_text(row["opening"]).policy, row["committed_at"]
+    return read_opening(row["opening"]).policy, row["committed_at"]
 
 
 def _accounts(ledger: DeltaTable, previous: LedgerSummary | None) -> tuple[dict[int, Account], dict[int, int]]:

@@ -5,7 +5,7 @@ fails: a second writer is refused. (It also takes about 6 ms instead of 160 ms.)
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Final
 
 import pyarrow as pa
@@ -20,10 +20,11 @@ from pipeline.tables.fencing import replaced
 from pipeline.tables.file_statistics import highest, smaller_files
 from pipeline.tables.handle import Handle, create_table
 from pipeline.tables.merging import merge_small_files
-from pipeline.tables.opening import Opening
+from pipeline.tables.opening import Opening, read_opening, require_known_format
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, is_table
+from pipeline.tables.schemas import LEDGER, find_table, is_table
 
+_ROW: Final = frozenset(field.name for field in fields(LedgerRow))
 _MANY_FILES: Final = 50
 """Each file costs every commit a tenth of a millisecond of CPU; a merge costs as much as three commits."""
 _KEEP_HOURS: Final = 1
@@ -33,11 +34,16 @@ _RECENT: Final = 10
 
 
 def require_warehouse(warehouse: str) -> None:
-    """Raises SetUpError if the warehouse has no ledger."""
-    if not is_table(LEDGER.uri(warehouse)):
+    """Raises SetUpError if the warehouse has no ledger, or its format is newer than this version."""
+    ledger = find_table(LEDGER.name, warehouse)
+    if ledger is None:
         raise SetUpError(
             f"there is no Tidemark warehouse at {warehouse!r} (no ledger): name the warehouse that a service writes to"
         )
+    if epoch := highest(ledger, "epoch"):
+        sql = f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - our own number
+        for row in rows_of(sql, ledger=ledger):
+            require_known_format(row["opening"])
 
 
 def has_columns(table: DeltaTable, names: Iterable[str]) -> bool:
@@ -89,13 +95,13 @@ class Ledger:
         self._open()
         newest = self._newest()
         rows = self._ask(f"SELECT * FROM ledger WHERE batch = {newest} ORDER BY partition") if newest else []  # noqa: S608 - our own number
-        self._last = [LedgerRow(**row) for row in rows]
+        self._last = [LedgerRow(**{name: row[name] for name in _ROW & row.keys()}) for row in rows]
         return self._last
 
     def opening(self, epoch: int) -> Opening:
         """Returns the opening of an epoch."""
         rows = self._ask(f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1")  # noqa: S608 - our own number
-        return Opening.from_text(rows[0]["opening"])
+        return read_opening(rows[0]["opening"])
 
     def openings(self, since: int = 0) -> dict[int, Opening]:
         """Returns the openings by epoch, in order, from epoch `since` on.
@@ -108,7 +114,7 @@ class Ledger:
             "SELECT DISTINCT epoch, opening FROM ledger "  # noqa: S608 - our own number
             f"WHERE opening IS NOT NULL AND batch >= {since * EPOCH} ORDER BY epoch"
         )
-        return {row["epoch"]: Opening.from_text(row["opening"]) for row in rows}
+        return {row["epoch"]: read_opening(row["opening"]) for row in rows}
 
     def reset_to(self) -> int | None:
         """Returns the watermark in milliseconds of a reset after which no service has started; None without it."""

@@ -1,8 +1,13 @@
-"""The opening of an epoch, stored in the ledger rows that open it, so that readers need no settings."""
+"""The opening of an epoch, stored in the ledger rows that open it, so that readers need no settings.
+
+It names the format of the warehouse, and the version that wrote it.
+"""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from importlib.metadata import version
 from typing import Any, Final, Self
 
 from pipeline.errors import SetUpError
@@ -14,6 +19,9 @@ from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.kinds import KINDS
 from pipeline.pseudonyms import Pseudonyms
 
+FORMAT: Final = 1
+"""The format of warehouses that this version writes. A change that older versions would misread has a new number."""
+VERSION: Final = version("tidemark-lake")
 _NAMES: Final = {kind: name for name, kind in KINDS.items()}
 
 
@@ -41,6 +49,9 @@ class Opening:
     """The fingerprint of the key of pseudonyms; None if users are stored in clear."""
     process: str | None = None
     """A random id by which the process that opened the epoch recognises it; None for a verb."""
+    format: int = FORMAT
+    written_by: str | None = VERSION
+    """The version of Tidemark that opened the epoch; None before versions were recorded."""
 
     def report(self, name: str) -> Report | None:
         """Returns the report of this name, None if the epoch does not have it."""
@@ -55,10 +66,55 @@ class Opening:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Returns the opening that `to_text` wrote; its reports have `closed_before_ms`."""
-        plain: dict[str, Any] = json.loads(text)
+        """Returns the opening that `to_text` wrote, also of an older format; its reports have `closed_before_ms`.
+
+        Raises SetUpError for a newer format, and ValueError, KeyError or TypeError if the text is no opening.
+        """
+        plain = _migrated(dict(json.loads(text)))
         policy, closed, reset = _policy_from_json(plain["policy"]), plain["closed"], plain["reset"]
-        return cls(**{**plain, "policy": with_closed(policy, closed), "reset": Reset(**reset) if reset else None})
+        read = {**plain, "policy": with_closed(policy, closed), "reset": Reset(**reset) if reset else None}
+        return cls(**_known(cls, read))
+
+
+def read_opening(text: str) -> Opening:
+    """Like `Opening.from_text`, but raises SetUpError for every text that cannot be read."""
+    try:
+        return Opening.from_text(text)
+    except (ValueError, KeyError, TypeError) as error:
+        raise SetUpError(
+            f"an epoch of the ledger cannot be read ({type(error).__name__}: {error}): the warehouse was written by a "
+            f"version before 0.1.0, or is damaged. This is version {VERSION}: run `tidemark verify`, or use a new "
+            "warehouse"
+        ) from error
+
+
+def require_known_format(text: str) -> None:
+    """Raises SetUpError if a stored opening has a newer format than this version."""
+    with suppress(ValueError, KeyError, TypeError):
+        Opening.from_text(text)
+
+
+def _migrated(plain: dict[str, Any]) -> dict[str, Any]:
+    """Returns a stored opening in the format of this version. Raises SetUpError if its format is newer."""
+    found = int(plain.get("format", 0))
+    if found > FORMAT:
+        writer = plain.get("written_by")
+        raise SetUpError(
+            f"the warehouse has format {found}, written by version {writer}; this is version {VERSION}, which reads "
+            f"formats up to {FORMAT}. Install version {writer} or later"
+        )
+    for number in range(found, FORMAT):
+        plain = _STEPS[number](plain)
+    return {**plain, "format": FORMAT}
+
+
+def _from_0(plain: dict[str, Any]) -> dict[str, Any]:
+    """Warehouses of versions before 0.1.0 did not record their format."""
+    return {"written_by": None, **plain}
+
+
+_STEPS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {0: _from_0}
+"""The migrations: each makes an opening of the next format."""
 
 
 def with_closed(policy: Policy, closed: Mapping[str, int]) -> Policy:
@@ -94,7 +150,13 @@ def _policy_from_json(plain: Mapping[str, Any]) -> Policy:
         "time_of": TimeOf(plain["time_of"]),
         "all_idle": AllIdle(plain["all_idle"]),
     }
-    return Policy(**{**plain, **read})
+    return Policy(**_known(Policy, {**plain, **read}))
+
+
+def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values of fields of a dataclass; a later version of this format may have added others."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in values.items() if name in names}
 
 
 def require_key(opening: Opening, pseudonyms: Pseudonyms | None, warehouse: str) -> None:

@@ -83,8 +83,9 @@ def all_corrections_sql(tables: WarehouseSnapshot) -> str:
 
 def corrections_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
     """SQL: the corrections that were added to a report's table."""
+    # The sum drops the comments of the columns, which DataFusion 52 compares between the branches of a union.
     return (
-        f"SELECT window_start_ms AS start_ms, window_end_ms AS end_ms, * FROM {all_corrections_sql(tables)} "
+        f"SELECT window_start_ms + 0 AS start_ms, window_end_ms + 0 AS end_ms, * FROM {all_corrections_sql(tables)} "
         f"WHERE report = '{result.name}' AND correction <= {result.corrected} AND window_end_ms > {result.removed}"
     )
 

@@ -100,6 +100,7 @@ def test_the_last_batch_and_the_totals_of_all_epochs_come_from_the_ledger(wareho
         "malformed": 5,
         "duplicate": 2,
         "erased": 1,
+        "left_out": 0,
     }
 
 

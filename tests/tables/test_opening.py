@@ -1,12 +1,14 @@
 """The rules of an epoch come back from their text as they were."""
 
 import json
+from importlib.metadata import version
 
 import pytest
 
+from pipeline.errors import SetUpError
 from pipeline.event_time.lateness import closed_until
 from pipeline.settings.model import Settings
-from pipeline.tables.opening import Opening, Reset
+from pipeline.tables.opening import FORMAT, Opening, Reset, read_opening
 
 WINDOWS = [
     {"size": "10m", "slide": "1m", "offset": "5s"},
@@ -35,3 +37,39 @@ def test_the_text_is_json_that_says_what_the_windows_are() -> None:
     told = json.loads(Opening(Settings().policy(), {}).to_text())["policy"]
     assert told["strategy"] == {"kind": "bounded", "bound_ms": 10_000}
     assert told["reports"][0]["windows"]["kind"] == "grid"
+
+
+def text(**changes: object) -> str:
+    return json.dumps({**json.loads(Opening(Settings().policy(), {}).to_text()), **changes})
+
+
+def test_it_names_the_format_and_the_version_that_wrote_it() -> None:
+    read = read_opening(text())
+    assert (read.format, read.written_by) == (FORMAT, version("tidemark-lake"))
+
+
+def test_an_opening_without_a_format_is_read() -> None:
+    old = json.loads(text())
+    del old["format"], old["written_by"], old["policy"]["caps_watermark"], old["policy"]["max_age_ms"]
+    read = read_opening(json.dumps(old))
+    assert (read.written_by, read.policy.caps_watermark) == (None, False)
+
+
+def test_fields_that_a_later_version_of_the_format_added_are_ignored() -> None:
+    plain = json.loads(text(sampled=True))
+    plain["policy"]["sampled"] = True
+    assert read_opening(json.dumps(plain)) == read_opening(text())
+
+
+@pytest.mark.parametrize(
+    ("opening", "sentence"),
+    [
+        (text(format=FORMAT + 1, written_by="9.8.7"), f"has format {FORMAT + 1}, written by version 9.8.7; this is"),
+        (text(policy={}), "was written by a version before 0.1.0, or is damaged"),
+        ("[]", "was written by a version before 0.1.0, or is damaged"),
+        ("{", "was written by a version before 0.1.0, or is damaged"),
+    ],
+)
+def test_an_opening_that_cannot_be_read_is_a_sentence(opening: str, sentence: str) -> None:
+    with pytest.raises(SetUpError, match=sentence):
+        read_opening(opening)
