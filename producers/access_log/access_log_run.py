@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from command_line.printable import say
 from producers.access import access_of
-from producers.access_log.files import files_of
+from producers.access_log.files import files_of, unread_of
 from producers.access_log.follow import Chunk, Follower
 from producers.access_log.formats import Parse, combined, common, json_format
 from producers.access_log.line_metrics import LineCounts, serve
@@ -29,6 +29,7 @@ from producers.signals import stop_on_signals
 
 _STDIN: Final = Path("-")
 _POLL_S: Final = 0.25
+_NAMES_SHOWN: Final = 5
 
 
 class Source(Protocol):
@@ -51,8 +52,8 @@ def execute(options: Namespace) -> str:
     """
     began, log, name = time.monotonic(), options.log, options.name
     pseudonyms = Pseudonyms.from_file(options.salt_file)
-    if log != _STDIN and not files_of(log):
-        raise SetupError(f"there is no file {log}; correct its path, or start the web server first")
+    if log != _STDIN:
+        _check_files(log)
     target = Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options))
     partitions = partitions_of_topic(target, options.partitions if options.create_topic else None)
     state = StateTopic(target, options.state_topic)
@@ -73,6 +74,19 @@ def execute(options: Namespace) -> str:
                 transactions.send(events, state.topic, state.partition(name), records)
                 counts.committed = Counter(visits.counts)
     return _summary(visits.counts - stored.counts, time.monotonic() - began, options)
+
+
+def _check_files(log: Path) -> None:
+    """Reports files that look like history but are not read. Raises SetupError if there is no file."""
+    if not files_of(log):
+        raise SetupError(f"there is no file {log}; correct its path, or start the web server first")
+    if unread := unread_of(log):
+        names = ", ".join(unread[:_NAMES_SHOWN]) + (", ..." if unread[_NAMES_SHOWN:] else "")
+        _report(f"files that are not read, because their names have no date or count that is known: {names}")
+
+
+def _report(sentence: str) -> None:
+    say(f"producers: {sentence}", err=True)
 
 
 def _chunks(
@@ -96,7 +110,7 @@ def _source(options: Namespace, position: LogPosition | None) -> Source:
         position,
         settle_s=options.settle / 1000,
         clock=time.time,
-        report=lambda sentence: say(f"producers: {sentence}", err=True),
+        report=_report,
     )
 
 

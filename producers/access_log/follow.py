@@ -82,7 +82,8 @@ class Follower:
             files, settled = files_of(self._log), self._is_settled(opened)
             newer = self._next_file(files, opened)
             block = opened.read(self._offset, self._block)
-            if not opened.begins_with(self._head) or self._is_out_of_turn(opened):
+            # Also the bytes just read, because a file may be truncated while it is read.
+            if not opened.begins_with((self._head + block)[:HEAD]) or self._is_out_of_turn(opened):
                 self.close()
                 continue
             if chunk := self._lines(opened, block, is_last=newer is not None and settled):
