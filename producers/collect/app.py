@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from http_server.exposition import Exposition
 from producers.collect.intake import Intake
+from producers.collect.refusals import FirstRefusals
 from producers.collect.snippet import SNIPPET
 
 _SNIPPET_HEADERS: Final = {
@@ -26,8 +27,15 @@ _SNIPPET_HEADERS: Final = {
 _PREFLIGHT_HOLDS_S: Final = 86_400
 
 
-def application(intake: Intake) -> Starlette:
+def application(intake: Intake, refusals: FirstRefusals) -> Starlette:
     """Returns the application that serves `intake`; its sink is closed when the server stops."""
+
+    class Origins(CORSMiddleware):
+        def is_allowed_origin(self, origin: str) -> bool:
+            is_allowed = super().is_allowed_origin(origin)
+            if not is_allowed:
+                refusals.add(origin)
+            return is_allowed
 
     class Events(HTTPEndpoint):
         async def post(self, request: Request) -> Response:
@@ -51,7 +59,7 @@ def application(intake: Intake) -> Starlette:
 
     # `sendBeacon` always includes cookies: without `allow_credentials` browsers send no beacon of JSON.
     cors = Middleware(
-        CORSMiddleware,
+        Origins,
         allow_origins=intake.origins,
         allow_methods=["POST"],
         allow_headers=["content-type"],

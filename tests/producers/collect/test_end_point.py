@@ -3,11 +3,12 @@
 import json
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError
+from starlette.applications import Starlette
 
 from producers.broker import Target
 from producers.collect import intake
@@ -15,6 +16,7 @@ from producers.collect.app import application
 from producers.collect.contract import BODY_BYTES
 from producers.collect.intake import Intake
 from producers.collect.rates import Rates
+from producers.collect.refusals import FirstRefusals
 from producers.collect.request_metrics import Metrics, RequestOutcome
 from producers.collect.server import LIMITS
 from producers.collect.sink import KafkaSink
@@ -32,16 +34,29 @@ SPARE = 8
 """File descriptors that are the server's own: its loop's, and those of its threads and its Kafka client."""
 
 
-def collector(pending: int = 100, rate: float = 0, origins: tuple[str, ...] = (SITE,), variety: int = 0) -> Intake:
+def collector(
+    pending: int = 100,
+    rate: float = 0,
+    origins: tuple[str, ...] = (SITE,),
+    variety: int = 0,
+    *,
+    keeps_robots: bool = False,
+) -> Intake:
     """A collector whose Kafka is away."""
     sink = KafkaSink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
-    return Intake(sink, Rates(rate), origins, Metrics(lambda: len(sink)), Variety(variety), Variety(variety))
+    users, pages = Variety(variety), Variety(variety)
+    metrics = Metrics(lambda: len(sink))
+    return Intake(sink, Rates(rate), origins, metrics, users, pages, keeps_robots=keeps_robots)
+
+
+def app(intake: Intake, report: Callable[[str], None] = print) -> Starlette:
+    return application(intake, FirstRefusals(report))
 
 
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Asker]:
     """A collector at work, for all that may be shared."""
-    with served(application(collector())) as client_key:
+    with served(app(collector())) as client_key:
         yield client_key
 
 
@@ -69,8 +84,59 @@ def test_pages_of_other_sites_are_refused(ask: Asker) -> None:
     assert ask.post(b"", origin=SITE).headers["access-control-allow-origin"] == SITE
 
 
+def test_the_first_refusal_of_each_site_is_reported() -> None:
+    reports = list[str]()
+    with served(app(collector(), reports.append)) as ask:
+        for _ in range(2):
+            assert ask.post(request_body(event()), origin=OTHER).status == 403
+        assert ask.post(b"", origin=SITE).status == 400
+        ask("OPTIONS", "/events", origin="https://b.example", access_control_request_method="POST")
+    assert reports == [
+        f"pages of {OTHER} are refused, because --allow-origin does not list it",
+        "pages of https://b.example are refused, because --allow-origin does not list it",
+    ]
+
+
+def test_reports_of_refused_sites_are_bounded() -> None:
+    reports = list[str]()
+    refusals = FirstRefusals(reports.append, most=3)
+    for count in range(10):
+        refusals.add(f"https://{count}.example/{'x' * 10_000}")
+    assert len(reports) == 3
+    assert max(map(len, reports)) < 400
+    assert [report.endswith("(further sites are not reported)") for report in reports] == [False, False, True]
+
+
+HEADLESS = (
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/120.0.0.0 Safari/537.36"
+)
+
+
+@pytest.mark.parametrize(
+    ("agent", "outcome", "words"),
+    [
+        (HEADLESS, RequestOutcome.ROBOT, "the User-Agent is a robot's"),
+        ("curl/8.9.1", RequestOutcome.ROBOT, "the User-Agent is a robot's"),
+        ("", RequestOutcome.NO_AGENT, "requests without User-Agent"),
+        (" ", RequestOutcome.NO_AGENT, "requests without User-Agent"),
+    ],
+)
+def test_robots_are_refused_by_the_rules_of_logs(ask: Asker, agent: str, outcome: RequestOutcome, words: str) -> None:
+    before = outcomes(ask, outcome)
+    refused = ask.post(request_body(event()), user_agent=agent)
+    assert refused.status == 403
+    assert refused.json["error"].startswith(words)
+    assert outcomes(ask, outcome) == before + 1
+
+
+def test_robots_are_accepted_where_that_is_an_option() -> None:
+    with served(app(collector(keeps_robots=True))) as ask:
+        assert ask.post(request_body(event()), user_agent=HEADLESS).status == 503
+        assert ask("POST", "/events", request_body(event())).status == 503
+
+
 def test_any_site_may_send_where_that_is_said() -> None:
-    with served(application(collector(origins=("*",)))) as ask:
+    with served(app(collector(origins=("*",)))) as ask:
         assert ask.post(b"", origin=OTHER).status == 400
 
 
@@ -84,20 +150,26 @@ def test_a_browser_that_asks_first_is_told_that_a_site_may_send_json(ask: Asker)
 
 
 def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
-    with served(application(collector(rate=0.1))) as ask:
+    with served(app(collector(rate=0.1))) as ask:
         answers = [ask.post(b"") for _ in range(3)]
     assert [one.status for one in answers] == [400, 429, 429]
     assert answers[-1].headers["retry-after"] == "10"
 
 
 def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> None:
-    with served(application(collector(rate=1))) as ask:
+    with served(app(collector(rate=1))) as ask:
         assert ask.post(request_body(*[event(event_type="buy")] * 100)).status == 400
         assert ask.post(b"").json == {"error": "too many events"}
 
 
+def test_a_body_is_charged_by_its_size_too() -> None:
+    with served(app(collector(rate=1))) as ask:
+        assert ask.post(b"[" * BODY_BYTES).status == 400
+        assert ask.post(b"").json == {"error": "too many events"}
+
+
 def test_an_address_brings_only_so_many_users_and_pages() -> None:
-    with served(application(collector(variety=1))) as ask:
+    with served(app(collector(variety=1))) as ask:
         ask.post(request_body(event(user_id="ann", page_url="/")))
         assert (
             ask.post(request_body(event(user_id="bob")))
@@ -141,7 +213,7 @@ def test_hostile_requests_are_answered_or_ended(ask: Asker, capfd: pytest.Captur
 def test_what_a_proxy_says_of_its_clients_is_believed_only_of_those_to_trust(
     proxies: tuple[str, ...], statuses: list[int]
 ) -> None:
-    with served(application(collector(rate=0.1)), proxies) as ask:
+    with served(app(collector(rate=0.1)), proxies) as ask:
         clients = ("192.0.2.1", "192.0.2.2")
         assert [ask.post(b"", x_forwarded_for=client).status for client in clients] == statuses
 
@@ -158,7 +230,7 @@ def test_a_body_that_does_not_come_is_waited_for_so_long(ask: Asker, monkeypatch
     monkeypatch.setattr(intake, "BODY_S", 0.1)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
-        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\nContent-Length: 10\r\n\r\n{")
         assert line.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
@@ -166,7 +238,7 @@ def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.Capt
     before = outcomes(ask, RequestOutcome.TOO_SLOW)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
-        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\nContent-Length: 10\r\n\r\n{")
     while outcomes(ask, RequestOutcome.TOO_SLOW) == before:
         pass
     assert capfd.readouterr().err == ""
@@ -193,7 +265,7 @@ def test_nothing_is_acknowledged_that_kafka_does_not_have(ask: Asker) -> None:
 
 
 def test_where_too_much_waits_for_kafka_nothing_more_is_taken() -> None:
-    with served(application(collector(pending=3))) as ask:
+    with served(app(collector(pending=3))) as ask:
         assert ask.post(request_body(*[event()] * 4)).json == {"error": "Kafka has not acknowledged (full)"}
         assert ask.metric("tidemark_collect_pending_events") == 0
 
@@ -206,7 +278,7 @@ def test_the_server_is_well_and_ready_only_with_kafka(ask: Asker) -> None:
 def test_a_kafka_client_that_can_do_no_more_ends_the_server() -> None:
     taking, ends = collector(), list[bool]()
     taking.sink.on_end = lambda: ends.append(True)
-    with served(application(taking)) as ask:
+    with served(app(taking)) as ask:
         taking.sink._on_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "away"))
         assert (ask("GET", "/healthz").status, ends) == (200, [])
         taking.sink._on_error(KafkaError(KafkaError._FATAL, "fenced", fatal=True))
