@@ -3,54 +3,26 @@
 import json
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError
-from starlette.applications import Starlette
 
-from producers.broker import Target
 from producers.collect import intake
-from producers.collect.app import application
 from producers.collect.contract import BODY_BYTES
-from producers.collect.intake import Intake
-from producers.collect.rates import Rates
-from producers.collect.refusals import FirstRefusals
 from producers.collect.request_metrics import Metrics, RequestOutcome
 from producers.collect.server import LIMITS
-from producers.collect.sink import KafkaSink
 from producers.collect.snippet import SNIPPET
-from producers.collect.variety import Variety
 from tests.producers.collect.collect_client import Asker, event, request_body, served
+from tests.producers.collect.without_kafka import app, collector, outcomes
 from tests.support.flood import dripping, hostile, is_ended, open_files
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "collecting.md"
-SITE, OTHER = "https://shop.example", "https://shop.example.evil.example"
-TIMEOUT_MS = 300
 BOUND_S = 3.0
 SPARE = 8
 """File descriptors that are the server's own: its loop's, and those of its threads and its Kafka client."""
-
-
-def collector(
-    pending: int = 100,
-    rate: float = 0,
-    origins: tuple[str, ...] = (SITE,),
-    variety: int = 0,
-    *,
-    keeps_robots: bool = False,
-) -> Intake:
-    """A collector whose Kafka is away."""
-    sink = KafkaSink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
-    users, pages = Variety(variety), Variety(variety)
-    metrics = Metrics(lambda: len(sink))
-    return Intake(sink, Rates(rate), origins, metrics, users, pages, keeps_robots=keeps_robots)
-
-
-def app(intake: Intake, report: Callable[[str], None] = print) -> Starlette:
-    return application(intake, FirstRefusals(report))
 
 
 @pytest.fixture(scope="module")
@@ -58,95 +30,6 @@ def ask() -> Iterator[Asker]:
     """A collector at work, for all that may be shared."""
     with served(app(collector())) as client_key:
         yield client_key
-
-
-def outcomes(ask: Asker, outcome: RequestOutcome) -> float:
-    return ask.metric(f'tidemark_collect_requests_total{{outcome="{outcome}"}}')
-
-
-@pytest.mark.parametrize("header", [{"dnt": "1"}, {"sec_gpc": "1"}])
-def test_who_does_not_want_to_be_followed_is_not(ask: Asker, header: dict[str, str]) -> None:
-    before = outcomes(ask, RequestOutcome.OPTED_OUT)
-    assert ask.post(request_body(event()), **header).status == 204
-    assert outcomes(ask, RequestOutcome.OPTED_OUT) == before + 1
-
-
-def test_who_may_be_followed_is_not_taken_for_one_who_may_not(ask: Asker) -> None:
-    assert ask.post(b"", dnt="0").status == 400
-
-
-def test_pages_of_other_sites_are_refused(ask: Asker) -> None:
-    refused = ask.post(request_body(event()), origin=OTHER)
-    assert refused.status == 403
-    assert refused.json == {"error": f"pages of {OTHER} are not collected here"}
-    assert "access-control-allow-origin" not in refused.headers
-    assert ask.post(b"", origin=SITE).status == 400
-    assert ask.post(b"", origin=SITE).headers["access-control-allow-origin"] == SITE
-
-
-def test_the_first_refusal_of_each_site_is_reported() -> None:
-    reports = list[str]()
-    with served(app(collector(), reports.append)) as ask:
-        for _ in range(2):
-            assert ask.post(request_body(event()), origin=OTHER).status == 403
-        assert ask.post(b"", origin=SITE).status == 400
-        ask("OPTIONS", "/events", origin="https://b.example", access_control_request_method="POST")
-    assert reports == [
-        f"pages of {OTHER} are refused, because --allow-origin does not list it",
-        "pages of https://b.example are refused, because --allow-origin does not list it",
-    ]
-
-
-def test_reports_of_refused_sites_are_bounded() -> None:
-    reports = list[str]()
-    refusals = FirstRefusals(reports.append, most=3)
-    for count in range(10):
-        refusals.add(f"https://{count}.example/{'x' * 10_000}")
-    assert len(reports) == 3
-    assert max(map(len, reports)) < 400
-    assert [report.endswith("(further sites are not reported)") for report in reports] == [False, False, True]
-
-
-HEADLESS = (
-    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/120.0.0.0 Safari/537.36"
-)
-
-
-@pytest.mark.parametrize(
-    ("agent", "outcome", "words"),
-    [
-        (HEADLESS, RequestOutcome.ROBOT, "the User-Agent is a robot's"),
-        ("curl/8.9.1", RequestOutcome.ROBOT, "the User-Agent is a robot's"),
-        ("", RequestOutcome.NO_AGENT, "requests without User-Agent"),
-        (" ", RequestOutcome.NO_AGENT, "requests without User-Agent"),
-    ],
-)
-def test_robots_are_refused_by_the_rules_of_logs(ask: Asker, agent: str, outcome: RequestOutcome, words: str) -> None:
-    before = outcomes(ask, outcome)
-    refused = ask.post(request_body(event()), user_agent=agent)
-    assert refused.status == 403
-    assert refused.json["error"].startswith(words)
-    assert outcomes(ask, outcome) == before + 1
-
-
-def test_robots_are_accepted_where_that_is_an_option() -> None:
-    with served(app(collector(keeps_robots=True))) as ask:
-        assert ask.post(request_body(event()), user_agent=HEADLESS).status == 503
-        assert ask("POST", "/events", request_body(event())).status == 503
-
-
-def test_any_site_may_send_where_that_is_said() -> None:
-    with served(app(collector(origins=("*",)))) as ask:
-        assert ask.post(b"", origin=OTHER).status == 400
-
-
-def test_a_browser_that_asks_first_is_told_that_a_site_may_send_json(ask: Asker) -> None:
-    wants = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
-    told_so = ask("OPTIONS", "/events", origin=SITE, **wants)
-    assert told_so.status == 200
-    assert told_so.headers["access-control-allow-origin"] == SITE
-    assert told_so.headers["access-control-allow-credentials"] == "true"
-    assert ask("OPTIONS", "/events", origin=OTHER, **wants).status == 400
 
 
 def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
@@ -312,7 +195,7 @@ def metric_names() -> Iterator[tuple[str, str]]:
 
 
 def test_the_page_shows_a_request_that_is_one(ask: Asker) -> None:
-    shown = re.findall(r"--data '(\{.*?\})'", PAGE.read_text(), re.DOTALL)
+    shown = re.findall(r"--user-agent (\S+) \\\s+--data '(\{.*?\})'", PAGE.read_text(), re.DOTALL)
     assert shown
-    for body in shown:
-        assert ask.post(json.dumps(json.loads(body)).encode()).status == 503
+    for agent, body in shown:
+        assert ask.post(json.dumps(json.loads(body)).encode(), user_agent=agent).status == 503
