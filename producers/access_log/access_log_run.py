@@ -82,7 +82,7 @@ def _check_files(log: Path) -> None:
         raise SetupError(f"there is no file {log}; correct its path, or start the web server first")
     if unread := unread_of(log):
         names = ", ".join(unread[:_NAMES_SHOWN]) + (", ..." if unread[_NAMES_SHOWN:] else "")
-        _report(f"files that are not read, because their names have no date or count that is known: {names}")
+        _report(f"files that are not read, because the date, count or compression in their names is unknown: {names}")
 
 
 def _report(sentence: str) -> None:
