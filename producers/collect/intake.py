@@ -75,14 +75,11 @@ class Intake:
             return RequestOutcome.OPTED_OUT, Response(status_code=HTTPStatus.NO_CONTENT)
         self._check_origin(request)
         self._charge(request, 1)
-        agent = agent_of(request)
-        self._check_agent(agent)
+        self._check_agent(agent_of(request))
         body = await _body(request)
+        records, rejected = self._read(body, request)
         # `least=0` admits the request despite a debt of concurrent requests; one event was charged above.
-        size = len(body) // EVENT_BYTES
-        self._charge(request, size, least=0)
-        records, rejected = self._read(body, request, agent)
-        self._charge(request, max(0, len(records) + len(rejected) - 1 - size), least=0)
+        self._charge(request, max(len(records) + len(rejected) - 1, len(body) // EVENT_BYTES), least=0)
         if not records:
             raise _RequestRejected(RequestOutcome.MALFORMED, f"event {rejected[0].event}: {rejected[0].detail}")
         await self._send(records)
@@ -106,11 +103,14 @@ class Intake:
         if not self.rates.take(address_of(request), events, time.monotonic(), least):
             raise _RequestRejected(RequestOutcome.TOO_OFTEN, "too many events")
 
-    def _read(self, body: bytes, request: Request, agent: str) -> tuple[list[Record], list[Rejected]]:
-        received_ms, judge = time.time_ns() // 1_000_000, partial(self._judge, address_of(request))
+    def _read(self, body: bytes, request: Request) -> tuple[list[Record], list[Rejected]]:
+        received_ms, agent = time.time_ns() // 1_000_000, agent_of(request) or None
         try:
-            records, rejected = read(body, received_ms, agent or None, self.max_age_ms, judge)
+            records, rejected = read(
+                body, received_ms, agent, self.max_age_ms, partial(self._judge, address_of(request))
+            )
         except Malformed as error:
+            self._charge(request, len(body) // EVENT_BYTES, least=0)
             self.metrics.rejected.labels(error.reason).inc()
             raise _RequestRejected(RequestOutcome.MALFORMED, str(error)) from error
         for event in rejected:

@@ -45,9 +45,17 @@ def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> Non
         assert ask.post(b"").json == {"error": "too many events"}
 
 
-def test_a_body_is_charged_by_its_size_too() -> None:
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"[" * BODY_BYTES, 400),
+        (request_body(event(element_id="e" * 60_000)), 503),
+        (request_body(*[event(referrer="r" * 400)] * 100), 503),
+    ],
+)
+def test_a_body_is_charged_by_its_size_too_and_read_whatever_its_size(body: bytes, status: int) -> None:
     with served(app(collector(rate=1))) as ask:
-        assert ask.post(b"[" * BODY_BYTES).status == 400
+        assert ask.post(body).status == status
         assert ask.post(b"").json == {"error": "too many events"}
 
 
