@@ -2,11 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from stat import S_ISLNK
 from typing import Final, NamedTuple
 
 from producers.access_log.compression import COMPRESSIONS
@@ -16,6 +17,9 @@ _COUNT: Final = r"\d{1,5}"
 """A suffix of at most this many digits counts rotations, the lowest being the newest; a longer suffix is a date."""
 _DATE: Final = r"(?:19|20)\d\d[._-]?(?:0[1-9]|1[0-2])(?:[\dT._-]*\d)?|1\d{9}"
 """A date with an optional time and count, or seconds since 1970."""
+_COMPRESSED: Final = "|".join(map(re.escape, COMPRESSIONS))
+Age = tuple[int, int, str, tuple[int, ...]]
+_NEWEST: Final = (2, 0, "", ())
 _DAY: Final = 8
 """Number of digits of a day. Digits after it are numbers: the tenth file of a day follows the ninth."""
 _GAP: Final = 9
@@ -68,20 +72,18 @@ def unread_of(log: Path) -> list[str]:
 def _snapshot(log: Path) -> list[LogFile]:
     try:
         with _readable(log.parent):
-            names = _pattern(log)
-            matches = [match for path in log.parent.iterdir() if (match := names.fullmatch(path.name))]
-            highest = _GAP + sum(match[2] is not None for match in matches)
-            ours = sorted((match for match in matches if int(match[2] or 0) <= highest), key=_age)
-            files = {match[0]: file for match in ours if (file := _stat(log.parent / match[0]))}
+            paths = list(log.parent.iterdir())
+            ages = {**_linked(log, paths), **_rotated(log, paths)}
+            files = {path: file for path in sorted(ages, key=lambda path: ages[path]) if (file := _stat(path))}
     except FileNotFoundError:
         return _snapshot(log) if log.parent.is_dir() else []
     # A file may have two names, and exists twice while it is compressed, the copy incomplete.
     rotated = {
         file.identity: file
-        for name, file in files.items()
-        if not (file.path.suffix in COMPRESSIONS and file.path.stem in files)
+        for path, file in files.items()
+        if not (path.suffix in COMPRESSIONS and path.with_suffix("") in files)
     }
-    newest = files.get(log.name)
+    newest = files.get(log)
     if newest is None:
         return list(rotated.values())
     # A log that is a link is the newest file, even if a file with a later date exists already.
@@ -109,6 +111,36 @@ def _stat(path: Path) -> LogFile | None:
     return LogFile(path, FileId.of(stat), stat.st_size)
 
 
+def _rotated(log: Path, paths: Sequence[Path]) -> dict[Path, Age]:
+    """Returns the ages of those of `paths` with a name like the log's."""
+    names = _pattern(log)
+    matches = [match for path in paths if (match := names.fullmatch(path.name))]
+    highest = _GAP + sum(match[2] is not None for match in matches)
+    return {log.parent / match[0]: _age(match) for match in matches if int(match[2] or 0) <= highest}
+
+
+def _linked(log: Path, paths: Sequence[Path]) -> dict[Path, Age]:
+    """Returns the ages of the dated files if the log is a link to one of them; they may have another name or folder."""
+    target = _target(log, paths)
+    date = target and re.search(_DATE, target.name)
+    if not target or not date or not target.parent.is_dir():
+        return {}
+    before, after = re.escape(target.name[: date.start()]), re.escape(target.name[date.end() :])
+    names = re.compile(rf"{before}({_DATE}){after}(?:{_COMPRESSED})?")
+    return {path: _age_of(match[1]) for path in target.parent.iterdir() if (match := names.fullmatch(path.name))}
+
+
+def _target(log: Path, paths: Sequence[Path]) -> Path | None:
+    """Returns the file to which a symbolic link leads, or the other name of a hard link in its folder."""
+    if log not in paths:
+        return None
+    stat = log.lstat()
+    if S_ISLNK(stat.st_mode):
+        return log.parent / log.readlink()
+    others = (path for path in paths if path != log and path.exists()) if stat.st_nlink > 1 else ()
+    return next((path for path in others if path.samefile(log)), None)
+
+
 def _pattern(log: Path) -> re.Pattern[str]:
     """Returns a pattern of the names of `log` and of its rotated files.
 
@@ -116,15 +148,16 @@ def _pattern(log: Path) -> re.Pattern[str]:
     """
     name, stem, suffix = (re.escape(part) for part in (log.name, log.stem, log.suffix))
     before_suffix = rf"(?:\.({_COUNT})|[._-]{{1,2}}({_DATE}))"
-    compressions = "|".join(map(re.escape, COMPRESSIONS))
-    return re.compile(rf"{name}|(?:{name}[._-]({_COUNT}|{_DATE})|{stem}{before_suffix}{suffix})(?:{compressions})?")
+    return re.compile(rf"{name}|(?:{name}[._-]({_COUNT}|{_DATE})|{stem}{before_suffix}{suffix})(?:{_COMPRESSED})?")
 
 
-def _age(match: re.Match[str]) -> tuple[int, int, str, tuple[int, ...]]:
-    """Returns the sort key of a file, oldest first, from the match of its name."""
+def _age(match: re.Match[str]) -> Age:
     text = match[1] or match[2] or match[3]
-    if not text:
-        return 2, 0, "", ()
+    return _age_of(text) if text else _NEWEST
+
+
+def _age_of(text: str) -> Age:
+    """Returns the sort key of a file, oldest first, from the count or date in its name."""
     if re.fullmatch(_COUNT, text):
         return 1, -int(text), "", ()
     text = re.sub(r"\D*(\d)", r"\1", text, count=_DAY)

@@ -145,7 +145,8 @@ class Follower:
     def _find(self) -> OpenFile | None:
         """Opens the file of the position, or the oldest file without a position. Returns None if there is no file."""
         files = files_of(self._log)
-        while self._position:
+        # Without any file, a link may be about to be replaced: nothing is lost yet.
+        while self._position and files:
             index = _index(files, self._position.here)
             if index is not None:
                 return self._open(files[index], files, self._position.here, self._position.before)

@@ -15,7 +15,18 @@ import pytest
 
 from tests.producers.access_log.log_writer import Link, LinkedServer, Reader, Server
 
-SYSTEM_CALLS: Final = {"_open", "fstat", "is_symlink", "listdir", "read", "scandir", "seek", "stat"}
+SYSTEM_CALLS: Final = {
+    "_open",
+    "fstat",
+    "is_symlink",
+    "listdir",
+    "read",
+    "lstat",
+    "readlink",
+    "scandir",
+    "seek",
+    "stat",
+}
 """Functions of Python that are one each; `_open` opens a file by a type, which no profile shows."""
 Steps = list[Callable[[Server], object]]
 
@@ -88,6 +99,20 @@ TRUNCATED: Final[Steps] = [wrote, Server.truncate, wrote]
 """Before the second of them it is noted whether lines were read."""
 
 
+IN_SAMPLE: Final = 20
+SAMPLE_OR_ALL: Final = pytest.mark.parametrize(
+    "most",
+    [IN_SAMPLE, pytest.param(1_000, marks=(pytest.mark.timeout(1_200), pytest.mark.slow))],
+    ids=["sample", "all"],
+)
+
+
+def places_in(count: int, most: int) -> Iterator[int]:
+    """Yields every place among `count` calls, `most` of them if there are more."""
+    chance = random.Random(count)
+    yield from chance.sample(range(1, count + 2), min(count + 1, most))
+
+
 def read_with(steps: Sequence[Callable[[], object]], places: list[int], reader: Reader) -> int:
     """Reads all while a server does its steps at places, then the rest; returns how many calls the first made."""
     acts: dict[int, list[Callable[[], object]]] = {}
@@ -120,17 +145,21 @@ def lived(before: str, rotation: str, reading: str, places: list[int]) -> int:
     return count
 
 
+@SAMPLE_OR_ALL
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("rotation", ["copied", "copied, renamed and compressed", "compressed", "compressed in steps"])
-def test_a_rotation_between_any_two_steps_of_the_reader_loses_and_doubles_nothing(rotation: str, reading: str) -> None:
+def test_a_rotation_between_any_two_steps_of_the_reader_loses_and_doubles_nothing(
+    rotation: str, reading: str, most: int
+) -> None:
     for before in ("an empty log", "a log"):
-        for place in range(1, lived(before, rotation, reading, []) + 2):
+        for place in places_in(lived(before, rotation, reading, []), most):
             lived(before, rotation, reading, [place] * len(ROTATIONS[rotation]))
 
 
-def test_steps_of_a_rotation_at_any_places_lose_and_double_nothing() -> None:
+@SAMPLE_OR_ALL
+def test_steps_of_a_rotation_at_any_places_lose_and_double_nothing(most: int) -> None:
     chance = random.Random(35)
-    for _ in range(300):
+    for _ in range(10 * most):
         life = chance.choice(list(BEFORE)), chance.choice(list(ROTATIONS)), chance.choice(READINGS)
         steps = len(ROTATIONS[life[1]])
         lived(*life, sorted(chance.choices(range(1, 120), k=steps)))
@@ -151,20 +180,25 @@ def lived_linked(dated: str, link: Link, reading: str, places: list[int]) -> int
     return count
 
 
+@SAMPLE_OR_ALL
 @pytest.mark.parametrize("link", [os.link, os.symlink], ids=["rotatelogs -L", "cronolog -S"])
 @pytest.mark.parametrize(
     ("dated", "readings"),
-    [("access-2024050{}.log", READINGS), ("access.log.2024050{}", READINGS), ("2024/0{}.log", ["read on"])],
+    [
+        ("access-2024050{}.log", READINGS),
+        ("site.2024-05-0{}", READINGS),
+        ("2024/0{}.log", ["read on"]),
+    ],
 )
 def test_a_link_that_moves_between_any_two_steps_of_the_reader_loses_and_doubles_nothing(
-    dated: str, readings: Sequence[str], link: Link
+    dated: str, readings: Sequence[str], link: Link, most: int
 ) -> None:
     chance = random.Random(36)
     for reading in readings:
         count = lived_linked(dated, link, reading, [])
-        for place in range(1, count + 2):
+        for place in places_in(count, most):
             lived_linked(dated, link, reading, [place] * len(LINKED))
-        for _ in range(15):
+        for _ in range(most // 4):
             lived_linked(dated, link, reading, sorted(chance.choices(range(1, count + 2), k=len(LINKED))))
 
 
@@ -189,11 +223,14 @@ def lived_truncated(reading: str, places: list[int]) -> int:
     return count
 
 
+@SAMPLE_OR_ALL
 @pytest.mark.parametrize("reading", READINGS)
-def test_a_truncation_between_any_two_steps_of_the_reader_loses_no_other_line_and_is_reported(reading: str) -> None:
+def test_a_truncation_between_any_two_steps_of_the_reader_loses_no_other_line_and_is_reported(
+    reading: str, most: int
+) -> None:
     count = lived_truncated(reading, [])
-    for place in range(1, count + 2):
+    for place in places_in(count, most):
         lived_truncated(reading, [place] * 4)
     chance = random.Random(37)
-    for _ in range(50):
+    for _ in range(most):
         lived_truncated(reading, sorted(chance.choices(range(1, count + 2), k=4)))

@@ -165,7 +165,9 @@ def test_names_tell_the_order_whatever_the_times_of_files(tmp_path: Path, names:
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-@pytest.mark.parametrize("dated", ["access-2024050{}.log", "access.log.2024050{}", "2024/05/0{}.log"])
+@pytest.mark.parametrize(
+    "dated", ["access-2024050{}.log", "access.log.2024050{}", "site.2024-05-0{}", "2024/05/0{}.log"]
+)
 @pytest.mark.parametrize("link", [os.link, os.symlink], ids=["rotatelogs -L", "cronolog -S"])
 def test_a_log_that_is_a_link_to_a_dated_file_is_read_once(
     tmp_path: Path, link: Callable[[Path, Path], None], dated: str, is_killed: bool
@@ -215,6 +217,36 @@ def test_a_file_with_a_later_date_is_read_once_the_link_leads_to_it(tmp_path: Pa
     reader.all()
     reader.follower.close()
     assert (reader.lines, reader.reports) == ([b"1", b"2"], [])
+
+
+@pytest.mark.parametrize("target", ["gone/site-20240502.log", "site-20240502.log"])
+def test_a_link_that_leads_nowhere_and_others_of_the_kind_are_no_error(tmp_path: Path, target: str) -> None:
+    log, other = tmp_path / "access.log", tmp_path / "other"
+    other.symlink_to("nowhere")
+    (tmp_path / "site-20240501.log").write_bytes(b"1\n")
+    os.link(tmp_path / "site-20240501.log", log)
+    reader = Reader(log, now=4e9)
+    reader.all()
+    log.unlink()
+    log.symlink_to(target)
+    reader.all()
+    reader.kill()
+    reader.all()
+    reader.follower.close()
+    assert (reader.lines, reader.reports) == ([b"1"], [])
+
+
+def test_history_of_a_link_with_a_name_of_its_own_is_that_of_its_dated_files(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for day in (1, 2, 3):
+        (tmp_path / "logs" / f"site.2024.05.0{day}").write_bytes(b"%d\n" % day)
+    (tmp_path / "logs" / "site.2024.05.01").rename(tmp_path / "logs" / "other.2024.05.01")
+    (tmp_path / "logs" / "site.2024.05.01.xz").write_bytes(COMPRESS[".xz"](b"1\n"))
+    (tmp_path / "current").symlink_to("logs/site.2024.05.03")
+    reader = Reader(tmp_path / "current", now=4e9)
+    reader.all()
+    reader.follower.close()
+    assert reader.lines == [b"1", b"2", b"3"]
 
 
 def test_a_link_whose_dated_file_was_compressed_waits_for_the_next_one(tmp_path: Path) -> None:
