@@ -229,7 +229,7 @@ def test_a_truncation_between_any_two_steps_of_the_reader_loses_no_other_line_an
     reading: str, most: int
 ) -> None:
     count = lived_truncated(reading, [])
-    for place in places_in(count, most):
+    for place in places_in(count, 10 * most):
         lived_truncated(reading, [place] * 4)
     chance = random.Random(37)
     for _ in range(most):
