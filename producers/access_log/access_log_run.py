@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from command_line.printable import say
 from producers.access import access_of
-from producers.access_log.files import files_of
+from producers.access_log.files import files_of, unread_of
 from producers.access_log.follow import Chunk, Follower
 from producers.access_log.format_check import FormatCheck
 from producers.access_log.formats import format_of
@@ -30,6 +30,7 @@ from producers.signals import stop_on_signals
 
 _STDIN: Final = Path("-")
 _POLL_S: Final = 0.25
+_NAMES_SHOWN: Final = 5
 
 
 class Source(Protocol):
@@ -52,8 +53,8 @@ def execute(options: Namespace) -> str:
     """
     began, log, name = time.monotonic(), options.log, options.name
     pseudonyms = Pseudonyms.from_file(options.salt_file)
-    if log != _STDIN and not files_of(log):
-        raise SetupError(f"there is no file {log}; correct its path, or start the web server first")
+    if log != _STDIN:
+        _check_files(log)
     target = Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options))
     partitions = partitions_of_topic(target, options.partitions if options.create_topic else None)
     state = StateTopic(target, options.state_topic)
@@ -79,6 +80,19 @@ def execute(options: Namespace) -> str:
             if is_once:
                 check.end()
     return _summary(counts.committed - stored.counts, time.monotonic() - began, options)
+
+
+def _check_files(log: Path) -> None:
+    """Reports files that look like history but are not read. Raises SetupError if there is no file."""
+    if not files_of(log):
+        raise SetupError(f"there is no file {log}; correct its path, or start the web server first")
+    if unread := unread_of(log):
+        names = ", ".join(unread[:_NAMES_SHOWN]) + (", ..." if unread[_NAMES_SHOWN:] else "")
+        _report(f"files that are not read, because the date, count or compression in their names is unknown: {names}")
+
+
+def _report(sentence: str) -> None:
+    say(f"producers: {sentence}", err=True)
 
 
 def _chunks(

@@ -2,16 +2,26 @@
 
 import os
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from stat import S_ISLNK
 from typing import Final, NamedTuple
 
+from producers.access_log.compression import COMPRESSIONS
 from producers.errors import SetupError
 
-_COUNTS_BACK: Final = 5
+_COUNT: Final = r"\d{1,5}"
 """A suffix of at most this many digits counts rotations, the lowest being the newest; a longer suffix is a date."""
-_DATE: Final = r"(?:19|20)\d\d[._-]?(?:0[1-9]|1[0-2])(?:[\d._-]*\d)?|1\d{9}"
-"""A date with an optional time, or seconds since 1970."""
+_DATE: Final = r"(?:19|20)\d\d[._-]?(?:0[1-9]|1[0-2])(?:[\dT._-]*\d)?|1\d{9}"
+"""A date with an optional time and count, or seconds since 1970."""
+_COMPRESSED: Final = "|".join(map(re.escape, COMPRESSIONS))
+Age = tuple[int, int, str, tuple[int, ...]]
+_NEWEST: Final = (2, 0, "", ())
+_DAY: Final = 8
+"""Number of digits of a day. Digits after it are numbers: the tenth file of a day follows the ninth."""
 _GAP: Final = 9
 """At most this many rotation counts before an extension may be missing: a higher number belongs to another log, such as
 a port."""
@@ -51,44 +61,104 @@ def files_of(log: Path) -> list[LogFile]:
     return files
 
 
+def unread_of(log: Path) -> list[str]:
+    """Returns the names that begin like those of rotated files of `log` but have an unknown order or compression."""
+    names = _pattern(log)
+    with _readable(log.parent):
+        beside = sorted(path.name for path in log.parent.iterdir())
+    return [name for name in beside if re.match(rf"{re.escape(log.name)}[._-]", name) and not names.fullmatch(name)]
+
+
 def _snapshot(log: Path) -> list[LogFile]:
     try:
-        names = _pattern(log)
-        matches = [match for path in log.parent.iterdir() if (match := names.fullmatch(path.name))]
-        highest = _GAP + sum(match[2] is not None for match in matches)
-        ours = sorted((match for match in matches if int(match[2] or 0) <= highest), key=_age)
-        files = {match[0]: _stat(log.parent / match[0]) for match in ours}
+        with _readable(log.parent):
+            paths = list(log.parent.iterdir())
+            ages = {**_linked(log, paths), **_rotated(log, paths)}
+            files = {path: file for path in sorted(ages, key=lambda path: ages[path]) if (file := _stat(path))}
     except FileNotFoundError:
         return _snapshot(log) if log.parent.is_dir() else []
+    # A file may have two names, and exists twice while it is compressed, the copy incomplete.
+    rotated = {
+        file.identity: file
+        for path, file in files.items()
+        if not (path.suffix in COMPRESSIONS and path.with_suffix("") in files)
+    }
+    newest = files.get(log)
+    if newest is None:
+        return list(rotated.values())
+    # A log that is a link is the newest file, even if a file with a later date exists already.
+    return [*takewhile(lambda file: file.identity != newest.identity, rotated.values()), newest]
+
+
+@contextmanager
+def _readable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
     except OSError as error:
-        raise SetupError(f"the folder {log.parent} cannot be read: {error.strerror}; allow it") from error
-    # A file that is being compressed exists twice, the copy incomplete. A log that is a link has two names.
-    newest = {file.identity: name for name, file in files.items()}
-    return [
-        file
-        for name, file in files.items()
-        if newest[file.identity] == name and not (name.endswith(".gz") and name.removesuffix(".gz") in files)
-    ]
+        raise SetupError(f"the folder {folder} cannot be read: {error.strerror}; allow it") from error
 
 
-def _stat(path: Path) -> LogFile:
-    stat = path.stat()
+def _stat(path: Path) -> LogFile | None:
+    """Returns the file, None for a link to a file that does not exist."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        if path.is_symlink():
+            return None
+        raise
     return LogFile(path, FileId.of(stat), stat.st_size)
+
+
+def _rotated(log: Path, paths: Sequence[Path]) -> dict[Path, Age]:
+    """Returns the ages of those of `paths` with a name like the log's."""
+    names = _pattern(log)
+    matches = [match for path in paths if (match := names.fullmatch(path.name))]
+    highest = _GAP + sum(match[2] is not None for match in matches)
+    return {log.parent / match[0]: _age(match) for match in matches if int(match[2] or 0) <= highest}
+
+
+def _linked(log: Path, paths: Sequence[Path]) -> dict[Path, Age]:
+    """Returns the ages of the dated files if the log is a link to one of them; they may have another name or folder."""
+    target = _target(log, paths)
+    date = target and re.search(_DATE, target.name)
+    if not target or not date or not target.parent.is_dir():
+        return {}
+    before, after = re.escape(target.name[: date.start()]), re.escape(target.name[date.end() :])
+    names = re.compile(rf"{before}({_DATE}){after}(?:{_COMPRESSED})?")
+    return {path: _age_of(match[1]) for path in target.parent.iterdir() if (match := names.fullmatch(path.name))}
+
+
+def _target(log: Path, paths: Sequence[Path]) -> Path | None:
+    """Returns the file to which a symbolic link leads, or the other name of a hard link in its folder."""
+    if log not in paths:
+        return None
+    stat = log.lstat()
+    if S_ISLNK(stat.st_mode):
+        return log.parent / log.readlink()
+    others = (path for path in paths if path != log and path.exists()) if stat.st_nlink > 1 else ()
+    return next((path for path in others if path.samefile(log)), None)
 
 
 def _pattern(log: Path) -> re.Pattern[str]:
     """Returns a pattern of the names of `log` and of its rotated files.
 
-    Its groups are the number after the name, the rotation count before the extension, and the date before it.
+    Its groups are the count or date after the name, the rotation count before the extension, and the date before it.
     """
     name, stem, suffix = (re.escape(part) for part in (log.name, log.stem, log.suffix))
-    in_front = rf"(?:\.(\d{{1,{_COUNTS_BACK}}})|[.-]({_DATE}))"
-    return re.compile(rf"{name}|(?:{name}[.-](\d[\d._-]*?)|{stem}{in_front}{suffix})(?:\.gz)?")
+    before_suffix = rf"(?:\.({_COUNT})|[._-]{{1,2}}({_DATE}))"
+    return re.compile(rf"{name}|(?:{name}[._-]({_COUNT}|{_DATE})|{stem}{before_suffix}{suffix})(?:{_COMPRESSED})?")
 
 
-def _age(match: re.Match[str]) -> tuple[int, int, str]:
-    """Returns the sort key of a file, oldest first, from the match of its name."""
-    digits = re.sub(r"\D", "", match[1] or match[2] or match[3] or "")
-    if not digits:
-        return 2, 0, ""
-    return (1, -int(digits), "") if len(digits) <= _COUNTS_BACK else (0, 0, digits)
+def _age(match: re.Match[str]) -> Age:
+    text = match[1] or match[2] or match[3]
+    return _age_of(text) if text else _NEWEST
+
+
+def _age_of(text: str) -> Age:
+    """Returns the sort key of a file, oldest first, from the count or date in its name."""
+    if re.fullmatch(_COUNT, text):
+        return 1, -int(text), "", ()
+    text = re.sub(r"\D*(\d)", r"\1", text, count=_DAY)
+    return 0, 0, text[:_DAY], tuple(map(int, re.findall(r"\d+", text[_DAY:])))

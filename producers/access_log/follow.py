@@ -82,7 +82,8 @@ class Follower:
             files, settled = files_of(self._log), self._is_settled(opened)
             newer = self._next_file(files, opened)
             block = opened.read(self._offset, self._block)
-            if not opened.begins_with(self._head) or self._is_out_of_turn(opened):
+            # Also the bytes just read, because a file may be truncated while it is read.
+            if not opened.begins_with((self._head + block)[:HEAD]) or self._is_out_of_turn(opened):
                 self.close()
                 continue
             if chunk := self._lines(opened, block, is_last=newer is not None and settled):
@@ -144,7 +145,8 @@ class Follower:
     def _find(self) -> OpenFile | None:
         """Opens the file of the position, or the oldest file without a position. Returns None if there is no file."""
         files = files_of(self._log)
-        while self._position:
+        # Without any file, a link may be about to be replaced: nothing is lost yet.
+        while self._position and files:
             index = _index(files, self._position.here)
             if index is not None:
                 return self._open(files[index], files, self._position.here, self._position.before)

@@ -1,12 +1,11 @@
 """An open file of the log; it stays readable when it is renamed, compressed or removed."""
 
-import gzip
 import io
 import os
-import zlib
 from pathlib import Path
 from typing import Final
 
+from producers.access_log.compression import BROKEN, COMPRESSIONS
 from producers.access_log.files import FileId, LogFile
 from producers.access_log.log_position import HEAD
 from producers.errors import SetupError
@@ -27,15 +26,15 @@ class OpenFile:
     def __init__(self, file: LogFile) -> None:
         """Raises FileReplaced if the name belongs to another file, SetupError if it cannot be opened."""
         self.file = file
-        self.is_compressed = file.path.suffix == ".gz"
+        self.is_compressed = file.path.suffix in COMPRESSIONS
         self._raw = _open(file.path)
         if FileId.of(os.fstat(self._raw.fileno())) != file.identity:
             self._raw.close()
             raise FileReplaced
-        self._content = gzip.GzipFile(fileobj=self._raw) if self.is_compressed else self._raw
+        self._content = COMPRESSIONS[file.path.suffix](self._raw) if self.is_compressed else self._raw
 
     def read(self, offset: int, length: int) -> bytes:
-        """Returns `length` bytes from `offset`, fewer only at the end. Raises SetupError if they are no gzip."""
+        """Returns `length` bytes from `offset`, fewer only at the end. Raises SetupError if that fails."""
         try:
             self._content.seek(offset)
             chunks = []
@@ -43,8 +42,8 @@ class OpenFile:
                 chunks.append(chunk)
                 length -= len(chunk)
             return b"".join(chunks)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise SetupError(f"{self.file.path} is broken as a gzip file ({error}); mend or remove it") from error
+        except BROKEN as error:
+            raise SetupError(f"{self.file.path} is broken ({error}); mend or remove it") from error
 
     def head(self) -> bytes:
         """Returns the first `HEAD` bytes of the file."""

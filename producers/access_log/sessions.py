@@ -2,10 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from itertools import islice
 from typing import Final, NamedTuple
 
 MOST: Final = 500_000
-"""Beyond this many open sessions the longest idle session ends: a flood of users must not fill the memory."""
+"""Beyond this many users the longest idle user is forgotten: a flood of users must not fill the memory."""
+LATEST: Final = 11
+"""The time is the median of this many latest users, so that a few lines with a wrong time end no sessions."""
+_HELD: Final = 2
+"""Users are forgotten after this many gaps, because a line may be logged late by one."""
 
 
 class Session(NamedTuple):
@@ -15,46 +20,60 @@ class Session(NamedTuple):
     last_ms: int
 
 
+UserSessions = tuple[Session, ...]
+"""The one or two latest sessions of a user, the most recently visited last.
+
+There are two so that a visit with a time far ahead, or one that was logged late, does not end the session around it.
+"""
+
+
 class Sessions:
-    """The open sessions. They depend on the visits so far, not on when they were read.
+    """The open sessions. They depend on the visits so far, not on when they were read."""
 
-    A session ends when the newest visit of any user is later than the session's latest visit by more than the gap.
-    """
-
-    def __init__(self, gap_ms: int, opened: Iterable[tuple[str, Session]] = (), most: int = MOST) -> None:
-        """`opened` are the open sessions of an earlier run by user, the longest idle session first."""
-        self._gap_ms, self._most = gap_ms, most
+    def __init__(
+        self,
+        gap_ms: int,
+        opened: Iterable[tuple[str, UserSessions]] = (),
+        most: int = MOST,
+        latest: int = LATEST,
+    ) -> None:
+        """`opened` are the open sessions of an earlier run by user, the longest idle user first."""
+        self._gap_ms, self._most, self._latest = gap_ms, most, latest
         self._open = dict(opened)
-        self._newest_ms = max((session.last_ms for session in self._open.values()), default=0)
         self._changed: set[str] = set()
 
     def visit(self, user_id: str, time_ms: int) -> str:
         """Adds a visit of `user_id` and returns the id of its session."""
-        self._newest_ms = max(self._newest_ms, time_ms)
-        self._end_old()
-        session = self._open.pop(user_id, None)
-        if session is None or abs(time_ms - session.last_ms) > self._gap_ms:
-            session = Session(time_ms, time_ms)
-        # Removed and added again, so that it becomes the last in the order of visits.
-        self._open[user_id] = Session(session.start_ms, max(session.last_ms, time_ms))
+        # Removed and added again, so that the user becomes the last in the order of visits.
+        sessions = self._open.pop(user_id, ())
+        near = next((session for session in reversed(sessions) if self._is_near(session, time_ms)), None)
+        others = [session for session in sessions if session is not near]
+        session = Session(near.start_ms, max(near.last_ms, time_ms)) if near else Session(time_ms, time_ms)
+        self._open[user_id] = (*others[-1:], session)
         self._changed.add(user_id)
-        if len(self._open) > self._most:
-            self._end(next(iter(self._open)))
+        self._forget_idle()
         return blake2b(f"{user_id} {session.start_ms}".encode(), digest_size=16).hexdigest()
 
-    def changes(self) -> Iterator[tuple[str, Session | None]]:
-        """Yields user and session for each session changed since the last call, in order of visits; None if ended."""
+    def changes(self) -> Iterator[tuple[str, UserSessions]]:
+        """Yields user and sessions for each user changed since the last call, in order of visits; () if forgotten."""
         changed, self._changed = self._changed, set()
-        yield from ((user, None) for user in changed if user not in self._open)
-        yield from ((user, session) for user, session in self._open.items() if user in changed)
+        yield from ((user, ()) for user in changed if user not in self._open)
+        yield from ((user, sessions) for user, sessions in self._open.items() if user in changed)
 
-    def _end_old(self) -> None:
+    def _is_near(self, session: Session, time_ms: int) -> bool:
+        return session.start_ms - self._gap_ms <= time_ms <= session.last_ms + self._gap_ms
+
+    def _forget_idle(self) -> None:
         while self._open:
-            user = next(iter(self._open))
-            if self._newest_ms - self._open[user].last_ms <= self._gap_ms:
+            user, sessions = next(iter(self._open.items()))
+            if len(self._open) <= self._most and not self._is_idle(sessions):
                 return
-            self._end(user)
+            del self._open[user]
+            self._changed.add(user)
 
-    def _end(self, user_id: str) -> None:
-        del self._open[user_id]
-        self._changed.add(user_id)
+    def _is_idle(self, sessions: UserSessions) -> bool:
+        latest_ms = [of_user[-1].last_ms for of_user in islice(reversed(self._open.values()), self._latest)]
+        if len(latest_ms) < self._latest:
+            return False
+        now_ms = sorted(latest_ms)[self._latest // 2]
+        return all(abs(now_ms - session.last_ms) > _HELD * self._gap_ms for session in sessions)

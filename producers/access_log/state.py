@@ -12,7 +12,7 @@ from typing import Final
 
 from producers.access_log.log_position import LogPosition
 from producers.access_log.outcome import LineOutcome
-from producers.access_log.sessions import Session
+from producers.access_log.sessions import Session, UserSessions
 
 _SEPARATOR: Final = b"\x00"
 _VERSION: Final = 1
@@ -27,7 +27,7 @@ class RunState:
 
     position: LogPosition | None = None
     counts: Counter[LineOutcome] = field(default_factory=Counter)
-    sessions: dict[str, Session] = field(default_factory=dict)
+    sessions: dict[str, UserSessions] = field(default_factory=dict)
 
     @classmethod
     def from_records(cls, name: str, records: Iterable[StateRecord]) -> "RunState":
@@ -47,7 +47,8 @@ class RunState:
         # Removed and added again, so that it becomes the last in the order of visits.
         self.sessions.pop(user_id, None)
         if value:
-            self.sessions[user_id] = Session(*json.loads(value))
+            times = json.loads(value)
+            self.sessions[user_id] = tuple(map(Session._make, zip(times[::2], times[1::2], strict=True)))
 
     def _set_position(self, fields: dict[str, object]) -> None:
         if fields["version"] != _VERSION:
@@ -62,10 +63,14 @@ def state_records(
     name: str,
     position: LogPosition | None,
     counts: Counter[LineOutcome],
-    sessions: Iterable[tuple[str, Session | None]],
+    sessions: Iterable[tuple[str, UserSessions]],
 ) -> Iterator[StateRecord]:
-    """Yields the records that update the state of run `name`: changed sessions, then position and counts."""
-    for user, session in sessions:
-        yield name.encode() + _SEPARATOR + user.encode(), json.dumps(session).encode() if session else None
+    """Yields the records that update the state of run `name`: changed sessions, then position and counts.
+
+    The value of a user's sessions is a list of their first and latest times.
+    """
+    for user, of_user in sessions:
+        times = [time_ms for session in of_user for time_ms in session]
+        yield name.encode() + _SEPARATOR + user.encode(), json.dumps(times).encode() if times else None
     fields = {"version": _VERSION, "position": position.to_json() if position else None, "counts": counts}
     yield name.encode(), json.dumps(fields).encode()

@@ -1,7 +1,7 @@
 """The HTTP endpoint: paths and their handlers."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from http_server.exposition import Exposition
 from producers.collect.intake import Intake
+from producers.collect.refusals import FirstRefusals
 from producers.collect.snippet import SNIPPET
 
 _SNIPPET_HEADERS: Final = {
@@ -26,7 +27,7 @@ _SNIPPET_HEADERS: Final = {
 _PREFLIGHT_HOLDS_S: Final = 86_400
 
 
-def application(intake: Intake) -> Starlette:
+def application(intake: Intake, refusals: FirstRefusals) -> Starlette:
     """Returns the application that serves `intake`; its sink is closed when the server stops."""
 
     class Events(HTTPEndpoint):
@@ -49,17 +50,8 @@ def application(intake: Intake) -> Starlette:
         listening.cancel()
         intake.sink.close()
 
-    # `sendBeacon` always includes cookies: without `allow_credentials` browsers send no beacon of JSON.
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origins=intake.origins,
-        allow_methods=["POST"],
-        allow_headers=["content-type"],
-        allow_credentials=True,
-        max_age=_PREFLIGHT_HOLDS_S,
-    )
     routes = [
-        Route("/events", Events, middleware=[cors]),
+        Route("/events", Events, middleware=[_cors(intake.origins, refusals)]),
         Route("/tidemark.js", snippet),
         Route("/healthz", healthz),
         Route("/readyz", readyz),
@@ -71,3 +63,22 @@ def application(intake: Intake) -> Starlette:
 def _state(good: bool, well: str, ill: str) -> Response:  # noqa: FBT001 - the state itself
     status = HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE
     return PlainTextResponse(f"{well if good else ill}\n", status)
+
+
+def _cors(origins: Sequence[str], refusals: FirstRefusals) -> Middleware:
+    class Origins(CORSMiddleware):
+        def is_allowed_origin(self, origin: str) -> bool:
+            is_allowed = super().is_allowed_origin(origin)
+            if not is_allowed:
+                refusals.add(origin)
+            return is_allowed
+
+    # `sendBeacon` always includes cookies: without `allow_credentials` browsers send no beacon of JSON.
+    return Middleware(
+        Origins,
+        allow_origins=origins,
+        allow_methods=["POST"],
+        allow_headers=["content-type"],
+        allow_credentials=True,
+        max_age=_PREFLIGHT_HOLDS_S,
+    )

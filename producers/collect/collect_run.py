@@ -4,16 +4,22 @@ from argparse import Namespace
 
 import click
 
+from command_line.printable import say
 from producers.access import access_of
 from producers.broker import Target, partitions_of
 from producers.collect.app import application
 from producers.collect.intake import Intake
 from producers.collect.rates import Rates
+from producers.collect.refusals import FirstRefusals
 from producers.collect.request_metrics import Metrics
 from producers.collect.server import listener, serve, server
 from producers.collect.sink import KafkaSink
 from producers.collect.variety import Variety
 from producers.errors import DeliveryError, SetupError
+
+
+def _report(sentence: str) -> None:
+    say(f"producers: {sentence}", err=True)
 
 
 def execute(options: Namespace) -> None:
@@ -33,8 +39,9 @@ def execute(options: Namespace) -> None:
             Variety(options.new_users),
             Variety(options.new_pages),
             options.max_age,
+            options.keep_robots,
         )
-        serving = server(application(intake), options.trust_proxy, options.timeout)
+        serving = server(application(intake, FirstRefusals(_report)), options.trust_proxy, options.timeout)
         sink.on_end = lambda: setattr(serving, "should_exit", True)
         address, port = listening.getsockname()[:2]
         click.echo(f"collecting for {target.topic} at http://{address}:{port}/events")

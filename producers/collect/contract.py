@@ -13,8 +13,16 @@ AGENT_LENGTH: Final = 512
 """A longer user agent is cut off, not rejected, because it is a header of the request and no field of the event."""
 
 _Id = Annotated[str, StringConstraints(min_length=1, max_length=ID_LENGTH)]
-_Url = Annotated[str, StringConstraints(min_length=1, max_length=URL_LENGTH)]
 _Milliseconds = Annotated[int, Field(gt=0, lt=2**53)]
+
+
+def _cut(length: int) -> BeforeValidator:
+    """Cuts off the rest of a longer text, which is better than to reject the event."""
+    return BeforeValidator(lambda value: value[:length] if isinstance(value, str) else value)
+
+
+_Url = Annotated[str, StringConstraints(min_length=1), _cut(URL_LENGTH)]
+_Element = Annotated[str, StringConstraints(min_length=1), _cut(ID_LENGTH)]
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == "" else value)
 """Browsers send an empty text if there is no referrer."""
 
@@ -31,7 +39,7 @@ class Event(BaseModel):
     page_url: _Url
     session_id: Annotated[_Id | None, _NoneIfEmpty] = None
     referrer: Annotated[_Url | None, _NoneIfEmpty] = None
-    element_id: Annotated[_Id | None, _NoneIfEmpty] = None
+    element_id: Annotated[_Element | None, _NoneIfEmpty] = None
 
 
 class RequestBody(BaseModel):

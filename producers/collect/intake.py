@@ -14,15 +14,21 @@ from http_server.body import TooLarge, TooSlow, read_body
 from producers.collect.contract import BODY_BYTES, Event
 from producers.collect.rates import Rates
 from producers.collect.reading import MAX_AGE_MS, Malformed, Objection, Record, Rejected, read
+from producers.collect.request_client import address_of, agent_of, opted_out
 from producers.collect.request_metrics import Metrics, RequestOutcome
 from producers.collect.sink import KafkaSink, Unavailable
 from producers.collect.variety import Variety
+from producers.robots import is_robot
 
 ANY_ORIGIN: Final = "*"
 BODY_S: Final = 10.0
+EVENT_BYTES: Final = 5_000
+"""A body is charged as if its events had at most this size, so that a small charge buys little work."""
 _RETRY: Final = {"Retry-After": "10"}
 _STATUS: Final = {
     RequestOutcome.FOREIGN: HTTPStatus.FORBIDDEN,
+    RequestOutcome.NO_AGENT: HTTPStatus.FORBIDDEN,
+    RequestOutcome.ROBOT: HTTPStatus.FORBIDDEN,
     RequestOutcome.TOO_OFTEN: HTTPStatus.TOO_MANY_REQUESTS,
     RequestOutcome.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     RequestOutcome.TOO_SLOW: HTTPStatus.REQUEST_TIMEOUT,
@@ -51,6 +57,7 @@ class Intake:
     users: Variety = field(default_factory=lambda: Variety(0))
     pages: Variety = field(default_factory=lambda: Variety(0))
     max_age_ms: int = MAX_AGE_MS
+    keeps_robots: bool = False
 
     async def take(self, request: Request) -> Response:
         """Returns the response; its status is 200 or 204 only if every event that was not rejected is in Kafka."""
@@ -64,13 +71,15 @@ class Intake:
         return response
 
     async def _take(self, request: Request) -> tuple[RequestOutcome, Response]:
-        if _opted_out(request):
+        if opted_out(request):
             return RequestOutcome.OPTED_OUT, Response(status_code=HTTPStatus.NO_CONTENT)
         self._check_origin(request)
         self._charge(request, 1)
-        records, rejected = self._read(await _body(request), request)
+        self._check_agent(agent_of(request))
+        body = await _body(request)
+        records, rejected = self._read(body, request)
         # `least=0` admits the request despite a debt of concurrent requests; one event was charged above.
-        self._charge(request, len(records) + len(rejected) - 1, least=0)
+        self._charge(request, max(len(records) + len(rejected) - 1, len(body) // EVENT_BYTES), least=0)
         if not records:
             raise _RequestRejected(RequestOutcome.MALFORMED, f"event {rejected[0].event}: {rejected[0].detail}")
         await self._send(records)
@@ -82,15 +91,26 @@ class Intake:
         if origin is not None and ANY_ORIGIN not in self.origins and origin not in self.origins:
             raise _RequestRejected(RequestOutcome.FOREIGN, f"pages of {origin} are not collected here")
 
+    def _check_agent(self, agent: str) -> None:
+        if self.keeps_robots:
+            return
+        if not agent:
+            raise _RequestRejected(RequestOutcome.NO_AGENT, "requests without User-Agent are not collected here")
+        if is_robot(agent):
+            raise _RequestRejected(RequestOutcome.ROBOT, "the User-Agent is a robot's; robots are not collected here")
+
     def _charge(self, request: Request, events: int, least: float = 1) -> None:
-        if not self.rates.take(_address(request), events, time.monotonic(), least):
+        if not self.rates.take(address_of(request), events, time.monotonic(), least):
             raise _RequestRejected(RequestOutcome.TOO_OFTEN, "too many events")
 
     def _read(self, body: bytes, request: Request) -> tuple[list[Record], list[Rejected]]:
-        received_ms, agent = time.time_ns() // 1_000_000, request.headers.get("user-agent")
+        received_ms, agent = time.time_ns() // 1_000_000, agent_of(request) or None
         try:
-            records, rejected = read(body, received_ms, agent, self.max_age_ms, partial(self._judge, _address(request)))
+            records, rejected = read(
+                body, received_ms, agent, self.max_age_ms, partial(self._judge, address_of(request))
+            )
         except Malformed as error:
+            self._charge(request, len(body) // EVENT_BYTES, least=0)
             self.metrics.rejected.labels(error.reason).inc()
             raise _RequestRejected(RequestOutcome.MALFORMED, str(error)) from error
         for event in rejected:
@@ -116,15 +136,6 @@ class Intake:
             ) from error
         for record in records:
             self.metrics.events.labels(record.event_type).inc()
-
-
-def _opted_out(request: Request) -> bool:
-    """Returns whether the browser sends Do Not Track or Global Privacy Control."""
-    return "1" in (request.headers.get("dnt"), request.headers.get("sec-gpc"))
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
 
 
 async def _body(request: Request) -> bytes:

@@ -1,11 +1,13 @@
 """The command line of `producers collect`."""
 
+import re
+from contextlib import suppress
 from functools import partial
 from ipaddress import ip_network
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import click
+from pydantic_core import Url, ValidationError
 
 from command_line.types import Parsed
 from command_line.verbs import SectionOption
@@ -14,14 +16,23 @@ from producers.options import broker_options
 from producers.units import length_ms, rate, whole
 
 ANY: Final = "*"
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*]+")
 
 
 def _origin(text: str) -> str:
-    """Returns an origin as browsers write it, or `*`. Raises ValueError for another text."""
-    parts = urlsplit(text)
-    if text != ANY and (not parts.scheme or not parts.netloc or text != f"{parts.scheme}://{parts.netloc}".lower()):
-        raise ValueError(f"{text!r} is not an origin; write it like https://shop.example or http://localhost:8000")
-    return text
+    """Returns an origin as browsers write it, or `*`. Raises ValueError for another text.
+
+    Browsers write it in lower case and in ASCII, without the default port.
+    """
+    if text == ANY:
+        return text
+    with suppress(ValidationError):
+        origin = str(Url(text)).removesuffix("/")
+        if _ORIGIN.fullmatch(origin):
+            return origin
+    raise ValueError(
+        f"{text!r} is not an origin; write it like https://shop.example or http://localhost:8000, each subdomain apart"
+    )
 
 
 def _network(text: str) -> str:
@@ -44,6 +55,11 @@ def _endpoint() -> list[click.Option]:
             multiple=True,
             required=True,
             help="Site whose pages may send events, like https://shop.example; *: any site.",
+        ),
+        option(
+            ["--keep-robots"],
+            is_flag=True,
+            help="Accept events of robots, and of clients without a user agent.",
         ),
         option(
             ["--trust-proxy"],

@@ -1,17 +1,21 @@
 """Turns the body of a request into records for Kafka; pure, `received_ms` is an argument."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from json import JSONDecodeError
 from typing import Any, Final, NamedTuple, assert_never
 
 from pydantic import ValidationError
 
-from producers.collect.contract import AGENT_LENGTH, Event, RequestBody
+from producers.collect.contract import Event, RequestBody
+from producers.collect.lenient_json import loads
 from producers.encode import encode_one
 
 MAX_AGE_MS: Final = 10 * 60_000
 """Default of the maximal age of an event: old events of one client delay the results of a quiet site."""
 TOO_OLD: Final = "too_old"
+_INVALID_JSON: Final = "json_invalid"
 
 
 class Malformed(Exception):
@@ -58,22 +62,32 @@ def read(
 
     Raises Malformed if the body violates the contract.
     """
-    try:
-        request = RequestBody.model_validate_json(body)
-    except ValidationError as error:
-        raise Malformed(*_objection(error)) from error
-    agent = user_agent[:AGENT_LENGTH] if user_agent else None
+    request = _request(body)
     records, rejected = list[Record](), list[Rejected]()
     for index, item in enumerate(request.events):
         match _read_event(item, request.sent_at, max_age_ms, judge):
             case Event() as event:
                 acted_ms = acted_at(event.event_time, request.sent_at, received_ms)
-                records.append(_record(event, acted_ms, agent))
+                records.append(_record(event, acted_ms, user_agent))
             case Objection(reason, detail):
                 rejected.append(Rejected(index, reason, detail))
             case never:
                 assert_never(never)
     return records, rejected
+
+
+def _request(body: bytes) -> RequestBody:
+    try:
+        try:
+            return RequestBody.model_validate_json(body)
+        except ValidationError as error:
+            if _objection(error).reason != _INVALID_JSON:
+                raise
+            with suppress(JSONDecodeError):
+                return RequestBody.model_validate(loads(body))
+            raise
+    except ValidationError as error:
+        raise Malformed(*_objection(error)) from error
 
 
 def acted_at(event_time: int, sent_at: int, received_ms: int) -> int:

@@ -12,6 +12,8 @@ class RequestOutcome(StrEnum):
     ACCEPTED = "accepted"
     """Has at least one accepted event, and all accepted events are in Kafka."""
     OPTED_OUT = "opted_out"
+    NO_AGENT = "no_agent"
+    ROBOT = "robot"
     FOREIGN = "foreign"
     TOO_OFTEN = "too_often"
     TOO_LARGE = "too_large"

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+_AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+"""The agent of a person's browser; without a window it would be a robot's."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -18,6 +20,7 @@ def chromium() -> Iterator[Browser]:
         pytest.skip("there is no Chromium here; on Debian: apt-get install chromium")
     with sync_playwright() as playwright:
         # Its sandbox wants a user who is not root, or rights that a container has not.
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        args = ["--no-sandbox", f"--user-agent={_AGENT}"]
+        browser = playwright.chromium.launch(executable_path=found, args=args)
         yield browser
         browser.close()

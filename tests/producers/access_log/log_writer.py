@@ -1,14 +1,26 @@
 """A web server's log on a disk, with all that logrotate does to it, and a reader that is killed now and then."""
 
+import bz2
 import gzip
+import lzma
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pyarrow as pa
 
 from producers.access_log.follow import Chunk, Follower
 from producers.access_log.log_position import LogPosition
 
 BLOCK_BYTES = 256
+Link = Callable[[Path, Path], None]
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda content: pa.Codec("zstd").compress(content, asbytes=True),
+}
 
 
 @dataclass
@@ -58,12 +70,21 @@ class Server:
         """Empties the log itself, after a copy."""
         self._file.truncate(0)
 
-    def compress(self, number: int) -> None:
+    def compress(self, number: int, suffix: str = ".gz") -> None:
         """Compresses a rotated file, if it exists."""
-        plain, packed = self.rotated(number), self.rotated(number, ".gz")
-        if plain.exists():
-            packed.write_bytes(gzip.compress(plain.read_bytes()))
-            plain.unlink()
+        if self.rotated(number).exists():
+            self.begin_compression(number, suffix)
+            self.end_compression(number, suffix)
+
+    def begin_compression(self, number: int, suffix: str) -> None:
+        """Writes a part of the compressed file."""
+        content = COMPRESS[suffix](self.rotated(number).read_bytes())
+        self.rotated(number, suffix).write_bytes(content[: len(content) // 2])
+
+    def end_compression(self, number: int, suffix: str) -> None:
+        """Writes the rest of the compressed file, and removes the other."""
+        self.rotated(number, suffix).write_bytes(COMPRESS[suffix](self.rotated(number).read_bytes()))
+        self.rotated(number).unlink()
 
     def rotated(self, number: int, suffix: str = "") -> Path:
         """Returns the path of the file `number` rotations ago."""
@@ -75,9 +96,42 @@ class Server:
 
     def _shift(self) -> None:
         for number in range(30, 0, -1):
-            for suffix in ("", ".gz"):
+            for suffix in ("", *COMPRESS):
                 if self.rotated(number, suffix).exists():
                     self.rotated(number, suffix).rename(self.rotated(number + 1, suffix))
+
+
+class LinkedServer(Server):
+    """Writes to a dated file, to which the log is a link."""
+
+    def __init__(self, folder: Path, dated: str, link: Link) -> None:
+        self._dated, self._make_link, self._day = folder / dated, link, 0
+        super().__init__(folder)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.log.unlink()
+        self.open_next()
+        self.link()
+
+    def open_next(self) -> None:
+        """Goes on to the file of the next day."""
+        self._file.close()
+        self._day += 1
+        self._current.parent.mkdir(exist_ok=True)
+        self._file = self._current.open("ab", buffering=0)
+
+    def unlink(self) -> None:
+        """Removes the link."""
+        self.log.unlink()
+
+    def link(self) -> None:
+        """Makes the link to the current file."""
+        self._make_link(self._current, self.log)
+
+    @property
+    def _current(self) -> Path:
+        return Path(str(self._dated).format(self._day))
 
 
 @dataclass

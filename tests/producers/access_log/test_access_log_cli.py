@@ -60,3 +60,20 @@ def test_a_log_that_is_not_there_is_a_set_up_error(needed: list[str], capsys: py
     log.unlink()
     assert main([*needed, *NOWHERE]) == 2
     assert f"there is no file {log}; correct its path, or start the web server first" in capsys.readouterr().err
+
+
+def test_files_that_look_like_history_but_are_not_read_are_listed(
+    needed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = Path(needed[1])
+    for name in ("access.log.1", "access.log.2.zst", "access-2024-04-30T23-59-59.000.log", "access-443.log"):
+        log.with_name(name).touch()
+    assert main([*needed, *NOWHERE]) == 2
+    assert "not read, because" not in capsys.readouterr().err
+    for count in range(1, 8):
+        log.with_name(f"access.log.{count}.zip").touch()
+    assert main([*needed, *NOWHERE]) == 2
+    names = ", ".join(f"access.log.{count}.zip" for count in range(1, 6))
+    assert (
+        f"because the date, count or compression in their names is unknown: {names}, ...\n" in capsys.readouterr().err
+    )

@@ -29,7 +29,7 @@ from producers.broker import Target
 from producers.cli import main
 from producers.errors import SetupError
 from producers.pseudonym import Pseudonyms
-from tests.producers.access_log.log_writer import Server
+from tests.producers.access_log.log_writer import COMPRESS, Server
 from tests.producers.recount import decode
 from tests.producers.test_producers_delivery import PARTITIONS, Watch, committed_values
 from tests.support.kafka_cluster import Cluster
@@ -112,7 +112,7 @@ def disturb(server: Server, life: int) -> None:
     else:
         server.rename()
         server.reopen()
-        server.compress(2)
+        server.compress(2, list(COMPRESS)[life])
 
 
 @pytest.mark.timeout(300)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.access_log.files import files_of
+from producers.access_log.files import files_of, unread_of
 from producers.access_log.follow import Follower
 from producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE
 from producers.errors import SetupError
-from tests.producers.access_log.log_writer import Reader, Server
+from tests.producers.access_log.log_writer import COMPRESS, Reader, Server
 
 Act = tuple[str, Callable[[Server, Reader], object]]
 
@@ -135,13 +135,20 @@ def test_history_is_read_first_oldest_first(server: Server, reader: Reader) -> N
             "access.log",
         ],
         ["access.1714521600.log", "access-1714608000.log", "access.log"],
+        ["access.log.4.xz", "access.log.3.bz2", "access.log.2.gz", "access.log.1.zst", "access.log.0", "access.log"],
+        # Caddy, FreeBSD's newsyslog, pm2-logrotate, and Logback with more than one file a day.
+        ["access-2024-04-30T23-59-59.000.log.gz", "access-2024-05-01T23-59-59.000.log", "access.log"],
+        ["access.log.20240430T230000.bz2", "access.log.20240501T000000", "access.log"],
+        ["access__2024-05-01_00-00-00.log", "access__2024-05-02_00-00-00.log", "access.log"],
+        ["access.2024-05-01.9.log.gz", "access.2024-05-01.10.log.gz", "access.2024-05-02.0.log", "access.log"],
     ],
 )
 def test_names_tell_the_order_whatever_the_times_of_files(tmp_path: Path, names: list[str]) -> None:
     for age, name in enumerate(names):
         (tmp_path / name).write_bytes(b"")
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
-    others = ["error.log", "access.log.bak", "access.log.1~", "access.logs", "my-access.log", "other_access.log.1"]
+    unread = ["access.log-01-05-2024", "access.log.1.zip", "access.log.1~", "access.log.bak"]
+    others = [*unread, "error.log", "access.logs", "my-access.log", "other_access.log.1"]
     # Logs of ports, sites and customers, to which servers write, too.
     others += [
         "access-443.log",
@@ -154,10 +161,13 @@ def test_names_tell_the_order_whatever_the_times_of_files(tmp_path: Path, names:
     for name in others:
         (tmp_path / name).touch()
     assert [file.path.name for file in files_of(tmp_path / "access.log")] == names
+    assert unread_of(tmp_path / "access.log") == unread
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-@pytest.mark.parametrize("dated", ["access-2024050{}.log", "access.log.2024050{}", "2024/05/0{}.log"])
+@pytest.mark.parametrize(
+    "dated", ["access-2024050{}.log", "access.log.2024050{}", "site.2024-05-0{}", "2024/05/0{}.log"]
+)
 @pytest.mark.parametrize("link", [os.link, os.symlink], ids=["rotatelogs -L", "cronolog -S"])
 def test_a_log_that_is_a_link_to_a_dated_file_is_read_once(
     tmp_path: Path, link: Callable[[Path, Path], None], dated: str, is_killed: bool
@@ -182,13 +192,106 @@ def test_a_log_that_is_a_link_to_a_dated_file_is_read_once(
     assert reader.reports == []
 
 
-def test_a_file_that_is_being_compressed_is_read_once(server: Server, reader: Reader) -> None:
+def test_a_rotated_file_with_two_names_is_read_once(server: Server, reader: Reader) -> None:
+    wrote(server)
+    os.link(server.log, server.folder / "access.log-20240501")
+    server.rename()
+    server.reopen()
+    wrote(server)
+    server.rename()
+    server.reopen()
+    reader.all()
+    assert reader.lines == server.written
+
+
+def test_a_file_with_a_later_date_is_read_once_the_link_leads_to_it(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    (tmp_path / "access-20240501.log").write_bytes(b"1\n")
+    (tmp_path / "access-20240502.log").write_bytes(b"2\n")
+    os.link(tmp_path / "access-20240501.log", log)
+    reader = Reader(log, now=4e9)
+    reader.all()
+    assert reader.lines == [b"1"]
+    log.unlink()
+    os.link(tmp_path / "access-20240502.log", log)
+    reader.all()
+    reader.follower.close()
+    assert (reader.lines, reader.reports) == ([b"1", b"2"], [])
+
+
+@pytest.mark.parametrize("target", ["gone/site-20240502.log", "site-20240502.log"])
+def test_a_link_that_leads_nowhere_and_others_of_the_kind_are_no_error(tmp_path: Path, target: str) -> None:
+    log, other = tmp_path / "access.log", tmp_path / "other"
+    other.symlink_to("nowhere")
+    (tmp_path / "site-20240501.log").write_bytes(b"1\n")
+    os.link(tmp_path / "site-20240501.log", log)
+    reader = Reader(log, now=4e9)
+    reader.all()
+    log.unlink()
+    log.symlink_to(target)
+    reader.all()
+    reader.kill()
+    reader.all()
+    reader.follower.close()
+    assert (reader.lines, reader.reports) == ([b"1"], [])
+
+
+def test_history_of_a_link_with_a_name_of_its_own_is_that_of_its_dated_files(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for day in (1, 2, 3):
+        (tmp_path / "logs" / f"site.2024.05.0{day}").write_bytes(b"%d\n" % day)
+    (tmp_path / "logs" / "site.2024.05.01").rename(tmp_path / "logs" / "other.2024.05.01")
+    (tmp_path / "logs" / "site.2024.05.01.xz").write_bytes(COMPRESS[".xz"](b"1\n"))
+    (tmp_path / "current").symlink_to("logs/site.2024.05.03")
+    reader = Reader(tmp_path / "current", now=4e9)
+    reader.all()
+    reader.follower.close()
+    assert reader.lines == [b"1", b"2", b"3"]
+
+
+def test_a_link_whose_dated_file_was_compressed_waits_for_the_next_one(tmp_path: Path) -> None:
+    log, first, second = (tmp_path / name for name in ("access.log", "access-20240501.log", "access-20240502.log"))
+    first.write_bytes(b"1\n")
+    log.symlink_to(first)
+    reader = Reader(log, now=4e9)
+    reader.all()
+    (tmp_path / "access-20240501.log.gz").write_bytes(gzip.compress(b"1\n"))
+    first.unlink()
+    reader.all()
+    reader.kill()
+    reader.all()
+    second.write_bytes(b"2\n")
+    log.unlink()
+    log.symlink_to(second)
+    reader.all()
+    reader.follower.close()
+    assert (reader.lines, reader.reports) == ([b"1", b"2"], [])
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_a_file_that_is_being_compressed_is_read_once(server: Server, reader: Reader, suffix: str) -> None:
     wrote(server)
     server.rename()
     server.reopen()
     wrote(server)
-    server.rotated(1, ".gz").write_bytes(gzip.compress(server.rotated(1).read_bytes())[:30])
+    server.begin_compression(1, suffix)
     reader.all()
+    assert reader.lines == server.written
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_compressed_history_of_many_blocks_is_read_from_any_position(server: Server, suffix: str) -> None:
+    wrote(server, 100)
+    server.rename()
+    server.reopen()
+    server.compress(1, suffix)
+    wrote(server)
+    reader = Reader(server.log, now=4e9)
+    for _ in range(3):
+        reader.chunk()
+        reader.kill(after_reading=True)
+    reader.all()
+    reader.follower.close()
     assert reader.lines == server.written
 
 
@@ -329,9 +432,12 @@ def test_a_line_that_never_ends_fills_no_memory_and_is_passed_when_it_does(tmp_p
     assert [line.text for line in third.lines] == [b"short again"]
 
 
-def test_a_broken_gzip_file_is_a_set_up_error(tmp_path: Path) -> None:
-    (tmp_path / "access.log.1.gz").write_bytes(gzip.compress(os.urandom(5_000))[:3_000])
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_a_broken_compressed_file_is_a_set_up_error(tmp_path: Path, suffix: str, *, is_cut: bool) -> None:
+    content = COMPRESS[suffix](os.urandom(5_000))
+    (tmp_path / f"access.log.1{suffix}").write_bytes(content[:3_000] if is_cut else os.urandom(3_000))
     reader = Reader(tmp_path / "access.log")
-    with pytest.raises(SetupError, match=r"access.log.1.gz is broken as a gzip file .*; mend or remove it"):
+    with pytest.raises(SetupError, match=rf"access.log.1{suffix} is broken \(.*\); mend or remove it"):
         reader.all()
     reader.follower.close()

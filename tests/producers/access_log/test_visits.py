@@ -182,14 +182,15 @@ def test_lines_nested_too_deeply_are_malformed() -> None:
 def test_what_is_kept_is_what_was_told_of_the_run_alone() -> None:
     position = LogPosition(FilePosition.after(b"head", 9), FilePosition.after(b"before", 400))
     counts = Counter({LineOutcome.VISIT: 3, LineOutcome.ASSET: 2})
+    new, stays = (Session(5, 5),), (Session(1, 2), Session(3, 6))
     records = [
-        *state_records("web-1", None, Counter(), [("gone", Session(1, 2)), ("stays", Session(3, 4))]),
-        *state_records("web-10", None, Counter(), [("other", Session(1, 2))]),
-        *state_records("web-1", position, counts, [("gone", None), ("new", Session(5, 5)), ("stays", Session(3, 6))]),
+        *state_records("web-1", None, Counter(), [("gone", (Session(1, 2),)), ("stays", (Session(3, 4),))]),
+        *state_records("web-10", None, Counter(), [("other", (Session(1, 2),))]),
+        *state_records("web-1", position, counts, [("gone", ()), ("new", new), ("stays", stays)]),
     ]
     kept = RunState.from_records("web-1", records)
     assert (kept.position, kept.counts) == (position, counts)
-    assert list(kept.sessions.items()) == [("new", Session(5, 5)), ("stays", Session(3, 6))]
+    assert list(kept.sessions.items()) == [("new", new), ("stays", stays)]
     assert RunState.from_records("web-2", records) == RunState()
 
 

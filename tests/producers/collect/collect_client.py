@@ -18,6 +18,7 @@ from producers.collect.server import listener, server
 from tests.support.processes import Process, producers
 from tests.support.waiting import wait_for
 
+AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 NOW_MS = 1_760_000_000_000
 PATIENCE_S = 60
 
@@ -71,8 +72,9 @@ class Asker:
             connection.close()
 
     def post(self, body: Any, **headers: str) -> Answer:
-        """The answer to a request with events, sent as `sendBeacon` sends a text."""
-        return self("POST", "/events", body, content_type="text/plain;charset=UTF-8", **headers)
+        """The answer to a request with events, sent as a browser's `sendBeacon` sends a text."""
+        defaults = {"content_type": "text/plain;charset=UTF-8", "user_agent": AGENT}
+        return self("POST", "/events", body, **{**defaults, **headers})
 
     def metric(self, name: str) -> float:
         """Returns a value of the metrics page, 0 if it is missing."""

@@ -1,5 +1,6 @@
 """A collector and a real broker: acknowledged events are in Kafka, even if the broker was down for a while."""
 
+import json
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 
 from demo.broker import Broker
 from producers.partition import partition_of
-from tests.producers.collect.collect_client import Asker, collecting, event, request_body
+from tests.producers.collect.collect_client import AGENT, Asker, collecting, event, request_body
 from tests.producers.recount import decode
 from tests.support.frozen import frozen
 from tests.support.kafka_cluster import Cluster
@@ -55,6 +56,31 @@ def test_what_is_acknowledged_is_on_the_topic_and_on_the_partition_of_its_user(
         assert (decode(message.value()) or {})["user_id"] == user
         assert message.partition() == partition_of(user.encode(), 4)
     assert "Traceback" not in process.said
+
+
+def test_each_request_of_a_person_counts_and_a_bad_value_costs_only_its_event(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic, site = make_topic(), ("--allow-origin", "https://München.example:443/")
+    agent = "Näver/1".encode().decode("latin-1")  # as http.client writes it
+    with collecting(broker.bootstrap_servers, topic, tmp_path / "log", *site) as (process, ask):
+        deep = json.loads("[" * 300 + "]" * 300)
+        body = request_body(
+            event(event_id="first"), event(page_url="\ud83d"), event(other=deep), event(event_id="last")
+        )
+        answer = ask.post(body, origin="https://xn--mnchen-3ya.example", user_agent=agent)
+        assert (answer.status, answer.json["accepted"]) == (200, 2)
+        assert [one["reason"] for one in answer.json["rejected"]] == ["string_unicode", "extra_forbidden"]
+        long = event(event_id="long", referrer="https://m.search.example/" + "a" * 3_000)
+        assert ask.post(request_body(long)).status == 204
+        robot = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/120.0.0.0 Safari/537.36"
+        assert ask.post(request_body(event()), user_agent=robot).status == 403
+        for _ in range(2):
+            assert ask.post(request_body(event()), origin="https://other.example").status == 403
+        assert process.said.count("producers: pages of https://other.example are refused") == 1
+    events = [decode(message.value()) or {} for message in consumed(broker.bootstrap_servers, topic)]
+    assert sorted(one["event_id"] for one in events) == ["first", "last", "long"]
+    assert {one["user_agent"] for one in events} == {"Näver/1", AGENT}
 
 
 @dataclass

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from producers.cli import main
+from producers.collect.options import collect_options
 from tests.support.kafka_cluster import Cluster
 
 MakeTopic = Callable[..., str]
@@ -17,8 +18,12 @@ SITE = ["--allow-origin", "https://shop.example"]
     [
         ([], "Missing option '--allow-origin'"),
         (["--allow-origin", "shop.example"], "'shop.example' is not an origin; write it like https://shop.example"),
-        (["--allow-origin", "https://shop.example/"], "'https://shop.example/' is not an origin"),
-        (["--allow-origin", "https://Shop.example"], "'https://Shop.example' is not an origin"),
+        (["--allow-origin", "https://*.shop.example"], "'https://*.shop.example' is not an origin"),
+        (["--allow-origin", "https://shop.example/shoes"], "'https://shop.example/shoes' is not an origin"),
+        (["--allow-origin", "https://shop.example?a"], "'https://shop.example?a' is not an origin"),
+        (["--allow-origin", "https://ann:secret@shop.example"], "is not an origin"),
+        (["--allow-origin", "https://"], "'https://' is not an origin"),
+        (["--allow-origin", "null"], "'null' is not an origin"),
         ([*SITE, "--trust-proxy", "proxy"], "'proxy' is not the address of a proxy; write it like 10.0.0.7"),
         ([*SITE, "--port", "70000"], "--port: 70000 is not in the range"),
         ([*SITE, "--rate", "-1"], "'-1' is not a rate"),
@@ -38,6 +43,25 @@ def test_what_cannot_be_is_told_in_one_sentence(
     assert words in said.err
     assert said.err.count("\n") == 1
     assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("*", "*"),
+        ("https://shop.example", "https://shop.example"),
+        ("https://shop.example/", "https://shop.example"),
+        ("HTTPS://Shop.Example:443", "https://shop.example"),
+        ("http://shop.example:80", "http://shop.example"),
+        ("http://localhost:8000", "http://localhost:8000"),
+        ("https://münchen.example", "https://xn--mnchen-3ya.example"),
+        ("http://[0:0::1]:8000", "http://[::1]:8000"),
+        ("capacitor://localhost", "capacitor://localhost"),
+    ],
+)
+def test_an_origin_is_compared_as_browsers_write_it(text: str, origin: str) -> None:
+    option = next(option for option in collect_options() if option.name == "allow_origin")
+    assert option.type.convert(text, option, None) == origin
 
 
 def test_help_tells_where_it_listens_and_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,95 +9,58 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError
 
-from producers.broker import Target
 from producers.collect import intake
-from producers.collect.app import application
 from producers.collect.contract import BODY_BYTES
-from producers.collect.intake import Intake
-from producers.collect.rates import Rates
 from producers.collect.request_metrics import Metrics, RequestOutcome
 from producers.collect.server import LIMITS
-from producers.collect.sink import KafkaSink
 from producers.collect.snippet import SNIPPET
-from producers.collect.variety import Variety
 from tests.producers.collect.collect_client import Asker, event, request_body, served
+from tests.producers.collect.without_kafka import app, collector, outcomes
 from tests.support.flood import dripping, hostile, is_ended, open_files
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "collecting.md"
-SITE, OTHER = "https://shop.example", "https://shop.example.evil.example"
-TIMEOUT_MS = 300
 BOUND_S = 3.0
 SPARE = 8
 """File descriptors that are the server's own: its loop's, and those of its threads and its Kafka client."""
 
 
-def collector(pending: int = 100, rate: float = 0, origins: tuple[str, ...] = (SITE,), variety: int = 0) -> Intake:
-    """A collector whose Kafka is away."""
-    sink = KafkaSink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
-    return Intake(sink, Rates(rate), origins, Metrics(lambda: len(sink)), Variety(variety), Variety(variety))
-
-
 @pytest.fixture(scope="module")
 def ask() -> Iterator[Asker]:
     """A collector at work, for all that may be shared."""
-    with served(application(collector())) as client_key:
+    with served(app(collector())) as client_key:
         yield client_key
 
 
-def outcomes(ask: Asker, outcome: RequestOutcome) -> float:
-    return ask.metric(f'tidemark_collect_requests_total{{outcome="{outcome}"}}')
-
-
-@pytest.mark.parametrize("header", [{"dnt": "1"}, {"sec_gpc": "1"}])
-def test_who_does_not_want_to_be_followed_is_not(ask: Asker, header: dict[str, str]) -> None:
-    before = outcomes(ask, RequestOutcome.OPTED_OUT)
-    assert ask.post(request_body(event()), **header).status == 204
-    assert outcomes(ask, RequestOutcome.OPTED_OUT) == before + 1
-
-
-def test_who_may_be_followed_is_not_taken_for_one_who_may_not(ask: Asker) -> None:
-    assert ask.post(b"", dnt="0").status == 400
-
-
-def test_pages_of_other_sites_are_refused(ask: Asker) -> None:
-    refused = ask.post(request_body(event()), origin=OTHER)
-    assert refused.status == 403
-    assert refused.json == {"error": f"pages of {OTHER} are not collected here"}
-    assert "access-control-allow-origin" not in refused.headers
-    assert ask.post(b"", origin=SITE).status == 400
-    assert ask.post(b"", origin=SITE).headers["access-control-allow-origin"] == SITE
-
-
-def test_any_site_may_send_where_that_is_said() -> None:
-    with served(application(collector(origins=("*",)))) as ask:
-        assert ask.post(b"", origin=OTHER).status == 400
-
-
-def test_a_browser_that_asks_first_is_told_that_a_site_may_send_json(ask: Asker) -> None:
-    wants = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
-    told_so = ask("OPTIONS", "/events", origin=SITE, **wants)
-    assert told_so.status == 200
-    assert told_so.headers["access-control-allow-origin"] == SITE
-    assert told_so.headers["access-control-allow-credentials"] == "true"
-    assert ask("OPTIONS", "/events", origin=OTHER, **wants).status == 400
-
-
 def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
-    with served(application(collector(rate=0.1))) as ask:
+    with served(app(collector(rate=0.1))) as ask:
         answers = [ask.post(b"") for _ in range(3)]
     assert [one.status for one in answers] == [400, 429, 429]
     assert answers[-1].headers["retry-after"] == "10"
 
 
 def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> None:
-    with served(application(collector(rate=1))) as ask:
+    with served(app(collector(rate=1))) as ask:
         assert ask.post(request_body(*[event(event_type="buy")] * 100)).status == 400
         assert ask.post(b"").json == {"error": "too many events"}
 
 
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"[" * BODY_BYTES, 400),
+        (request_body(event(element_id="e" * 60_000)), 503),
+        (request_body(*[event(referrer="r" * 400)] * 100), 503),
+    ],
+)
+def test_a_body_is_charged_by_its_size_too_and_read_whatever_its_size(body: bytes, status: int) -> None:
+    with served(app(collector(rate=1))) as ask:
+        assert ask.post(body).status == status
+        assert ask.post(b"").json == {"error": "too many events"}
+
+
 def test_an_address_brings_only_so_many_users_and_pages() -> None:
-    with served(application(collector(variety=1))) as ask:
+    with served(app(collector(variety=1))) as ask:
         ask.post(request_body(event(user_id="ann", page_url="/")))
         assert (
             ask.post(request_body(event(user_id="bob")))
@@ -141,7 +104,7 @@ def test_hostile_requests_are_answered_or_ended(ask: Asker, capfd: pytest.Captur
 def test_what_a_proxy_says_of_its_clients_is_believed_only_of_those_to_trust(
     proxies: tuple[str, ...], statuses: list[int]
 ) -> None:
-    with served(application(collector(rate=0.1)), proxies) as ask:
+    with served(app(collector(rate=0.1)), proxies) as ask:
         clients = ("192.0.2.1", "192.0.2.2")
         assert [ask.post(b"", x_forwarded_for=client).status for client in clients] == statuses
 
@@ -158,7 +121,7 @@ def test_a_body_that_does_not_come_is_waited_for_so_long(ask: Asker, monkeypatch
     monkeypatch.setattr(intake, "BODY_S", 0.1)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
-        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\nContent-Length: 10\r\n\r\n{")
         assert line.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
@@ -166,7 +129,7 @@ def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.Capt
     before = outcomes(ask, RequestOutcome.TOO_SLOW)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
-        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        line.sendall(b"POST /events HTTP/1.1\r\nHost: x\r\nUser-Agent: x\r\nContent-Length: 10\r\n\r\n{")
     while outcomes(ask, RequestOutcome.TOO_SLOW) == before:
         pass
     assert capfd.readouterr().err == ""
@@ -193,7 +156,7 @@ def test_nothing_is_acknowledged_that_kafka_does_not_have(ask: Asker) -> None:
 
 
 def test_where_too_much_waits_for_kafka_nothing_more_is_taken() -> None:
-    with served(application(collector(pending=3))) as ask:
+    with served(app(collector(pending=3))) as ask:
         assert ask.post(request_body(*[event()] * 4)).json == {"error": "Kafka has not acknowledged (full)"}
         assert ask.metric("tidemark_collect_pending_events") == 0
 
@@ -206,7 +169,7 @@ def test_the_server_is_well_and_ready_only_with_kafka(ask: Asker) -> None:
 def test_a_kafka_client_that_can_do_no_more_ends_the_server() -> None:
     taking, ends = collector(), list[bool]()
     taking.sink.on_end = lambda: ends.append(True)
-    with served(application(taking)) as ask:
+    with served(app(taking)) as ask:
         taking.sink._on_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "away"))
         assert (ask("GET", "/healthz").status, ends) == (200, [])
         taking.sink._on_error(KafkaError(KafkaError._FATAL, "fenced", fatal=True))
@@ -240,7 +203,7 @@ def metric_names() -> Iterator[tuple[str, str]]:
 
 
 def test_the_page_shows_a_request_that_is_one(ask: Asker) -> None:
-    shown = re.findall(r"--data '(\{.*?\})'", PAGE.read_text(), re.DOTALL)
+    shown = re.findall(r"--user-agent (\S+) \\\s+--data '(\{.*?\})'", PAGE.read_text(), re.DOTALL)
     assert shown
-    for body in shown:
-        assert ask.post(json.dumps(json.loads(body)).encode()).status == 503
+    for agent, body in shown:
+        assert ask.post(json.dumps(json.loads(body)).encode(), user_agent=agent).status == 503
