@@ -1,7 +1,7 @@
-"""Builds the image with podman: `python -m dev.image`. It makes the base images itself if no registry serves them.
+"""Builds the image with podman: `python -m dev.image`. It needs a registry of packages, but no registry of images.
 
-A base image made here is Debian with Python by mmdebstrap, and uv from PyPI; both have the names of the Dockerfile, so
-that a later build finds them. The first build takes ten minutes, later builds only the layers that have changed.
+The base images are made here: Debian with Python by mmdebstrap, and uv from PyPI. The first build takes ten minutes,
+later ones build only the layers that have changed.
 """
 
 import shutil

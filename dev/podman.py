@@ -30,16 +30,13 @@ _CRUN: Final = """#!{python}
 import json, os, pathlib, sys
 words = sys.argv[1:]
 for place, word in enumerate(words):
-    if word in ("-b", "--bundle") or word.startswith("--bundle="):
-        file = pathlib.Path(word.partition("=")[2] or words[place + 1]) / "config.json"
-        spec = json.loads(file.read_text())
-        spec["process"].pop("rlimits", None)
-        file.write_text(json.dumps(spec))
-    if word in ("-p", "--process") or word.startswith("--process="):
-        file = pathlib.Path(word.partition("=")[2] or words[place + 1])
-        process = json.loads(file.read_text())
-        process.pop("rlimits", None)
-        file.write_text(json.dumps(process))
+    option, _, value = word.partition("=")
+    if option in ("-b", "--bundle", "-p", "--process"):
+        path = pathlib.Path(value or words[place + 1])
+        file = path / "config.json" if path.is_dir() else path
+        config = json.loads(file.read_text())
+        config.get("process", config).pop("rlimits", None)
+        file.write_text(json.dumps(config))
 hide = 'umount --lazy /sys/fs/cgroup/unified 2>/dev/null; exec "$0" "$@"'
 os.execvp("unshare", ["unshare", "--mount", "sh", "-c", hide, "{crun}", *words])
 """

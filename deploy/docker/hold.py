@@ -1,7 +1,7 @@
 """Runs a command so that Docker does not restart it for ever after configuration errors (exit code 2).
 
 Docker's restart policies cannot exclude an exit code, and `on-failure` does not start a container again after a reboot.
-So this process repeats the command after exit code 2, because a broker or store may only be slow to start, and then
+So this process repeats the command for an hour after exit code 2, because a broker or store may be unavailable, then
 waits for SIGTERM: the container stays, reports itself as unhealthy, and its log ends with the error.
 """
 
@@ -14,7 +14,8 @@ from types import FrameType
 from typing import Final
 
 _CONFIGURATION_ERROR: Final = 2
-_ATTEMPTS: Final = 10
+_ATTEMPTS: Final = 120
+"""For an hour: a broker may be away, which also ends a first start with this exit code."""
 _PAUSE_S: Final = 30.0
 _HELD: Final = "{attempts} attempts ended with a configuration error: correct it, and run `docker compose up` again\n"
 
