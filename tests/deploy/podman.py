@@ -29,10 +29,18 @@ class Containers:
     _names: list[str] = field(default_factory=list)
     _volumes: set[str] = field(default_factory=set)
 
+    @property
+    def inside(self) -> Here:
+        """Maps ports and host names, but no folders, which are those of the containers."""
+        return Here(Path("/var/lib"), self.here.ports)
+
     def start(self, service: str, *more: str, **variables: str) -> "Container":
         """Starts a container of a service of the file, with further arguments and variables."""
+        name = f"{self.prefix}-{service}"
+        self._names.append(name)
         options = self._options(service, variables)
-        return self._started(service, options, [*self._command(service), *more])
+        podman("run", "--detach", f"--name={name}", *options, NAME, *self.inside.words(service), *more)
+        return Container(name, _health_check(service, self.inside))
 
     def run(self, service: str, *words: str) -> str:
         """Returns the output of a command in a new container of a service, as `docker compose run --rm` does."""
@@ -42,21 +50,10 @@ class Containers:
         """Returns the folder of a named volume."""
         return Path(podman("volume", "inspect", "--format={{.Mountpoint}}", f"{self.prefix}-{name}"))
 
-    def _started(self, service: str, options: list[str], words: list[str]) -> "Container":
-        name = f"{self.prefix}-{service}"
-        podman("run", "--detach", f"--name={name}", *options, NAME, *words)
-        self._names.append(name)
-        return Container(name, service, self.here)
-
-    def _command(self, service: str) -> list[str]:
-        inside = Here(Path("/var/lib"), self.here.ports)
-        return inside.words(service)
-
     def _options(self, service: str, more: dict[str, str]) -> list[str]:
         spec = services()[service]
-        inside = Here(Path("/var/lib"), self.here.ports)
         given = spec.get("environment", {}).items()
-        variables = {name: HOST if value in services() else inside(str(value)) for name, value in given} | more
+        variables = {name: HOST if value in services() else self.inside(str(value)) for name, value in given} | more
         volumes = [volume for volume in spec.get("volumes", []) if volume[0] not in "./"]
         self._volumes |= {f"{self.prefix}-{volume.split(':')[0]}" for volume in volumes}
         return [
@@ -83,11 +80,10 @@ class Containers:
 
 @dataclass(frozen=True)
 class Container:
-    """A container by its name, of a service of the file."""
+    """A container by its name, and the command of its health check."""
 
     name: str
-    service: str
-    here: Here
+    health_check: list[str]
 
     @property
     def said(self) -> str:
@@ -114,7 +110,7 @@ class Container:
 
     def check_health(self) -> None:
         """Runs its health check. Raises RuntimeError if it is unhealthy."""
-        podman("exec", self.name, *_health_check(self.service, Here(Path("/var/lib"), self.here.ports)))
+        podman("exec", self.name, *self.health_check)
 
 
 def _as_docker(mount: str) -> str:
@@ -127,5 +123,6 @@ def _as_docker(mount: str) -> str:
 def _health_check(service: str, inside: Here) -> list[str]:
     """Returns the command of a service's health check, which is the image's if the file has no other."""
     (check,) = told_by("HEALTHCHECK")
-    of_image = json.loads(check.partition(" CMD ")[2])
-    return [inside(word) for word in services()[service].get("healthcheck", {"test": ["CMD", *of_image]})["test"][1:]]
+    of_image = {"test": ["CMD", *json.loads(check.partition(" CMD ")[2])]}
+    words = services()[service].get("healthcheck", of_image).get("test", ["NONE"])
+    return [inside(word) for word in words[1:]]
