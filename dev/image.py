@@ -20,6 +20,8 @@ NAME: Final = "localhost/tidemark:0.1.0"
 PYTHON_BASE: Final = "localhost/tidemark-base/python:bookworm"
 UV_BASE: Final = "localhost/tidemark-base/uv:local"
 _CERTIFICATES: Final = "/etc/ssl/certs/ca-certificates.crt"
+_LAYERS_STAY: Final = "72h"
+"""Layers of earlier builds, by their age: two gigabytes a build."""
 _PACKAGES: Final = "python3,python3-venv,ca-certificates"
 
 
@@ -49,6 +51,7 @@ def build() -> None:
     certificates = [f"--volume={_CERTIFICATES}:{_CERTIFICATES}:ro", "--env=UV_SYSTEM_CERTS=true"]
     command = ["podman", "build", *options, *bases, *certificates, str(ROOT)]
     subprocess.run(command, check=True, env=environment(), stdout=sys.stderr)
+    podman("image", "prune", "--force", f"--filter=until={_LAYERS_STAY}")
 
 
 def main() -> int:

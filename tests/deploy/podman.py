@@ -73,7 +73,7 @@ class Containers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for name in self._names:
-            podman("rm", "--force", "--time=0", name)
+            podman("rm", "--force", "--volumes", "--time=0", "--ignore", name)
         for name in self._volumes:
             podman("volume", "rm", "--force", name)
 
