@@ -1,8 +1,10 @@
-"""The image's entrypoint: an executor or a driver of Spark on Kubernetes, or else a `tidemark` command.
+"""The image's entrypoint: an executor or a driver of Spark on Kubernetes, or else a `tidemark` or `producers` command.
 
 Spark starts the pod of an executor with the argument `executor` and the parameters in its environment. It starts the
 pod of a driver that was submitted to the cluster with the argument `driver`, options of spark-submit, a file and that
 file's arguments. Source: Spark, `BasicExecutorFeatureStep` and `DriverCommandFeatureStep`.
+
+The argument `hold` before a command is for Docker: `hold.py` says what it does.
 """
 
 import json
@@ -25,6 +27,11 @@ def command(arguments: Sequence[str], environment: Mapping[str, str]) -> Command
             return _executor(environment), {}
         case ["driver", *rest]:
             return _driver(rest, environment)
+        case ["hold", *rest]:
+            words, settings = command(rest, environment)
+            return [sys.executable, str(Path(__file__).with_name("hold.py")), *words], settings
+        case ["producers", *_]:
+            return list(arguments), {}
         case _:
             return ["tidemark", *arguments], {}
 

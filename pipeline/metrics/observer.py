@@ -67,7 +67,7 @@ class Observer:
         self._space = Inquirer("space", host.space, self._set_space, now, patience_s)
         self._lock = Lock()
         self._state = ServiceState([report.name for report in policy.reports if report.windows.ends_are_known])
-        self._loop = Loop(now())
+        self._loop = Loop(now(), is_starting=True)
         self._error = ""
         self._goal: Mapping[int, int] | None = None
         self._caught_up = False
@@ -85,6 +85,7 @@ class Observer:
             self._state.attempts += 1
             after = f"the service restarts after: {self._error}" if self._error else None
             self._loop.turn(self._now(), after)
+            self._loop.is_starting = True
 
     def waiting(self) -> None:
         """Notes that the attempt waits for another system, and will try again."""
@@ -104,6 +105,7 @@ class Observer:
         self._log_ends.refresh()
         with self._lock:
             self._loop.turn(self._now(), "the service is running")
+            self._loop.is_starting = False
             self._state.epoch = epoch
             self._state.move_to(frontier)
             self._state.open_windows = open_windows

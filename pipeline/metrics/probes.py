@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 _MOST_SIGHTINGS: Final = 1000
+_START_FACTOR: Final = 12
+"""How many times longer than a batch a start may take: it publishes all that earlier services have left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Loop:
 
     at_ms: int
     activity: str = "the service starts"
+    is_starting: bool = False
 
     def turn(self, now: int, activity: str | None = None) -> None:
         """Notes a turn at `now`; without an `activity` the last one stays."""
@@ -73,11 +76,15 @@ class Loop:
 
 
 def health(loop: Loop, now: int, stuck_after_ms: int) -> ProbeAnswer:
-    """Returns whether the loop turned within `stuck_after_ms`: neither a backlog nor an outage is unhealthy."""
+    """Returns whether the loop turned within `stuck_after_ms`: neither a backlog nor an outage is unhealthy.
+
+    A start has twelve times as long: if a liveness probe ended it, the next one would have as much to publish.
+    """
+    limit_ms = stuck_after_ms * (_START_FACTOR if loop.is_starting else 1)
     last = f"{loop.activity}; its last loop was {_seconds(max(0, now - loop.at_ms))} ago"
-    if now - loop.at_ms < stuck_after_ms:
+    if now - loop.at_ms < limit_ms:
         return ProbeAnswer(ok=True, sentence=f"Healthy: {last}.")
-    return ProbeAnswer(ok=False, sentence=f"Unhealthy: {last}, and {stuck_after_ms / 1000:g} s is too long.")
+    return ProbeAnswer(ok=False, sentence=f"Unhealthy: {last}, and {limit_ms / 1000:g} s is too long.")
 
 
 def readiness(

@@ -160,7 +160,7 @@ class MetricsSettings(Section):
     max_age: PositiveDuration = timedelta(minutes=5)
     """Not ready while an unprocessed record or unpublished batch is older, or the brokers were silent for longer."""
     stuck_after: PositiveDuration = timedelta(minutes=5)
-    """The service is unhealthy if no batch, tick or failed attempt ended for this long."""
+    """Unhealthy if no batch, tick or failed attempt ended for this long; a start may take twelve times as long."""
 
     @model_validator(mode="after")
     def _in_pairs(self) -> Self:

@@ -1,5 +1,6 @@
 """`tidemark check` without a broker: the warehouse, ports, jars, Java, disks and Spark."""
 
+import os
 import socket
 from contextlib import closing
 from datetime import timedelta
@@ -146,3 +147,14 @@ def test_who_may_speak_to_spark_is_told(
     (seen,) = machine_checks.check_traffic(Settings(spark=SparkSettings(master=master, conf=conf)))
     assert (seen.level, seen.subject) == (level, "spark")
     assert said in seen.message
+
+
+def test_a_scratch_folder_from_which_java_can_load_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worst(machine_checks.check_scratch())["scratch"].level is not Level.FAIL
+    disk = os.statvfs(".")
+    flagged = SimpleNamespace(f_bavail=disk.f_bavail, f_blocks=disk.f_blocks, f_bfree=0, f_frsize=disk.f_frsize)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC, **vars(flagged)))
+    seen = worst(machine_checks.check_scratch())["scratch"]
+    assert seen.level is Level.WARN
+    assert "is mounted as noexec" in seen.message
+    assert "zstd and snappy" in seen.message

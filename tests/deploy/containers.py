@@ -25,8 +25,6 @@ HOST: Final = "127.0.0.1"
 ENTRY: Final = [sys.executable, str(ROOT / "deploy" / "docker" / "entrypoint.py")]
 _PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|9478|10000|8480)\b")
 _NAMES: Final = {"//:": f"//{HOST}:", "kafka:": f"{HOST}:", "0.0.0.0": HOST}  # noqa: S104 - there
-_TINI: Final = ["tini", "--"]
-"""Programs that may be missing on this machine."""
 _OF_SCRIPTS: Final = {"KAFKA_HEAP_OPTS"}
 _TOPIC_S: Final = 60.0
 _IN_A_NAMESPACE: Final = (shutil.which("unshare") or "", "--map-root-user", "--mount")
@@ -59,11 +57,8 @@ class Here:
         return {**of_image(), **told}
 
     def words(self, name: str) -> list[str]:
-        """The command of a service, after the entry of its own that it may have."""
-        service = services()[name]
-        entry = service.get("entrypoint", [])
-        assert entry[: len(_TINI)] in ([], _TINI)
-        return [*entry[len(_TINI) :], *(self(word) for word in service["command"])]
+        """The command of a service."""
+        return [self(word) for word in services()[name]["command"]]
 
     def kafka(self) -> Process:
         """The broker, on a disk that its image formats at the first start."""
@@ -82,8 +77,9 @@ class Here:
         script, *words = self.words("topic")
         assert script == "/opt/kafka/bin/kafka-topics.sh"
         assert "--create" in words
-        told = dict(word.removeprefix("--").split("=") for word in words if "=" in word)
-        new = NewTopic(told["topic"], int(told["partitions"]), int(told["replication-factor"]))
+        told = dict(word.removeprefix("--").split("=", 1) for word in words if "=" in word)
+        config = dict(word.split("=")[1:] for word in words if word.startswith("--config="))
+        new = NewTopic(told["topic"], int(told["partitions"]), int(told["replication-factor"]), config=config)
         client = admin(told["bootstrap-server"])  # kept: without it the answer would not come
         client.create_topics([new], request_timeout=_TOPIC_S)[new.topic].result(_TOPIC_S)
 
@@ -95,8 +91,7 @@ class Here:
         environment |= {"TMPDIR": str(temporary), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={temporary}"}
         confined = [*_IN_A_NAMESPACE, "/bin/sh", "-c", _READ_ONLY, "sh", str(self.folder)] if _can_confine() else []
         words = self.words(name)
-        entry = [] if "entrypoint" in services()[name] else ENTRY
-        return Process([*confined, *entry, *words, *more], self.folder / f"{name}.log", environment)
+        return Process([*confined, *ENTRY, *words, *more], self.folder / f"{name}.log", environment)
 
     def run(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Returns the output of a command in the container of a service."""

@@ -67,6 +67,11 @@ def test_its_health_is_told_by_the_service_on_the_port_that_it_has() -> None:
     assert told_by("EXPOSE") == [str(Settings().metrics.port)]
 
 
+def test_a_step_that_fails_fails_the_build() -> None:
+    for step in told_by("RUN"):
+        assert not re.search(r"\|\||;", step), "a step ends at its first failure"
+
+
 def test_nothing_of_it_is_run_by_a_shell_but_its_building() -> None:
     for word in ("ENTRYPOINT", "CMD"):
         assert all(rest.startswith("[") for found, rest in last_stage() if found == word)

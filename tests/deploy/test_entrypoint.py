@@ -11,7 +11,7 @@ from tests.deploy.files import told_by
 
 EXECUTOR = {
     "SPARK_EXECUTOR_MEMORY": "1024m",
-    "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@tidemark-0.tidemark:7078",
+    "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@10.0.0.6:7078",
     "SPARK_EXECUTOR_ID": "3",
     "SPARK_EXECUTOR_CORES": "2",
     "SPARK_APPLICATION_ID": "spark-application-1",

@@ -100,7 +100,7 @@ def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> Non
                 service, lambda: said_by(here, "tidemark", *health_check()).startswith(failing), "word of the outage"
             )
             # The site gives up for want of a broker, and compose starts it again.
-            assert services()["producer"]["restart"] == "on-failure"
+            assert services()["producer"]["restart"] == "unless-stopped"
             assert producer.wait() > 0
             before = ledger_version(warehouse)
             with here.kafka() as again, here.container("producer") as site:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dev.prometheus_rule import RESOURCE, text
+from dev.prometheus_rule import INHIBITIONS, RESOURCE, inhibitions, rules
 from pipeline.settings.model import Settings
 from tests.deploy.files import SERVICE
 from tests.deploy.rendered import (
@@ -39,7 +39,7 @@ def test_all_is_in_one_namespace_that_is_made_with_it(folder: Path) -> None:
 
 def pods(folder: Path) -> list[tuple[Resource, Resource]]:
     """Every pod, and its container, that an overlay leads to: the driver's, and the executors' that Spark makes."""
-    specs = [each["spec"]["template"]["spec"] for each in rendered(folder) if each["kind"] == "StatefulSet"]
+    specs = [each["spec"]["template"]["spec"] for each in rendered(folder) if each["kind"] == "Deployment"]
     if folder == PRODUCTION:
         specs.append(parsed(one(folder, "ConfigMap")["data"]["executor.yaml"])["spec"])
     if folder == OPERATOR:
@@ -69,8 +69,44 @@ def test_probes_and_ports_are_those_of_the_service(folder: Path) -> None:
     assert ports["metrics"] == port
     paths = {name: container[name]["httpGet"]["path"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
     assert paths == {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
-    offered = {each["port"] for each in one(folder, "Service")["spec"]["ports"]}
-    assert offered == set(ports.values())
+    admitted = [each["port"] for rule in one(folder, "NetworkPolicy")["spec"]["ingress"] for each in rule["ports"]]
+    assert set(admitted) == set(ports.values())
+
+
+def test_the_operator_gives_the_driver_the_same_probes() -> None:
+    application = one(OPERATOR, "SparkApplication")["spec"]["driver"]
+    (container,) = application["template"]["spec"]["containers"]
+    port = {each["name"]: each["containerPort"] for each in application["ports"]}["metrics"]
+    probes = {name: driver(DEV)[name] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
+    assert container == {
+        "name": "spark-kubernetes-driver",  # the name that Spark gives the driver's container
+    } | {name: {**probe, "httpGet": {**probe["httpGet"], "port": port}} for name, probe in probes.items()}
+    spec = one(DEV, "Deployment")["spec"]["template"]["spec"]
+    grace = application["template"]["spec"]["terminationGracePeriodSeconds"]
+    assert grace == spec["terminationGracePeriodSeconds"]
+
+
+def test_the_operator_restarts_an_application_whose_settings_have_changed() -> None:
+    (file,) = one(OPERATOR, "SparkApplication")["spec"]["driver"]["configMaps"]
+    assert file["name"] == one(OPERATOR, "ConfigMap")["metadata"]["name"]
+    assert re.fullmatch(r"tidemark-[a-z0-9]{10}", file["name"]), "the hash of the settings"
+
+
+def test_a_pod_uses_no_more_cores_than_it_asks_for() -> None:
+    for folder in (DEV, PRODUCTION):
+        assert driver(folder)["resources"]["limits"]["cpu"] == "2"
+    conf = config(PRODUCTION)["spark"]["conf"]
+    assert conf["spark.kubernetes.executor.limit.cores"] == conf["spark.executor.cores"]
+    application = one(OPERATOR, "SparkApplication")["spec"]
+    assert {application[role]["coreLimit"] for role in ("driver", "executor")} == {"2"}
+
+
+@pytest.mark.parametrize("folder", [DEV, PRODUCTION], ids=["dev", "production"])
+def test_a_dead_node_costs_a_minute_and_two_drivers_are_never_rolled_out_at_once(folder: Path) -> None:
+    spec = one(folder, "Deployment")["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    seconds = {each["key"]: each["tolerationSeconds"] for each in spec["template"]["spec"]["tolerations"]}
+    assert seconds == {"node.kubernetes.io/not-ready": 60, "node.kubernetes.io/unreachable": 60}
 
 
 def test_executors_have_the_image_of_the_driver() -> None:
@@ -90,16 +126,19 @@ def test_an_image_that_is_pinned_in_one_place_is_that_of_driver_and_executors(tm
     assert told["spark.kubernetes.container.image"] == container["image"]
 
 
-def test_executors_find_the_driver_by_its_pod_and_its_service() -> None:
-    conf, spec = config(PRODUCTION)["spark"]["conf"], one(PRODUCTION, "StatefulSet")["spec"]
-    service = one(PRODUCTION, "Service")
-    pod = f"{one(PRODUCTION, 'StatefulSet')['metadata']['name']}-0"
-    assert spec["serviceName"] == service["metadata"]["name"]
-    assert (service["spec"]["clusterIP"], service["spec"]["publishNotReadyAddresses"]) == ("None", True)
-    assert conf["spark.kubernetes.driver.pod.name"] == pod
-    assert conf["spark.driver.host"] == f"{pod}.{spec['serviceName']}"
+def test_executors_are_of_the_drivers_pod_and_find_it_by_its_address() -> None:
+    container, conf = driver(PRODUCTION), config(PRODUCTION)["spark"]["conf"]
+    fields = {
+        each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in container["env"] if "valueFrom" in each
+    }
+    told = json.loads(variables(container)["TIDEMARK_SPARK__CONF"])
+    assert fields == {"POD_NAME": "metadata.name", "POD_IP": "status.podIP"}
+    assert told["spark.kubernetes.driver.pod.name"] == "$(POD_NAME)"
+    assert told["spark.driver.host"] == "$(POD_IP)"
+    names = [each["name"] for each in container["env"]]
+    assert names.index("POD_IP") < names.index("TIDEMARK_SPARK__CONF"), "only earlier variables are filled in"
     assert conf["spark.kubernetes.namespace"] == one(PRODUCTION, "Namespace")["metadata"]["name"]
-    ports = {str(each["port"]) for each in service["spec"]["ports"]}
+    ports = {str(each["containerPort"]) for each in container["ports"]}
     assert {conf["spark.driver.port"], conf["spark.blockManager.port"]} < ports
 
 
@@ -115,7 +154,7 @@ def templates(folder: Path) -> list[Resource]:
     if folder == OPERATOR:
         application = one(folder, "SparkApplication")["spec"]
         return [{"metadata": application[role]} for role in ("driver", "executor")]
-    found = [one(folder, "StatefulSet")["spec"]["template"]]
+    found = [one(folder, "Deployment")["spec"]["template"]]
     return found + ([parsed(one(folder, "ConfigMap")["data"]["executor.yaml"])] if folder == PRODUCTION else [])
 
 
@@ -135,8 +174,23 @@ def test_the_alerts_find_the_job_by_the_name_that_they_ask_for() -> None:
     assert labels[one(PRODUCTION, "PodMonitor")["spec"]["jobLabel"]] == "tidemark"
 
 
-def test_the_rules_are_those_of_prometheus() -> None:
-    assert RESOURCE.read_text() == text(), "run `python -m dev.prometheus_rule`"
+def test_rules_and_inhibitions_are_those_of_prometheus_and_alertmanager() -> None:
+    assert RESOURCE.read_text() == rules(), "run `python -m dev.prometheus_rule`"
+    assert INHIBITIONS.read_text() == inhibitions(), "run `python -m dev.prometheus_rule`"
+
+
+def test_kube_prometheus_stack_selects_what_is_for_it() -> None:
+    for kind in ("PodMonitor", "PrometheusRule", "AlertmanagerConfig"):
+        assert one(PRODUCTION, kind)["metadata"]["labels"] == {"release": "kube-prometheus-stack"}
+
+
+def test_inhibitions_are_matchers_with_an_operator_and_a_value() -> None:
+    found = one(PRODUCTION, "AlertmanagerConfig")["spec"]["inhibitRules"]
+    assert found
+    for matcher in (each for rule in found for part in ("sourceMatch", "targetMatch") for each in rule[part]):
+        assert matcher.keys() == {"name", "matchType", "value"}
+        assert matcher["matchType"] in {"=", "!=", "=~", "!~"}
+        assert '"' not in matcher["value"]
 
 
 def test_secrets_are_named_and_not_told() -> None:

@@ -102,6 +102,12 @@ def test_a_loop_that_has_not_turned_for_too_long_is_unhealthy() -> None:
     assert unwell.sentence == "Unhealthy: the service is running; its last loop was 300.0 s ago, and 300 s is too long."
 
 
+def test_a_start_that_publishes_much_is_slow_and_not_stuck() -> None:
+    loop = Loop(at_ms=0, is_starting=True)
+    assert health(loop, 12 * STUCK_AFTER_MS - 1, STUCK_AFTER_MS).ok
+    assert health(loop, 12 * STUCK_AFTER_MS, STUCK_AFTER_MS).sentence.endswith("and 3600 s is too long.")
+
+
 def test_a_turn_of_the_loop_keeps_its_activity() -> None:
     loop = Loop(at_ms=0, activity="the service is running")
     loop.turn(2500)

@@ -47,9 +47,9 @@ def test_it_asks_the_port_of_variable_file_or_flag(
 def test_one_that_is_stuck_or_away_is_told_in_a_sentence_and_by_the_exit_code(
     port: int, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.now += 61_000
+    world.now += 721_000
     assert main(["health", f"--metrics.port={port}"]) == 1
-    assert capsys.readouterr().err.startswith("tidemark: Unhealthy: the service starts; its last loop was 61.0 s ago")
+    assert capsys.readouterr().err.startswith("tidemark: Unhealthy: the service starts; its last loop was 721.0 s ago")
     assert main(["health", "--metrics.port=1"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tidemark: no service answers at http://")

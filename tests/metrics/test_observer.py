@@ -425,6 +425,18 @@ def test_the_loop_turns_with(comes_round: str) -> None:
     assert observer.healthy().ok
 
 
+def test_every_attempt_is_a_start_until_its_epoch_is_open() -> None:
+    world = World()
+    observer = world.observer(MetricsSettings(stuck_after=timedelta(minutes=1)))
+    for epoch in (1, 2):
+        observer.opening()
+        world.now += 60_000
+        assert observer.healthy().ok, "a start may publish much"
+        observer.opened(epoch, frontier({0: 0}))
+        world.now += 60_000
+        assert not observer.healthy().ok
+
+
 def test_an_outage_is_counted_and_reported_over_the_attempts() -> None:
     world = World()
     observer = world.observer()

@@ -1,5 +1,6 @@
 """Checks of this machine: Java, jars, matching versions, disk space, free ports."""
 
+import os
 import shutil
 import socket
 import tempfile
@@ -19,6 +20,10 @@ from pipeline.runtime.java import ask, find_java
 from pipeline.runtime.spark import CLOSED, given_properties
 from pipeline.settings.model import MetricsSettings, Settings
 
+_NO_CODECS: Final = (
+    "is mounted as noexec, so that Java cannot load the libraries of zstd and snappy: a topic with these codecs cannot "
+    "be read. Mount it with exec, or set TMPDIR to another folder"
+)
 _LOW_BYTES: Final = 1 << 30
 _TOO_LOW_BYTES: Final = 100 << 20
 _ANSWER_S: Final = 5.0
@@ -143,5 +148,7 @@ def check_scratch() -> Iterator[CheckResult]:
     try:
         with tempfile.TemporaryDirectory(prefix="tidemark-check-") as folder:
             yield check_space("scratch", Path(folder).parent, "TMPDIR")
+            if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
+                yield warning("scratch", f"{Path(folder).parent} {_NO_CODECS}")
     except OSError as error:
         yield failure("scratch", f"temporary files cannot be written ({error}): set TMPDIR to another folder")

@@ -1,0 +1,36 @@
+{{- define "tidemark.labels" -}}
+app.kubernetes.io/name: tidemark
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "tidemark.image" -}}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag }}{{ end }}
+{{- end }}
+
+{{- define "tidemark.metricsPort" -}}
+{{ dig "metrics" "port" 9477 .Values.settings }}
+{{- end }}
+
+{{/* The properties of Spark for executors in pods; those of the values have precedence. */}}
+{{- define "tidemark.settings" -}}
+{{- $settings := deepCopy .Values.settings }}
+{{- if .Values.executors.enabled }}
+{{- $conf := dict
+  "spark.kubernetes.namespace" .Release.Namespace
+  "spark.kubernetes.executor.podTemplateFile" "/etc/tidemark/executor.yaml"
+  "spark.kubernetes.executor.disableConfigMap" "true"
+  "spark.kubernetes.executor.limit.cores" (toString .Values.executors.cores)
+  "spark.driver.bindAddress" "0.0.0.0"
+  "spark.driver.port" "7078"
+  "spark.blockManager.port" "7079"
+  "spark.authenticate" "true"
+  "spark.network.crypto.enabled" "true"
+  "spark.executor.instances" (toString .Values.executors.instances)
+  "spark.executor.cores" (toString .Values.executors.cores)
+  "spark.executor.memory" .Values.executors.memory
+  "spark.sql.shuffle.partitions" (toString (mul .Values.executors.instances .Values.executors.cores)) }}
+{{- $spark := dict "master" "k8s://https://kubernetes.default.svc" "conf" $conf }}
+{{- $settings = mergeOverwrite (dict "spark" $spark) $settings }}
+{{- end }}
+{{- toToml $settings }}
+{{- end }}
