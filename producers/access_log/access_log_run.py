@@ -120,10 +120,6 @@ def _source(options: Namespace, position: LogPosition | None) -> Source:
     )
 
 
-def _report(sentence: str) -> None:
-    say(f"producers: {sentence}", err=True)
-
-
 def _ignore(sentence: str) -> None:
     """A run that ends by itself reports a wrong format once, as its error."""
 
