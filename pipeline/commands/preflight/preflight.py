@@ -8,7 +8,7 @@ from typing import Final
 from pipeline.app import check_plan, require_all, schema_store, subject_of
 from pipeline.commands.preflight import machine_checks, warehouse_checks
 from pipeline.commands.preflight.broker_checks import Cluster
-from pipeline.commands.preflight.check_result import CheckResult, failure, passed, results_of
+from pipeline.commands.preflight.check_result import CheckResult, Level, failure, passed, results_of
 from pipeline.commands.preflight.record_checks import check_records
 from pipeline.errors import SetUpError
 from pipeline.kafka.topic import connect
@@ -30,10 +30,12 @@ def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
     yield from machine_checks.check_master(settings)
     yield from machine_checks.check_traffic(settings)
     yield from results_of("metrics", lambda: machine_checks.check_metrics(settings))
-    yield from results_of("schemas", lambda: _schemas(settings))
+    schemas = [*results_of("schemas", lambda: _schemas(settings))]
+    yield from schemas
     yield from results_of("warehouse", lambda: warehouse_checks.check_store(settings.warehouse))
     yield from results_of("reports", lambda: warehouse_checks.check_reports(settings))
-    yield from _topic_checks(settings, now)
+    has_reader = all(result.level is not Level.FAIL for result in schemas)
+    yield from _topic_checks(settings, now, has_reader=has_reader)
 
 
 def _schemas(settings: Settings) -> Iterator[CheckResult]:
@@ -44,7 +46,7 @@ def _schemas(settings: Settings) -> Iterator[CheckResult]:
     yield passed("schemas", f"versions {', '.join(map(str, schemas.known.texts))}")
 
 
-def _topic_checks(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
+def _topic_checks(settings: Settings, now: Callable[[], int], *, has_reader: bool) -> Iterator[CheckResult]:
     policy, patience = settings.policy(), min(_PATIENCE, settings.kafka.connect_timeout)
     try:
         topic = connect(settings.kafka.model_copy(update={"connect_timeout": patience}))
@@ -58,5 +60,6 @@ def _topic_checks(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
     yield from results_of("timestamps", lambda: cluster.check_timestamps(policy))
     yield from results_of("clocks", cluster.check_clocks)
     yield from results_of("group", lambda: cluster.check_group(settings.kafka))
-    yield from results_of("records", lambda: check_records(settings, topic, now))
+    if has_reader:
+        yield from results_of("records", lambda: check_records(settings, topic, now))
     yield from results_of("start", lambda: warehouse_checks.check_start(settings, topic, now))
