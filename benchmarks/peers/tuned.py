@@ -10,11 +10,12 @@ from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve, task_argument
-from pipeline.fold.projection import projection
+from pipeline.fold.decode import projection_of
 from pipeline.kafka.clients import source_options
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
 from schemas import WRITER_ID, load_schemas
+from schemas.fields import EventSchemas
 
 
 def drain(task: Task, folder: Path) -> Drain:
@@ -25,8 +26,8 @@ def drain(task: Task, folder: Path) -> Drain:
     # A textbook job starts at the start of the topic.
     options["startingOffsets"] = "earliest"
     records = spark.readStream.format("kafka").options(**options).load()
-    writer_schema = load_schemas()[WRITER_ID]
-    event = from_avro(textbook.body(), writer_schema, {"avroSchema": projection(writer_schema)})
+    projection = projection_of(EventSchemas({WRITER_ID: load_schemas()[WRITER_ID]}))
+    event = from_avro(textbook.body(), projection.writers[WRITER_ID], {"avroSchema": projection.reader_schema})
     events = records.select(event.alias("event")).select(
         "event.event_type", "event.user_id", F.timestamp_millis("event.event_time").alias("event_time")
     )

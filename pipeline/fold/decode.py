@@ -5,7 +5,7 @@ Source of the frame: Confluent, "Wire format" (byte 0, big-endian schema id in f
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,9 +16,8 @@ from pyspark.sql.avro.functions import from_avro
 
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
-from pipeline.fold.mapping import MappedReader
-from pipeline.fold.projection import OURS, mentioned, projection, skipped_texts
-from pipeline.fold.writer_schema import normal_schema
+from pipeline.fold.mapping import MappedProjection
+from pipeline.fold.projection import OwnProjection
 from schemas.fields import EventSchemas
 
 FRAME_BYTES: Final = 5
@@ -46,26 +45,23 @@ class Reader:
     """Fields of `event`: event_type, user_id, event_time in milliseconds, and further ones."""
     names: Sequence[str]
     """The names of `columns`."""
+    same_as_user: Collection[str]
+    """Names among `names` that are the user under another name."""
+
+
+def projection_of(schemas: EventSchemas, sql: str = "") -> OwnProjection | MappedProjection:
+    """Returns how events are read: the fields that every event needs, and those that `sql` names.
+
+    It needs no Spark. Raises SetUpError if a schema lacks a needed field, or Spark cannot read a field.
+    """
+    return (OwnProjection if schemas.fields.are_default else MappedProjection)(schemas, sql)
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:
-    """Returns the reader of the fields that every event needs, and of those that `sql` names.
-
-    Raises SetUpError if a schema lacks a needed field.
-    """
-    texts = {schema_id: normal_schema(schema_id, text) for schema_id, text in schemas.texts.items()}
-    schemas = replace(schemas, texts=texts)
-    if schemas.fields.are_default:
-        further = mentioned(sql, texts.values())
-        names = [*OURS, *(field["name"] for field in further)]
-        others = [*further, *skipped_texts(texts.values(), names)]
-        projections = {schema_id: projection(text, others) for schema_id, text in texts.items()}
-        columns = [F.col(f"{EVENT}.{name}") for name in names]
-    else:
-        mapped = MappedReader(schemas, sql)
-        projections, columns, names = mapped.projections, mapped.columns(EVENT), mapped.names
-    decoded, of_noise = (_decoded(texts, projections, screens=screens) for screens in (False, True))
-    return Reader(decoded, of_noise, columns, names)
+    """Returns the reader of what `projection_of` returns, which needs Spark. Raises SetUpError like it."""
+    read = projection_of(schemas, sql)
+    decoded, of_noise = (_decoded(read.writers, read.reader_schema, screens=screens) for screens in (False, True))
+    return Reader(decoded, of_noise, read.columns(EVENT), read.names, read.same_as_user())
 
 
 def has_frame() -> Column:
@@ -95,12 +91,12 @@ def unknown_schema_ids_in_spark(folded: DataFrame, excluded: Collection[int]) ->
     return [row.schema_id for row in unknown.collect()]
 
 
-def _decoded(texts: Mapping[int, str], projections: Mapping[int, str], *, screens: bool) -> Column:
+def _decoded(texts: Mapping[int, str], reader_schema: str, *, screens: bool) -> Column:
     """Returns the decoded event; `screens` keeps most of what is not Avro away from Spark's decoder."""
     body = F.expr(f"substring({c.VALUE}, {FRAME_BYTES + 1})")
     cases: Any = F
     for schema_id, text in texts.items():
-        decoded = from_avro(body, text, {"mode": "PERMISSIVE", "avroSchema": projections[schema_id]})
+        decoded = from_avro(body, text, {"mode": "PERMISSIVE", "avroSchema": reader_schema})
         is_framed = F.startswith(F.col(c.VALUE), F.lit(_prefix(schema_id)))
         if screens:
             is_framed &= _may_be_event(_prefix(schema_id), [field["type"] for field in json.loads(text)["fields"]])

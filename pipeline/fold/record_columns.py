@@ -11,10 +11,11 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
+from pipeline.fold.conditions import condition_names, fields_and_conditions
 from pipeline.fold.decode import reader
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.grouping_sets import KEYS, Groupings
+from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
 from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
@@ -63,22 +64,24 @@ class RecordColumns:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        needed = [policy.strategy.marker, *grid.flags, *grid.keys]
-        needed += [*(KEYS if to_pseudonym else ()), *([c.EVENT_ID] if ids else ())]
-        events = reader(schemas, " ".join(needed))
+        events = reader(schemas, named_sql(policy, has_pseudonyms=to_pseudonym is not None))
         if to_pseudonym:
-            require_one_name(schemas.texts.values(), events.names)
+            require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym) if to_pseudonym else {}
-        kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
+        kafka = {name: F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)}
         arrival = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
-        self._decoded = [*kafka, arrival, events.decoded]
-        self._decoded_of_noise = [*kafka, arrival, events.decoded_of_noise]
-        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, _OF_BATCH)])
+        self._decoded = [*kafka.values(), arrival, events.decoded]
+        self._decoded_of_noise = [*kafka.values(), arrival, events.decoded_of_noise]
+        others = {name: F.col(name) for name in (*kafka, c.KAFKA_TIMESTAMP, *_OF_BATCH)}
+        self._conditions = condition_names(policy)
+        self._flat = fields_and_conditions(
+            others, events.columns, events.names, self._conditions, keeps_fields=to_pseudonym is not None
+        )
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas.texts, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
-        keyed = [*self._group_columns(), *_measured_columns(policy), *ids]
+        keyed = [*self._group_columns(), *self._measured_columns(policy), *ids]
         position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
         self._keyed, self._keyed_with_position = Selection(keyed), Selection([*keyed, position])
 
@@ -90,7 +93,9 @@ class RecordColumns:
             batch_value(value, self._partitions).alias(name) for name, value in zip(_OF_BATCH, values, strict=True)
         ]
         decoded = self._decoded_of_noise if keeps_apart else self._decoded
-        events = self._flat.apply(records.select(*decoded, *of_batch))
+        events = records.select(*decoded, *of_batch)
+        for selection in self._flat:
+            events = selection.apply(events)
         if self._erased:
             events = self._erased.mark(events, self._to_pseudonym)
         keyed = self._keyed_with_position if keeps_apart else self._keyed
@@ -105,7 +110,7 @@ class RecordColumns:
         user = self._to_pseudonym(F.col(c.USER_ID)).alias(c.USER_ID)
         keys = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
         return [
-            packed(pane, self._partitions, grid.flags).alias(GROUP),
+            packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in grid.flags]).alias(GROUP),
             *(keys.get(key, F.col(key)) for key in grid.keys),
             F.when(check != int(Check.PASSED), stored).alias(REJECTED),
         ]
@@ -116,6 +121,26 @@ class RecordColumns:
         if self._erased:
             fields |= {name: F.when(F.col(c.CHECK) != int(Check.ERASED), fields[name]) for name in _PERSONAL}
         return fields
+
+    def _measured_columns(self, policy: Policy) -> list[Column]:
+        """Returns the columns that the sums of `policy` read."""
+        moves_watermark = F.col(c.CHECK) <= int(Check.TOO_LATE)
+        if policy.strategy.marker:
+            moves_watermark &= F.col(self._conditions[policy.strategy.marker])
+        return [
+            (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
+            F.when(moves_watermark, F.col(c.TIME)).alias(MOVING_TIME),
+            F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
+            F.col(c.TIME),
+        ]
+
+
+def named_sql(policy: Policy, *, has_pseudonyms: bool = False) -> str:
+    """Returns SQL that names each field that a fold of `policy` needs in addition to what every event needs."""
+    keys = KEYS if has_pseudonyms else ()
+    ids = [c.EVENT_ID] if policy.deduplicate else []
+    grid = groupings(policy.consumers)
+    return ", ".join(filter(None, [policy.strategy.marker, *grid.flags, *grid.keys, *keys, *ids]))
 
 
 def batch_value(value: int, partitions: int) -> Column:
@@ -135,16 +160,3 @@ def _late_checks(policy: Policy, time: Column) -> dict[Check, Column]:
     if len(terms) == 1 and not policy.reports[0].windows.has_overlap:
         del checks[Check.PARTLY_LATE]
     return checks
-
-
-def _measured_columns(policy: Policy) -> list[Column]:
-    """Returns the columns that the sums of `policy` read."""
-    moves_watermark = F.col(c.CHECK) <= int(Check.TOO_LATE)
-    if policy.strategy.marker:
-        moves_watermark &= F.expr(policy.strategy.marker)
-    return [
-        (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
-        F.when(moves_watermark, F.col(c.TIME)).alias(MOVING_TIME),
-        F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
-        F.col(c.TIME),
-    ]
