@@ -160,10 +160,11 @@ def _leaf(role: str, name: str, aligned: Alignment) -> _Leaf:
 
 
 def _along(names: Sequence[str], fields: Mapping[str, AlignedField]) -> Iterator[AlignedField]:
-    """Yields the field of each of the `names`, each inside the field before."""
+    """Yields the field of each of the `names`, each inside the field before, up to one that is missing."""
     for name in names:
-        yield fields[name]
-        fields = fields[name].inner
+        if name in fields:
+            yield fields[name]
+            fields = fields[name].inner
 
 
 def _read_as(role: str, name: str, field: AlignedField, written: Sequence[Any]) -> Any:
