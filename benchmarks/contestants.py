@@ -65,7 +65,7 @@ def contestants(
 ) -> list[Contestant]:
     """Returns the contestants of the chosen jobs."""
     by_job = {
-        Job.TUNED: _tuned(textbook_batches) + (_variants(textbook_batches) if textbook_variants else []),
+        Job.TUNED: _tuned_contestants(textbook_batches) + (_variants(textbook_batches) if textbook_variants else []),
         Job.OURS: _ours(our_batches),
         Job.FLINK_SQL: [Contestant(Job.FLINK_SQL, "Flink, SQL")],
         Job.FLINK_DATASTREAM: [Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream")],
@@ -86,7 +86,7 @@ def _defaults() -> list[Contestant]:
     return [Contestant(Job.DEFAULTS, "textbook, default settings")]
 
 
-def _tuned(batches: Sequence[int]) -> list[Contestant]:
+def _tuned_contestants(batches: Sequence[int]) -> list[Contestant]:
     return [Contestant(Job.TUNED, "textbook, tuned", batch) for batch in batches]
 
 

@@ -165,7 +165,7 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
     panes, state, firing = Appender(PANES, warehouse), SessionState(_VISITS), SessionsDue()
     for number in range(1, 2 * batches + 1):
         panes.append(_session_panes(number, rows), EPOCH + number)
-        step = window_states.moved(EPOCH + number, {_time(number)}, _watermark(number - 1), _watermark(number))
+        step = window_states.moved(EPOCH + number, {_clock_ms(number)}, _watermark(number - 1), _watermark(number))
         new, state = state.after_batch(step)
         firing, since = firing.merge(new), number - batches
         # What is measured replaces what the batch before it has published.
@@ -183,10 +183,10 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
 
 
 def _watermark(number: int) -> int:
-    return _time(number) - _BOUND_MS
+    return _clock_ms(number) - _BOUND_MS
 
 
-def _time(number: int) -> int:
+def _clock_ms(number: int) -> int:
     return _BEGIN_MS + number * _BATCH_MS
 
 
@@ -194,7 +194,7 @@ def _session_panes(number: int, rows: int) -> pa.Table:
     """Returns a batch of partial sessions of different users, with one or two events each."""
     chance = np.random.default_rng(number)
     users = number * 3 * rows // _STAY_BATCHES + chance.choice(3 * rows, rows, replace=False)
-    first = _time(number) - chance.integers(0, _BOUND_MS, rows)
+    first = _clock_ms(number) - chance.integers(0, _BOUND_MS, rows)
     # Late enough that their sessions may be closed.
     first[: rows // _LATE_ONE_IN] -= _LATE_MS
     watermark = _watermark(number - 1)

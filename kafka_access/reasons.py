@@ -26,7 +26,7 @@ _LISTENER_REFUSALS: Final = {
 _VERIFY_S: Final = 5
 _EXPIRED: Final = 10
 _NOT_YET_VALID: Final = 9
-_OTHER_HOST: Final = (62, 64)
+_HOST_MISMATCH: Final = (62, 64)
 """Error codes of OpenSSL, X509_V_ERR_*."""
 
 
@@ -101,7 +101,7 @@ def _unverified(tls: TlsSettings, broker: str, address: str) -> str:
         return f"the certificate of {broker} has expired: renew it"
     if code == _NOT_YET_VALID:
         return f"the certificate of {broker} is not valid yet: correct the clock of this machine"
-    if code in _OTHER_HOST:
+    if code in _HOST_MISMATCH:
         return (
             f"the certificate of {broker} is for another host: correct kafka.bootstrap_servers, "
             "or verify the certificate only, by kafka.tls.verify"

@@ -97,15 +97,14 @@ def _resources(
     settings: Settings, now: Clock, stack: ExitStack, observer: Observer, wait: Callable[[float], None]
 ) -> Resources:
     """Makes the parts. Cheap checks come first, so that a mistake is reported before Spark starts."""
-    registry = Registry(settings.schemas.registry) if settings.schemas.registry.url else None
     pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
-    schemas = SchemaStore(schemas_of(settings), registry, settings.warehouse)
+    schemas = schema_store(settings, settings.warehouse)
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
     observer.follow(topic.log_ends)
     spark = spark_session(settings.spark, settings.log_format)
     schemas.load(subject_of(settings))
-    check_sql(spark, schemas.known, policy)
+    check_plan(spark, schemas.known, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Resources(
@@ -133,27 +132,28 @@ def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large
     return Large(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.given)
 
 
-def check_sql(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
-    """Plans a fold of no records. Raises SetUpError if SQL of the settings is wrong, or events lack an id."""
+def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
+    """Plans a fold of no records. Raises SetUpError if schemas, mapping or SQL of the settings cannot be used."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     names = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
-    if not names and not policy.deduplicate:
-        return
     no_records = spark.createDataFrame(
         [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
     )
     try:
         FoldPlan(schemas, policy, 1).fold(no_records, BatchContext(None, 0))
     except (AnalysisException, ParseException) as error:
-        raise SetUpError(f"{' or '.join(names)} is no condition on an event: {str(error).splitlines()[0]}") from error
+        reason = str(error).splitlines()[0]
+        subject = f"{' or '.join(names)} is no condition on an event" if names else "the schemas cannot be read"
+        raise SetUpError(f"{subject}: {reason}") from error
 
 
-def registered_schemas(settings: Settings) -> EventSchemas:
-    """Returns the schemas of the registry now; without one, of the settings. Raises SetUpError, Unreachable."""
-    registry = settings.schemas.registry
-    if not registry.url:
-        return schemas_of(settings)
-    return EventSchemas(Registry(registry).of_subject(subject_of(settings)), settings.schemas.mapping.fields())
+def schema_store(settings: Settings, warehouse: str = "") -> SchemaStore:
+    """Returns the schemas of the settings, with the registry if there is one; new ones are stored in `warehouse`.
+
+    Raises SetUpError if the registry's settings or a schema cannot be used.
+    """
+    registry = Registry(settings.schemas.registry) if settings.schemas.registry.url else None
+    return SchemaStore(schemas_of(settings), registry, warehouse)
 
 
 def subject_of(settings: Settings) -> str:

@@ -28,14 +28,17 @@ _JAVA_EXIT_S: Final = 2.0
 _log = structlog.get_logger()
 
 
-def catch_up(settings: Settings) -> None:
-    """Reads to the end of the topic once, and publishes what silent partitions hold back. Raises TidemarkError."""
+def catch_up(settings: Settings, *, ends_input: bool = False) -> None:
+    """Reads to the end of the topic once, and publishes what silent partitions hold back. Raises TidemarkError.
+
+    With `ends_input` the topic is complete: all windows fire and close.
+    """
     configure_logs(settings.log_format)
     with java_watched(lambda: None):
         try:
             with open_service(settings) as service:
                 service.drain()
-                service.settle()
+                service.end_input() if ends_input else service.settle()
                 service.require_events()
         except Exception as error:
             _raise_if_java_ended(error)

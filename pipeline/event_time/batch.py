@@ -46,6 +46,8 @@ class LedgerRow:
     """Records that repeat a counted event. Older ledgers lack this column."""
     erased: int = 0
     """Records of erased users whose later events are dropped. Older ledgers lack this column."""
+    left_out: int = 0
+    """Records of kinds that are not counted. Older ledgers lack this column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Batch:
 
     def _row(self, partition: int, committed_at: int) -> LedgerRow:
         state, start = self.after.partitions[partition], self.before.partitions[partition].position
-        tally, lost = self.tallies.of(partition), self.lost.get(partition, 0)
+        tally, lost = self.tallies.of_partition(partition), self.lost.get(partition, 0)
         slacks = slack(tally.panes, self.before.watermark, self.policy)
         return LedgerRow(
             batch=self.batch_id,

@@ -48,6 +48,6 @@ def limit_exceeded_message(state: MalformedShare, details: Mapping[str, int]) ->
     return (
         f"of the last {state.records:,} records {percent:g} % are malformed{often}, more than "
         f"dead_letters.limit = {state.limit.share:g} allows: is kafka.topic the right topic, are the schemas the right "
-        "ones? Nothing of this batch was committed. "
-        "If these records are to be dead letters, set dead_letters.limit to 1"
+        "ones? Nothing of this batch was committed. If the topic has events of other kinds, too, set "
+        "schemas.mapping.other_kinds to left_out; if these records are to be dead letters, set dead_letters.limit to 1"
     )

@@ -18,6 +18,8 @@ class Verdict(StrEnum):
     MALFORMED = "malformed"
     DUPLICATE = "duplicate"
     """It repeats a counted event. It is in no result, and no dead letter."""
+    LEFT_OUT = "left_out"
+    """It is of a kind that is not counted. It is in no result and no dead letter, and does not move the watermark."""
     ERASED = "erased"
     """Its user was erased, with later events dropped. The dead letter contains its Kafka position and nothing else."""
 
@@ -63,8 +65,19 @@ class Policy:
     all_idle: AllIdle = AllIdle.HOLD
     max_ahead_ms: int | None = None
     """Limit for events ahead of the service's clock; None for no limit."""
+    max_age_ms: int | None = None
+    """Limit for events before their Kafka timestamp; None for no limit. With a wrong unit events are decades old."""
+    caps_watermark: bool = False
+    """Whether an event moves the watermark at most to its Kafka timestamp and to the service's clock.
+
+    Then the watermark is never ahead of the clock. It is not capped without a limit for events ahead of the clock,
+    because event times are then unrelated to it.
+    """
     deduplicate: bool = False
     """Whether an event is a duplicate if an event with its id was counted, and a window of that event is open."""
+
+    leaves_out_kinds: bool = False
+    """Whether events of other kinds than visits and clicks are left out; otherwise they are malformed."""
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pipeline.event_time import window_states
+from pipeline.event_time import rules, window_states
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.malformed import MalformedShare
 from pipeline.event_time.policy import Policy, Verdict
@@ -60,12 +60,22 @@ class Progress:
         the service's clock in milliseconds. A batch that changes nothing gets no id of its own and is not committed.
         """
         tallies = Tallies.of_rows(statistics)
-        frontier = self._read(tallies, ends, now).advanced(log_ends, now, self.policy)
+        return self._next(tallies, self._read(tallies, ends, now).advanced(log_ends, now, self.policy), now)
+
+    def ended(self, now: int) -> tuple[Batch, Self]:
+        """Returns the batch that takes the watermark to the end of input, and the progress after it.
+
+        `now` is the service's clock in milliseconds. Source: Flink, which does so for bounded sources.
+        """
+        return self._next(Tallies(), replace(self.frontier, watermark=rules.END_OF_INPUT), now)
+
+    def _next(self, tallies: Tallies, frontier: Frontier, now: int) -> tuple[Batch, Self]:
         batch_id = self.batch_id + 1
         firings, windows = window_states.after_batch(
             self.windows, window_states.moved(batch_id, tallies.panes, self.frontier.watermark, frontier.watermark)
         )
-        malformed = self.malformed.after(tallies.total(), tallies.total([Verdict.MALFORMED]))
+        judged = tallies.total() - tallies.total([Verdict.LEFT_OUT])
+        malformed = self.malformed.after(judged, tallies.total([Verdict.MALFORMED]))
         open_windows = window_states.open_windows(windows)
         batch = Batch(
             batch_id, self.topic, self.frontier, frontier, tallies, firings, now, self.policy, open_windows=open_windows
@@ -85,6 +95,6 @@ class Progress:
                 ends.get(partition, state.position), tally.verdicts.total(), tally.max_event_time, now
             )
             for partition, state in self.frontier.partitions.items()
-            for tally in [tallies.of(partition)]
+            for tally in [tallies.of_partition(partition)]
         }
         return replace(self.frontier, partitions=read)

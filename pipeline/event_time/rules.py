@@ -14,6 +14,8 @@ NEVER: Final = 2**62
 EARLIEST_EVENT_MS: Final = 1
 LATEST_EVENT_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999; later event times are malformed."""
+END_OF_INPUT: Final = LATEST_EVENT_MS
+"""The watermark once the topic is declared complete: all windows fire and close, and every later event is too late."""
 
 
 def as_number(watermark: int | None) -> int:
@@ -24,6 +26,11 @@ def as_number(watermark: int | None) -> int:
 def is_future(event_time: Any, clock: Any, most_ms: int) -> Any:
     """Returns whether an event is more than `most_ms` ahead of `clock`: its Kafka timestamp, or the service's clock."""
     return event_time > clock + most_ms
+
+
+def is_too_old(event_time: Any, clock: Any, most_ms: int) -> Any:
+    """Returns whether an event is more than `most_ms` before `clock`."""
+    return event_time < clock - most_ms
 
 
 def in_range(event_time: Any) -> Any:

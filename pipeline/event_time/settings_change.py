@@ -25,7 +25,11 @@ def closed(before: Policy, known: Mapping[str, int], watermark: int | None, repo
 def measures_alike(before: Policy, now: Policy) -> bool:
     """Returns whether the highest event times of the last epoch are comparable with those of `now`.
 
-    They are not if another time of the record counts, or another strategy moves the watermark: it would jump.
+    They are not if another time of the record counts, another strategy moves the watermark, or only one of the policies
+    caps it: it would jump.
     """
-    then, today = ((policy.time_of, policy.strategy.kind, policy.strategy.marker) for policy in (before, now))
-    return then == today
+    return _measure(before) == _measure(now)
+
+
+def _measure(policy: Policy) -> tuple[object, ...]:
+    return policy.time_of, policy.strategy.kind, policy.strategy.marker, policy.caps_watermark

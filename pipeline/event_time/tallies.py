@@ -68,7 +68,7 @@ class Tallies:
             tallies.ages_ms[row.age_ms] += row.records
         return tallies
 
-    def of(self, partition: int) -> Tally:
+    def of_partition(self, partition: int) -> Tally:
         """Returns a partition's tally; empty if no record came from it."""
         return self.partitions.get(partition, Tally())
 

@@ -64,6 +64,10 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     }
     if policy.time_of is not TimeOf.EVENT:
         del checks[Check.FUTURE]  # a wrong clock of a producer does no harm if its time is not used
+    elif policy.max_age_ms is not None:
+        # The service's clock, because the Kafka timestamp may have a wrong unit, too.
+        arrival = F.least(F.col(c.KAFKA_TIMESTAMP), now)
+        checks[Check.AGE] = rules.is_too_old(own_time, arrival, policy.max_age_ms)
     if policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING:
         # The Kafka timestamp may come from the same wrong clock.
         checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), now, policy.max_ahead_ms)

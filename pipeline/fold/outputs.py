@@ -44,7 +44,7 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
         c.CLOSED_UNTIL: _constant(lateness.closed_until(consumer, watermark), rows),
     }
     nulls = {name: pa.nulls(len(rows), kind) for name, kind in _OPTIONAL.items()}
-    windows = _windows(rows[c.PANE_START], consumer.windows) if isinstance(consumer, Report) else {}
+    windows = _window_bounds(rows[c.PANE_START], consumer.windows) if isinstance(consumer, Report) else {}
     return pa.table({**nulls, **constants, **windows, **{name: rows[name] for name in rows.column_names}})
 
 
@@ -79,7 +79,7 @@ def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     return pa.table(sums)
 
 
-def _windows(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
+def _window_bounds(panes: pa.ChunkedArray, windows: Windows) -> dict[str, pa.Array]:
     """Returns the bounds of each pane's window, if readers of panes cannot compute them."""
     if not windows.panes_store_bounds:
         return {}

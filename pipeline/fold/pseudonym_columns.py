@@ -25,7 +25,9 @@ from pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
 
 ToPseudonym = Callable[[Column], Column]
 """Returns the pseudonym of the user in a column; null for null."""
-_EVENT_CHECKS: Final = [int(check) for check in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK)]
+_EVENT_CHECKS: Final = [
+    int(check) for check in (Check.PARTLY_LATE, Check.TOO_LATE, Check.FUTURE, Check.AHEAD_OF_CLOCK, Check.AGE)
+]
 """The checks that only an event can fail."""
 
 

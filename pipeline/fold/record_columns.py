@@ -18,8 +18,9 @@ from pipeline.fold.erased_records import ErasedRecords
 from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
+from pipeline.fold.projection import UNKNOWN_TYPE
 from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
-from pipeline.fold.rejected_fields import POSITION, REJECTED, STORED_FIELDS, USER
+from pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW
 from schemas.fields import EventSchemas
@@ -80,6 +81,9 @@ class RecordColumns:
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas.texts, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
+        self._leaves_out = policy.leaves_out_kinds
+        if self._leaves_out:
+            check = F.when(F.col(c.EVENT_TYPE) == UNKNOWN_TYPE, int(Check.OTHER_KIND)).otherwise(check)
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
         keyed = [*self._group_columns(), *self._measured_columns(policy), *ids]
         position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
@@ -108,11 +112,17 @@ class RecordColumns:
         pane = F.when(check <= int(Check.PARTLY_LATE), pane).otherwise(0)
         stored = F.struct(*(value.alias(name) for name, value in self._stored_fields().items()))
         user = self._to_pseudonym(F.col(c.USER_ID)).alias(c.USER_ID)
-        keys = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
+        columns = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
+        keys = [columns.get(key, F.col(key)) for key in grid.keys]
+        if self._leaves_out:  # without keys they are few rows
+            keys = [
+                F.when(check != int(Check.OTHER_KIND), key).alias(name)
+                for key, name in zip(keys, grid.keys, strict=True)
+            ]
         return [
             packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in grid.flags]).alias(GROUP),
-            *(keys.get(key, F.col(key)) for key in grid.keys),
-            F.when(check != int(Check.PASSED), stored).alias(REJECTED),
+            *keys,
+            F.when(~check.isin(*NOT_REJECTED), stored).alias(REJECTED),
         ]
 
     def _stored_fields(self) -> Mapping[str, Column]:
@@ -129,7 +139,7 @@ class RecordColumns:
             moves_watermark &= F.col(self._conditions[policy.strategy.marker])
         return [
             (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
-            F.when(moves_watermark, F.col(c.TIME)).alias(MOVING_TIME),
+            F.when(moves_watermark, _moving_time(policy)).alias(MOVING_TIME),
             F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
             F.col(c.TIME),
         ]
@@ -160,3 +170,9 @@ def _late_checks(policy: Policy, time: Column) -> dict[Check, Column]:
     if len(terms) == 1 and not policy.reports[0].windows.has_overlap:
         del checks[Check.PARTLY_LATE]
     return checks
+
+
+def _moving_time(policy: Policy) -> Column:
+    """Returns the time up to which an event may move the watermark."""
+    time = F.col(c.TIME)
+    return F.least(time, F.col(c.KAFKA_TIMESTAMP), F.col(NOW)) if policy.caps_watermark else time

@@ -31,6 +31,8 @@ class Account:
     lost: int = 0
     duplicate: int = 0
     erased: int = 0
+    left_out: int = 0
+    """Records of kinds that are not counted."""
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
@@ -43,7 +45,7 @@ class Account:
     @property
     def balances(self) -> bool:
         """Whether each offset is a record, a gap or lost, and each record has one verdict."""
-        verdicts = self.counted + self.duplicate + self.rejected
+        verdicts = self.counted + self.duplicate + self.left_out + self.rejected
         return self.records == verdicts and self.offsets == self.records + self.gap + self.lost
 
 

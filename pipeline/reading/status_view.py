@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from command_line.terminal import Columns, Group, RenderableType, Table, styled
+from pipeline.event_time import rules
 from pipeline.event_time.policy import Verdict
 from pipeline.instants import span_of, time_of
 from pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
@@ -43,18 +44,24 @@ def render(status: Status, now_ms: int) -> RenderableType:
 def _head(warehouse: str, summary: LedgerSummary, now_ms: int) -> Table:
     head = Table.grid(padding=(0, 2))
     rate, age, watermark = summary.records_per_second, span_of(now_ms - summary.committed_at), summary.watermark
-    lag = "nothing fires" if watermark is None else f"{span_of(now_ms - watermark)} behind the clock"
     lines = {
         "warehouse": warehouse,
         "topic": summary.topic,
         "epoch": str(summary.epoch),
         "last batch": f"{summary.batch_in_epoch}, committed {time_of(summary.committed_at)} ({age} ago)",
-        "watermark": f"{time_of(watermark)}, {lag}",
+        "watermark": _watermark_text(watermark, now_ms),
         "rate": "-" if rate is None else f"{rate:,.0f} records/s over the last batches",
     }
     for name, value in lines.items():
         head.add_row(styled(name, "bold"), value)
     return head
+
+
+def _watermark_text(watermark: int | None, now_ms: int) -> str:
+    if watermark == rules.END_OF_INPUT:
+        return "at the end of the input: all windows are closed"
+    lag = "nothing fires" if watermark is None else f"{span_of(now_ms - watermark)} behind the clock"
+    return f"{time_of(watermark)}, {lag}"
 
 
 def _partitions(partitions: Sequence[PartitionStatus]) -> Table:

@@ -31,7 +31,7 @@ class Purpose(StrEnum):
 
 
 TablePurpose = tuple[str, Purpose]
-"""A table's name, and a purpose."""
+"""The name of a table, and the purpose of commits to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,16 @@ class Service:
                 self._publish(batch)
                 self._observe(batch, committed_at)
 
+    def end_input(self) -> None:
+        """Takes the watermark to the end of input: all windows fire and close. Raises what `take` raises."""
+        with self._turn() as is_open:
+            if is_open:
+                batch, after = self._progress.ended(self._resources.now())
+                if not batch.is_empty:
+                    committed_at = self._commit(batch, after)
+                    self._publish(batch)
+                    self._observe(batch, committed_at)
+
     @property
     def frontier(self) -> Frontier:
         """The watermark and the partitions, as of the last batch."""

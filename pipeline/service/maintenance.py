@@ -44,7 +44,7 @@ class Maintenance:
             remove_by_age(warehouse, self._resources.retention, batch.policy, trusted, batch.batch_id, now)
             yield
         if ids:
-            event_id_table.tend(warehouse, too_late, batch.batch_id)
+            event_id_table.maintain(warehouse, too_late, batch.batch_id)
             yield
         for spec in (DEAD_LETTERS, *results):
             housekeeping.merge_small_files(warehouse, spec, batch.batch_id)

@@ -167,6 +167,11 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
         sentences.append(
             f"kafka.start = {kafka.start} is for a new warehouse: this warehouse continues from its ledger"
         )
+    if found.earlier and found.batch.before.watermark == rules.END_OF_INPUT:
+        sentences.append(
+            "the input of this warehouse was ended with --end-of-input, so every event is too late: "
+            "`tidemark reset-watermark` takes the watermark back"
+        )
     return sentences
 
 

@@ -78,6 +78,11 @@ class RunningService:
             held = held_by(self._service.frontier)
             _log.info("windows_still_open", open=still_open, held_by_partitions=held, see="tidemark live")
 
+    def end_input(self) -> None:
+        """After `drain`: declares the topic complete, and publishes all windows."""
+        self._service.end_input()
+        self._publisher.flush()
+
     def tick(self) -> None:
         """Evaluates idleness now; commits and publishes what becomes due."""
         self._service.tick()

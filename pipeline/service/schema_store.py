@@ -24,7 +24,7 @@ class SchemaStore:
     """The known schemas; with a registry, new schemas are added."""
 
     def __init__(self, known: EventSchemas, registry: Registry | None = None, warehouse: str = "") -> None:
-        """Starts with the schemas in `known`."""
+        """Starts with the schemas in `known`. Without a warehouse, nothing is stored."""
         self.known = known
         self._registry = registry
         self._warehouse = warehouse
@@ -53,7 +53,7 @@ class SchemaStore:
 
     def store(self) -> None:
         """Stores the schemas in the warehouse, for a start while the registry is unavailable."""
-        if self._registry is not None:
+        if self._registry is not None and self._warehouse:
             store_schemas(self._warehouse, self.known.texts)
 
     def learn(self, unknown: Callable[[Collection[int]], Sequence[int]], now: int) -> bool:

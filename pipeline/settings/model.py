@@ -85,6 +85,9 @@ class TimeSettings(Section):
     max_ahead_of_clock: DurationOrOff = timedelta(minutes=5)
     """How far a time may be ahead of the service's clock, or `off`; Kafka timestamps may be wrong, too."""
 
+    max_age: DurationOrOff = timedelta(days=3650)
+    """How far an event time may be before its Kafka timestamp, or `off`; a wrong unit of time shows as decades."""
+
     @model_validator(mode="after")
     def _marker_belongs_to_punctuated(self) -> Self:
         if (self.strategy == "punctuated") != bool(self.marker):
@@ -293,8 +296,11 @@ class Settings(BaseSettings):
             totals=UserTotals(*map(milliseconds, (self.totals.gap, self.totals.every))) if self.totals else None,
             time_of=self.time.of,
             all_idle=self.time.all_idle,
+            max_age_ms=None if self.time.max_age is None else milliseconds(self.time.max_age),
+            caps_watermark=self.time.max_ahead_of_clock is not None and self.time.of is not TimeOf.PROCESSING,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
             deduplicate=self.deduplicate != "off",
+            leaves_out_kinds=self.schemas.mapping.other_kinds == "left_out",
         )
 
     def _windows(self, report: ReportSettings) -> Windows:

@@ -26,7 +26,9 @@ class MappingSettings(Section):
     kinds: Annotated[dict[str, Literal["visit", "click"]], "VALUE=visit|click"] = Field(
         default={VISIT: VISIT, CLICK: CLICK}
     )
-    """Kinds of events by value of that field; an event with any other value is malformed."""
+    """Kinds of events by value of that field."""
+    other_kinds: Literal["malformed", "left_out"] = "malformed"
+    """Events with any other value: dead letters that are `malformed`, or `left_out` of everything but the ledger."""
     page: FieldName = "page_url"
     """Field with the page: text."""
     event_id: FieldName = "event_id"
@@ -34,7 +36,7 @@ class MappingSettings(Section):
 
     def fields(self) -> EventFields:
         """Returns the mapping for the fold."""
-        return EventFields(**self.model_dump())
+        return EventFields(**self.model_dump(exclude={"other_kinds"}))
 
 
 class RegistrySettings(Section):

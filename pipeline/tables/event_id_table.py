@@ -34,7 +34,7 @@ def forget(warehouse: str, since: int, batch: int) -> None:
             pass
 
 
-def tend(warehouse: str, since: int, batch: int) -> None:
+def maintain(warehouse: str, since: int, batch: int) -> None:
     """Removes ids of events from before `since`, in milliseconds, and merges small files, while batches continue.
 
     Losing the race to another commit is fine: the next run does it. Raises Replaced if a newer epoch has fenced the

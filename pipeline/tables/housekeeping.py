@@ -36,8 +36,8 @@ _PANE_STARTS_SQL: Final = "SELECT DISTINCT report, pane_start FROM panes"
 def take_over(warehouse: str, reports: Iterable[Report], opened_by: int, closed: Mapping[str, int] | None) -> None:
     """Fences every table for the epoch that batch `opened_by` opens: no older process writes to it any more.
 
-    `reports` are all that have a table. `closed` is, after a reset of the watermark, by report the end up to
-    which its windows are final; else None. Raises Replaced if a newer epoch has fenced a table.
+    `reports` are all reports with a table. After a reset of the watermark, `closed` has by report the end up to which
+    its windows are final; otherwise it is None. Raises Replaced if a newer epoch has fenced a table.
     """
     for spec in (PANES, DEAD_LETTERS, EVENT_IDS):
         if is_table(uri := spec.uri(warehouse)):

@@ -36,7 +36,7 @@ def with_full_windows(result: PublishedReport, kind: Counts, *, published: bool 
 
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, finding: Finding) -> None:
-    """Checks that all full windows are published. Windows with the same columns differ by nothing: they are counted."""
+    """Checks that all full windows are published. Windows with equal columns are alike, so their number is compared."""
     sums = result.report.sums
     cell = (*result.cell, *sums, "published_batch")
     select = f"SELECT {', '.join(cell)}, 1 AS windows FROM"

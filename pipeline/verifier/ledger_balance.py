@@ -8,11 +8,11 @@ from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _ROW: Final = "ledger: batch {batch}, partition {partition}"
-_VERDICTS_SQL: Final = "counted + too_late + future + malformed + {duplicate} + {erased}"
+_VERDICTS_SQL: Final = "counted + too_late + future + malformed + {duplicate} + {erased} + {left_out}"
 _COUNTS: Final = (
     "from_offset", "to_offset", "records", "counted", "partly_late", "too_late", "future", "malformed", "gap", "lost",
 )  # fmt: skip
-_LEAST_SQL: Final = ", ".join((*_COUNTS, "{duplicate}", "{erased}"))
+_LEAST_SQL: Final = ", ".join((*_COUNTS, "{duplicate}", "{erased}", "{left_out}"))
 # The condition of a violation, the number found, the number expected, and the sentence. `IS DISTINCT FROM`, because a
 # null is a violation, too.
 _ROWS: Final = (
@@ -59,7 +59,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     )
     for noun, count in sizes.to_pylist()[0].items():
         finding.count(count, noun)
-    later = {name: tables.ledger_column_sql(name) for name in ("duplicate", "erased")}
+    later = {name: tables.ledger_column_sql(name) for name in ("duplicate", "erased", "left_out")}
     for condition, found, expected, sentence in _ROWS:
         violations = (
             f'SELECT batch, "partition", {found} AS found, {expected} AS expected FROM ledger WHERE {condition} '

@@ -107,7 +107,7 @@ def compared_sql(cell: Sequence[str], sums: Sequence[str], actual: str, expected
 
 
 def differs_sql(sums: Sequence[str], operator: str = "<>") -> str:
-    """SQL condition: for some sum `actual operator expected` holds, which must not be."""
+    """SQL condition of a violation: `actual operator expected` holds for any of the sums."""
     return "(" + " OR ".join(f"actual_{name} {operator} expected_{name}" for name in sums) + ")"
 
 

@@ -1,10 +1,12 @@
 """Invariant 3: there is one watermark, which each batch takes over from the batch before, and which never goes back.
 
-Only an epoch whose opening records a reset starts at another watermark.
+Only an epoch whose opening records a reset starts at another watermark. In an epoch that caps the watermark, it never
+moves ahead of the service's clock.
 """
 
 from typing import Final
 
+from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
 from pipeline.verifier.verification import Finding, time_text
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -16,10 +18,11 @@ HAVING min({name}) <> max({name}) OR (count({name}) > 0 AND count({name}) < coun
 """
 _STEPS_SQL: Final = """
 WITH batches AS (
-  SELECT batch, max(watermark_before) AS before, max(watermark) AS after FROM ledger GROUP BY batch
+  SELECT batch, max(watermark_before) AS before, max(watermark) AS after, max(committed_at) AS committed_at
+  FROM ledger GROUP BY batch
 ), steps AS (
-  SELECT batch, before, after, lag(after) OVER (ORDER BY batch) AS last_after, lag(batch) OVER (ORDER BY batch) AS last,
-    {reset} AS reset
+  SELECT batch, before, after, committed_at, {reset} AS reset, {is_capped} AS is_capped,
+    lag(after) OVER (ORDER BY batch) AS last_after, lag(batch) OVER (ORDER BY batch) AS last
   FROM batches
 )
 SELECT * FROM steps WHERE {violation} ORDER BY batch
@@ -41,6 +44,10 @@ _VIOLATIONS: Final = (
         "reset IS NOT NULL AND (after IS DISTINCT FROM reset)",
         "ledger: batch {batch} opens an epoch that resets the watermark to {reset:time}, but has {after:time}",
     ),
+    (
+        f"is_capped AND after > committed_at AND after <> {rules.END_OF_INPUT} AND (before IS NULL OR after > before)",
+        "ledger: batch {batch} moves the watermark to {after:time}, ahead of its commit at {committed_at:time}",
+    ),
 )
 
 
@@ -55,7 +62,11 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     resets = {epoch: opening.reset.watermark for epoch, opening in tables.openings.items() if opening.reset}
     cases = " ".join(f"WHEN {epoch * EPOCH} THEN {watermark}" for epoch, watermark in resets.items())
     reset = f"CASE batch {cases} END" if cases else "CAST(NULL AS BIGINT)"
+    capped = [str(epoch) for epoch, opening in tables.openings.items() if opening.policy.caps_watermark]
+    is_capped = f"batch / {EPOCH} IN ({', '.join(capped)})" if capped else "false"
     for violation, sentence in _VIOLATIONS:
-        finding.report_rows(tables.ask(_STEPS_SQL.format(reset=reset, violation=violation)), sentence)
+        finding.report_rows(
+            tables.ask(_STEPS_SQL.format(reset=reset, is_capped=is_capped, violation=violation)), sentence
+        )
     for epoch, watermark in resets.items():
         finding.note(f"epoch {epoch} reset the watermark to {time_text(watermark)}")

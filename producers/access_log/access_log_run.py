@@ -12,7 +12,8 @@ from command_line.printable import say
 from producers.access import access_of
 from producers.access_log.files import files_of
 from producers.access_log.follow import Chunk, Follower
-from producers.access_log.formats import Parse, combined, common, json_format
+from producers.access_log.format_check import FormatCheck
+from producers.access_log.formats import format_of
 from producers.access_log.line_metrics import LineCounts, serve
 from producers.access_log.log_position import LogPosition
 from producers.access_log.outcome import LineOutcome
@@ -67,12 +68,17 @@ def execute(options: Namespace) -> str:
             serve(counts, options.metrics_host, options.metrics_port)
         with closing(_source(options, stored.position)) as source:
             is_once = options.until_caught_up or log == _STDIN
+            check = FormatCheck(options.format, _ignore if is_once else _report)
             for chunk in _chunks(source, transactions.publisher.wait, stopped, is_once=is_once):
+                before = visits.counts.copy()
                 events = visits.events_from(chunk.lines)
-                records = state_records(name, chunk.position, visits.counts, sessions.changes())
-                transactions.send(events, state.topic, state.partition(name), records)
-                counts.committed = Counter(visits.counts)
-    return _summary(visits.counts - stored.counts, time.monotonic() - began, options)
+                if check.accepts(visits.counts - before, visits.malformed):
+                    records = state_records(name, chunk.position, visits.counts, sessions.changes())
+                    transactions.send(events, state.topic, state.partition(name), records)
+                    counts.committed = Counter(visits.counts)
+            if is_once:
+                check.end()
+    return _summary(counts.committed - stored.counts, time.monotonic() - began, options)
 
 
 def _chunks(
@@ -96,18 +102,21 @@ def _source(options: Namespace, position: LogPosition | None) -> Source:
         position,
         settle_s=options.settle / 1000,
         clock=time.time,
-        report=lambda sentence: say(f"producers: {sentence}", err=True),
+        report=_report,
     )
 
 
+def _report(sentence: str) -> None:
+    say(f"producers: {sentence}", err=True)
+
+
+def _ignore(sentence: str) -> None:
+    """A run that ends by itself reports a wrong format once, as its error."""
+
+
 def _rules(options: Namespace) -> VisitRules:
-    formats: dict[str, Parse] = {
-        "combined": combined,
-        "common": common,
-        "json": json_format(options.json_fields),
-    }
     return VisitRules(
-        parse=formats[options.format],
+        parse=format_of(options.format, options.json_fields),
         site=options.site or "",
         parameters=options.query_parameters,
         ignored=options.ignore,

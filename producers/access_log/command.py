@@ -22,12 +22,13 @@ access_log: Final = Verb(
     callback=_access_log,
     params=access_log_options(),
     short_help="Send visits from a web server's access log.",
-    help="Follows the access log of nginx or Apache, with its rotated files, and sends each visit exactly once, until "
-    "Ctrl-C. LOG is the file that the server writes to, or - for standard input.",
+    help="Follows the access log of nginx, Apache, Caddy or another web server, with its rotated files, and sends each "
+    "visit exactly once, until Ctrl-C. LOG is the file that the server writes to, or - for standard input.",
     context_settings={"show_default": True},
     examples=[
         "producers access-log /var/log/nginx/access.log --name web-1 --salt-file salt --topic events",
         "producers access-log access.log --name web-1 --salt-file salt --format json --json-fields time=ts",
+        "producers access-log access.log --name web-1 --salt-file salt --format '%v:%p %h %l %u %t \"%r\" %>s'",
         "producers access-log access.log --name web-1 --salt-file salt --site https://shop.example --ignore '/api/*'",
     ],
 )

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote_plus
 
 import click
@@ -11,16 +11,20 @@ from command_line.times import duration_ms, instant_ms
 from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
-from producers.access_log.formats import FIELDS
+from producers.access_log.formats import JSON, TEXT, format_of
+from producers.access_log.json_lines import FIELDS
 from producers.options import KAFKA, batch_options
 from producers.units import length_ms
-
-FORMATS: Final = ("combined", "common", "json")
 
 
 def _name(text: str) -> str:
     if not text or any(not (letter.isascii() and (letter.isalnum() or letter in "._-")) for letter in text):
         raise ValueError(f"{text!r} is not a name; use letters, digits, '.', '_' and '-'")
+    return text
+
+
+def _format(text: str) -> str:
+    format_of(text, {})
     return text
 
 
@@ -65,13 +69,19 @@ def _kafka() -> list[click.Option]:
 def _log() -> list[click.Option]:
     option = partial(SectionOption, section="The log")
     return [
-        option(["--format"], type=click.Choice(FORMATS), default="combined", help="Format of its lines."),
+        option(
+            ["--format"],
+            type=Parsed("FORMAT", _format),
+            default="combined",
+            help=f"Format of its lines: {', '.join([*TEXT, *JSON])}, or the log_format of nginx or the LogFormat of "
+            "Apache as the server's configuration has it.",
+        ),
         option(
             ["--json-fields"],
             type=Parsed("MEANING=FIELD,...", _fields),
             default={},
             show_default=False,
-            help="Field names of the format json; by default nginx's variables: "
+            help="Field names of the format json, nested names with dots; by default nginx's variables: "
             + ", ".join(f"{meaning}={field}" for meaning, field in FIELDS.items())
             + ".",
         ),

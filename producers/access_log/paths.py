@@ -13,9 +13,13 @@ def _words(text: str) -> frozenset[str]:
 
 ASSETS: Final = _words(
     """
-    7z atom avi avif bmp br bz2 css csv dmg doc docx eot exe flac gif gz ico ics iso jpeg jpg json jsonld js
-    m3u8 m4a m4s map mjs mkv mov mp3 mp4 mpeg mpg odt ogg ogv otf pdf png ppt pptx rar rdf rss svg svgz swf
-    tar tgz tif tiff ts ttf txt vtt wasm wav webm webmanifest webp woff woff2 xls xlsx xml xsl xz zip zst
+    3gp 7z aab aac aif aiff apk apng appimage appx asc atom avi avif bak bin bmp br bz2 cab cer crt crx css csv cur
+    deb dll dmg doc docx ear eml eot epub exe flac flatpak flv gem geojson gif gpx gz heic heif ico ics img indd ipa
+    ipynb iso jar jfif jpeg jpg js json jsonld jxl kml lz lz4 lzma m3u8 m4a m4b m4s map md5 mid midi mjs mka mkv
+    mobi mov mp3 mp4 mpeg mpg msi msix mts nupkg odp ods odt oga ogg ogv opus otf ova p7s parquet pdf pkg png ppt
+    pptx ps1 psd qcow2 rar rdf rpm rss rtf sha1 sha256 sha512 sig snap sql svg svgz swf tar tbz tbz2 tgz tif tiff
+    torrent ts tsv ttf txt txz vcf vhd vmdk vtt war wasm wav webm webmanifest webp whl wma wmv woff woff2 xls xlsx
+    xml xpi xsl xz zip zst
     """
 )
 """Extensions of files that are no pages."""

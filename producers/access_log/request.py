@@ -9,7 +9,9 @@ from typing import Final
 _MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LETTERS: Final = 3
 _CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):([0-5]\d|60) ([+-])(\d\d)(\d\d)")
-_SECONDS: Final = re.compile(r"(\d{1,12})(?:\.(\d+))?", re.ASCII)
+_NUMBER: Final = re.compile(r"(\d{1,19})(?:\.(\d+))?", re.ASCII)
+_FIRST_MS: Final = 10**11
+"""Numbers from here on are milliseconds, from 1973 on: as seconds they were of the year 5138."""
 _LEAP_SECOND: Final = re.compile(r"^([^T ]++[T ]\d\d(?::\d\d:|\d\d))60")
 _LONGEST_TIME: Final = 40
 """Times are cached: a longer text, which cannot be a time, must not fill the memory."""
@@ -36,8 +38,9 @@ class Request:
 def time_ms(text: str) -> int:
     """Returns the milliseconds since 1970 of a logged time.
 
-    `text` is like `01/May/2024:12:00:00 +0000`, ISO 8601 with an offset, or seconds with an optional fraction.
-    Raises ValueError for anything else, and for a time that is not after 1970 and before the year 10000.
+    `text` is like `01/May/2024:12:00:00 +0000`, ISO 8601 with an offset, or a number of seconds (with an optional
+    fraction), milliseconds, microseconds or nanoseconds. Raises ValueError for anything else, and for a time that is
+    not after 1970 and before the year 10000.
     """
     if len(text) > _LONGEST_TIME:
         raise ValueError(f"{text[:_LONGEST_TIME]!r}... is not the time of a request")
@@ -59,14 +62,23 @@ def _time_ms(text: str) -> int:
         month_number = _MONTHS.find(month) // _LETTERS + 1
         moment = datetime(int(year), month_number, int(day), int(hour), int(minute), tzinfo=timezone(offset))
         return _ms(moment) + int(second) * 1000
-    if match := _SECONDS.fullmatch(text):
-        return int(match[1]) * 1000 + int(f"{match[2] or ''}000"[:3])
+    if match := _NUMBER.fullmatch(text):
+        return _number_ms(int(match[1]), match[2] or "")
     # `datetime` has no leap second: it becomes the second after its minute.
     before = _LEAP_SECOND.sub(r"\g<1>59", text, 1)
     moment = datetime.fromisoformat(before)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no offset from UTC")
     return _ms(moment) + (1000 if before != text else 0)
+
+
+def _number_ms(number: int, fraction: str) -> int:
+    """Returns the milliseconds of a count since 1970 of seconds, milli-, micro- or nanoseconds, by its size."""
+    if number < _FIRST_MS:
+        return number * 1000 + int(f"{fraction}000"[:3])
+    while number >= _FIRST_MS * 1000:
+        number //= 1000
+    return number
 
 
 def _ms(moment: datetime) -> int:

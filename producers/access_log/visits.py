@@ -3,18 +3,21 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from producers.access_log.follow import Line
-from producers.access_log.formats import Parse
+from producers.access_log.format_check import MalformedLine
 from producers.access_log.open_file import LONGEST_LINE
 from producers.access_log.outcome import LineOutcome
 from producers.access_log.request import Request
+from producers.access_log.request_fields import Parse
 from producers.access_log.request_target import canonical_path, parse_target, selected_query
 from producers.access_log.rules import judge
 from producers.access_log.sessions import Sessions
 from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
+
+_BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,17 @@ class VisitRules:
 
 @dataclass
 class Visits:
-    """Turns lines of run `name` into events. `counts` counts each line once, by outcome."""
+    """Turns lines of run `name` into events.
+
+    `counts` counts each line once, by outcome. `malformed` is the latest malformed line.
+    """
 
     name: str
     rules: VisitRules
     pseudonyms: Pseudonyms
     sessions: Sessions
     counts: Counter[LineOutcome] = field(default_factory=Counter)
+    malformed: MalformedLine | None = None
 
     def events_from(self, lines: Iterable[Line]) -> list[dict[str, Any]]:
         """Returns the events of the lines that are visits, with the fields of the contract."""
@@ -52,10 +59,13 @@ class Visits:
         if len(text) > LONGEST_LINE:
             return LineOutcome.TOO_LONG, None
         try:
-            request = self.rules.parse(text.decode().rstrip("\r"))
+            line = text.decode().removeprefix(_BYTE_ORDER_MARK).rstrip("\r")
         except UnicodeDecodeError:
             return LineOutcome.UNDECODABLE, None
-        except (ValueError, RecursionError):
+        try:
+            request = self.rules.parse(line)
+        except (ValueError, RecursionError) as error:
+            self.malformed = MalformedLine(line, str(error))
             return LineOutcome.MALFORMED, None
         return judge(request, self.rules.since_ms, self.rules.ignored), request
 

@@ -19,6 +19,7 @@ from tests.support.warehouse import page_views, rows
 
 NOW = 1_790_820_000_000
 SKEW_MS = 300_000
+OLD = NOW - 11 * 365 * 86_400_000
 LONG_MAX, LONG_MIN = 2**63 - 1, -(2**63)
 YEAR_9999 = 253_402_300_799_999
 GIGABYTE = bytes.fromhex("8080808008")
@@ -104,6 +105,8 @@ BAD = [
     no_time("event time Long.MIN_VALUE", LONG_MIN),
     no_time("event time Long.MAX_VALUE", LONG_MAX),
     no_time("event time in the year 10000", YEAR_9999 + 1),
+    Bad("event time in seconds", raw_event("eve", NOW // 1000), "malformed", Check.AGE, NOW // 1000, "eve"),
+    Bad("event time of eleven years ago", raw_event("eve", OLD), "malformed", Check.AGE, OLD, "eve"),
     future("event time in the year 9999", YEAR_9999),
     future("event time just beyond the skew", NOW + SKEW_MS + 1),
 ]
@@ -127,7 +130,8 @@ def test_each_bad_record_is_a_dead_letter_with_its_reason_and_bytes_and_the_good
     newer = [Raw(newer_event("ann", "visit"), b"ann", timestamp_ms=NOW)]
     bad = [Raw(each.value, each.name.encode(), timestamp_ms=NOW) for each in BAD]
     send(broker.bootstrap_servers, topic, [good[0], *bad, good[1], *newer])
-    with open_service(settings_of(broker, topic, warehouse, schemas={"folder": schemas})) as service:
+    settings = settings_of(broker, topic, warehouse, schemas={"folder": schemas}, time={"max_age": "3650d"})
+    with open_service(settings) as service:
         service.drain()
     found = {row["key"].decode(): row for row in rows(warehouse, "dead_letters")}
     for each in BAD:

@@ -257,6 +257,6 @@ def test_a_group_with_other_readers_is_reported(broker: Kafka, topic: str, tmp_p
 
 def test_a_condition_that_spark_rejects_is_reported(broker: Kafka, topic: str, tmp_path: Path) -> None:
     clicks = {"clicks": {"keys": ("user_id",), "where": "event_typ = 'click'"}}
-    seen = worst(check_results(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["conditions"]
+    seen = worst(check_results(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["schemas"]
     assert seen.level is Level.FAIL
     assert "reports.clicks.where is no condition on an event" in seen.message

@@ -1,5 +1,6 @@
 """`run --until-caught-up` on a topic that has ended: its windows are published though some partitions are silent."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,30 @@ def test_a_topic_of_another_format_is_a_failure_that_says_why(
     said = capsys.readouterr().err
     assert "no event counted among 2 records" in said
     assert "1 no schema has this schema id" in said
+
+
+def test_the_end_of_input_fires_and_closes_every_window_of_every_kind(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, warehouse = make_topic(partitions=2), tmp_path / "warehouse"
+    send(broker.bootstrap_servers, topic, [at(NOON, 0), at(NOON + MINUTE, 0)])
+    kinds = {
+        "grid": {},
+        "days": {"window": {"size": "1d", "zone": "Europe/Berlin"}},
+        "visits": {"keys": ["user_id"], "window": {"gap": "30m"}},
+    }
+    ended = [*run(broker, topic, warehouse)[:-1], "--reports", json.dumps(kinds), "--totals.gap", "30m"]
+    assert main([*ended, "--end-of-input"]) == 0
+    counts = {name: sorted(row["page_views"] for row in rows(warehouse, name)) for name in (*kinds, "user_totals")}
+    assert counts == {"grid": [1, 1], "days": [2], "visits": [2], "user_totals": [2]}
+    assert main(["verify", "--warehouse", str(warehouse)]) == 0
+    assert main(["status", "--warehouse", str(warehouse), "--report", "grid"]) == 0
+    assert "at the end of the input" in capsys.readouterr().out
+    # Whatever comes later is late, and a start says so.
+    send(broker.bootstrap_servers, topic, [at(NOON + 60 * MINUTE, 1)])
+    assert main([*ended, "--until-caught-up"]) == 0
+    assert "ended with --end-of-input" in capsys.readouterr().err
+    assert [row["reason"] for row in rows(warehouse, "dead_letters")] == ["too_late"]
 
 
 def run(broker: Cluster, topic: str, warehouse: Path) -> list[str]:

@@ -21,6 +21,7 @@ _CHECK_OF = {
     Verdict.TOO_LATE: Check.TOO_LATE,
     Verdict.FUTURE: Check.FUTURE,
     Verdict.MALFORMED: Check.EVENT_TIME,
+    Verdict.LEFT_OUT: Check.OTHER_KIND,
     Verdict.DUPLICATE: Check.DUPLICATE,
     Verdict.ERASED: Check.ERASED,
 }

@@ -54,5 +54,5 @@ def test_every_record_is_tallied_once_under_its_verdict(policy: Policy, batch: S
 
 
 def test_a_partition_that_brought_nothing_has_an_empty_tally() -> None:
-    empty = Tallies().of(3)
+    empty = Tallies().of_partition(3)
     assert (empty.verdicts.total(), empty.max_event_time) == (0, None)

@@ -73,7 +73,8 @@ def test_the_sentence_says_what_was_found_and_what_to_do() -> None:
     assert told == (
         "of the last 10,000 records 97.9 % are malformed (most often: no schema has this schema id), more than "
         "dead_letters.limit = 0.9 allows: is kafka.topic the right topic, are the schemas the right ones? Nothing of "
-        "this batch was committed. If these records are to be dead letters, set dead_letters.limit to 1"
+        "this batch was committed. If the topic has events of other kinds, too, set schemas.mapping.other_kinds to "
+        "left_out; if these records are to be dead letters, set dead_letters.limit to 1"
     )
 
 

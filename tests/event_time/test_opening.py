@@ -64,3 +64,4 @@ def test_event_times_mean_the_same_only_where_the_same_thing_moves_the_watermark
     assert not measures_alike(one, replace(one, strategy=TimeLag(0)))
     by_click, by_visit = (replace(one, strategy=Punctuated(f"event_type = '{kind}'")) for kind in ("click", "visit"))
     assert not measures_alike(by_click, by_visit)
+    assert not measures_alike(one, replace(one, caps_watermark=True))

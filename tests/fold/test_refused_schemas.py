@@ -29,6 +29,10 @@ def decimal(precision: int, scale: int) -> dict[str, Any]:
     return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
 
 
+def pair(*names: str) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": [field(name, "int") for name in names]}
+
+
 NODE = {"type": "record", "name": "Node", "fields": [field("next", ["null", "Node"])]}
 
 
@@ -61,11 +65,8 @@ def test_versions_of_a_needed_field_that_no_type_reads(old: Any, new: Any) -> No
         (NODE, "schema 7: x.next contains itself, and Spark has no such type"),
         ({"type": "array", "items": NODE}, "schema 7: x.next contains itself"),
         (decimal(50, 2), "x is a decimal of more than 38 digits"),
-        ({"type": "record", "name": "R", "fields": [field("id", "int"), field("ID", "int")]}, "id and ID differ only in"),
-        (
-            {"type": "map", "values": {"type": "record", "name": "R", "fields": [field("a", "int"), field("A", "int")]}},
-            "x has fields that differ only in case",
-        ),
+        (pair("id", "ID"), "id and ID differ only in case"),
+        ({"type": "map", "values": pair("a", "A")}, "x has fields that differ only in case"),
     ],
 )  # fmt: skip
 def test_types_that_spark_cannot_read(kind: Any, sentence: str) -> None:

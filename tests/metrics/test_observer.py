@@ -233,14 +233,16 @@ def test_records_dead_letters_and_batches_are_counted_by_what_was_committed() ->
         0: Counter({Verdict.COUNTED: 4, Verdict.MALFORMED: 2}),
         1: Counter(
             {Verdict.COUNTED: 1, Verdict.TOO_LATE: 3, Verdict.FUTURE: 5, Verdict.DUPLICATE: 7, Verdict.ERASED: 4}
+            | {Verdict.LEFT_OUT: 9}
         ),
     }
-    step = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 20}), brought)
+    step = batch(frontier({0: 0, 1: 0}), frontier({0: 6, 1: 29}), brought)
     step.tallies.partitions[0].partly_late = 1
     observer.committed(step, START)
     page = samples(observer)
     verdicts = {verdict: page[f'tidemark_records_total{{verdict="{verdict}"}}'] for verdict in Verdict}
-    assert verdicts == {"counted": 5, "too_late": 3, "future": 5, "malformed": 2, "duplicate": 7, "erased": 4}
+    rejected = {"too_late": 3, "future": 5, "malformed": 2, "erased": 4}
+    assert verdicts == {"counted": 5, "duplicate": 7, "left_out": 9} | rejected
     reasons = {name: value for name, value in page.items() if name.startswith("tidemark_dead_letters_total")}
     assert sorted(reasons.values()) == [1, 2, 3, 4, 5]
     assert page['tidemark_dead_letters_total{reason="too_late"}'] == 3

@@ -92,6 +92,18 @@ def test_hostile_messages_end_in_refusals_and_the_next_one_is_answered(database:
     assert b"good" in heard
 
 
+def test_a_store_that_does_not_answer_one_client_does_not_block_the_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.reading.sql_server.database._PATIENCE_S", 0.1)
+    statement = b"SELECT 1\0"
+    asked = b"Q" + struct.pack("!i", len(statement) + 4) + statement
+    with database.cursor() as cursor, database._lock:
+        heard = talk(lambda wire: Client(wire, database, cursor).serve(), asked)
+    assert b"C58030\0" in heard
+    assert b"another request has been waiting for the store" in heard
+
+
 def test_hostile_starts_let_nobody_in() -> None:
     chance, access = random.Random(32), Access("tidemark", SecretStr("sesame-of-forty-thieves"))
     for _ in range(HOSTILE // 10):

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PATTERNS = {
     "told, tells": r"\b(told|tells?|telling)\b",
     "What ...": r"^(What|That|SQL: that) (?!.*\?)",  # not a question
-    "none": r"(?<!['|])(?<!\| )\bnone\b(?! over)",  # not a value in a table or a policy
+    "none": r"(?<!['|])(?<!\| )(?<!: )\bnone\b(?! over)",  # not a value
     "that one": r"\b(that|this|an? \w+|the) one\b",
     "Of x, y": r"(^|[.;:] )Of [a-z]",
     "nobody": r"\b(nobody|somebody|whoever|anybody)\b",
@@ -42,7 +42,7 @@ BUDGETS = """\
                pipeline  producers      tools      tests   messages       docs  decisions
 told, tells           0          0          0         89          0          0          0
 What ...              0          0          1          6          0          0          1
-none                  0          0          0         18          0          0         59
+none                  0          0          0         17          0          0          4
 that one              0          0          2         12          0          0          5
 Of x, y               0          0          0          2          0          0          0
 nobody                0          0          0         23          0          0          0

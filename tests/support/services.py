@@ -45,7 +45,7 @@ def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -
     kafka = {"bootstrap_servers": broker.bootstrap_servers, "topic": topic, "start": "earliest"}
     spark = {"conf": BRIEF_DRIVER}
     # The events of tests are from other days than their clocks.
-    time = {"max_ahead_of_clock": "off", **sections.pop("time", {})}
+    time = {"max_ahead_of_clock": "off", "max_age": "off", **sections.pop("time", {})}
     told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
     return Settings(**{**told, **sections, "time": time, "kafka": kafka | sections.get("kafka", {})})
 

@@ -44,7 +44,7 @@ def test_upkeep_removes_what_is_old_and_merges_small_files_beside_the_appends(wa
     appender = Appender(EVENT_IDS, warehouse)
     for number in range(1, 110):
         append(appender, number, [number, number + 1_000])
-    event_id_table.tend(warehouse, 40, EPOCH + 109)
+    event_id_table.maintain(warehouse, 40, EPOCH + 109)
     assert len(DeltaTable(EVENT_IDS.uri(warehouse)).file_uris()) == 1
     # Its handle is of before that.
     append(appender, 110, [110, 1_110])
@@ -65,7 +65,7 @@ def test_a_start_removes_what_is_void_and_what_the_epoch_before_had_forgotten(wa
     with pytest.raises(Replaced):
         append(appender, 2, [25])
     with pytest.raises(Replaced):
-        event_id_table.tend(warehouse, 30, EPOCH + 2)
+        event_id_table.maintain(warehouse, 30, EPOCH + 2)
     assert times(warehouse) == [20, 30]
 
 

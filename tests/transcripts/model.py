@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from tests.transcripts.transcript import (
     EPOCH,
@@ -139,7 +140,8 @@ class Model:
         if time_of != "processing" and time > self.clock + self._most_ahead():
             return "future"
         if event.meets(self.transcript.value("marker")):
-            partition.newest = max(partition.newest, time)
+            is_capped = self.transcript.value("max_ahead_of_clock") != "off" and time_of != "processing"
+            partition.newest = max(partition.newest, min(time, event.stamp, self.clock) if is_capped else time)
         one = Counted(event, time, self.batch, self.watermark)
         if self._is_duplicate(one):
             self.duplicates += 1
@@ -234,9 +236,10 @@ class Model:
         }
 
 
-def _measures(transcript: Transcript) -> list[str]:
+def _measures(transcript: Transcript) -> list[Any]:
     """Returns what the highest event time of a partition is a measure of."""
-    return [transcript.value(name) for name in ("of", "strategy", "marker")]
+    is_capped = transcript.value("max_ahead_of_clock") != "off"
+    return [is_capped, *(transcript.value(name) for name in ("of", "strategy", "marker"))]
 
 
 def _split(unread: Sequence[Sent], cut: Mapping[int, int] | None) -> tuple[list[Sent], list[Sent]]:

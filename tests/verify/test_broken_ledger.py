@@ -176,3 +176,21 @@ def test_an_epoch_may_reset_the_watermark_if_its_opening_records_it(tmp_path: Pa
         sentences(tmp_path, OF_LEDGER)
     )
     assert site.watermark == ms(32)
+
+
+def test_a_capped_watermark_is_never_ahead_of_the_clock(tmp_path: Path) -> None:
+    play(Site(tmp_path, PAGE_VIEWS_ALONE).open()).open()
+
+    def cap(rows: Rows) -> Rows:
+        for row in rows:
+            if row["opening"]:
+                opening = json.loads(row["opening"])
+                opening["policy"]["caps_watermark"] = True
+                row["opening"] = json.dumps(opening)
+        return rows
+
+    alter(tmp_path, "ledger", change({}, committed_at=ms(60)))
+    alter(tmp_path, "ledger", cap)
+    assert "ahead of its commit" not in sentences(tmp_path, OF_LEDGER)
+    alter(tmp_path, "ledger", change({"batch": E + 1}, committed_at=ms(0)))
+    assert "ahead of its commit at 2024-05-01T12:00:00Z" in sentences(tmp_path, OF_LEDGER)

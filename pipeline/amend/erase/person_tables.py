@@ -67,7 +67,7 @@ class PersonalTables:
 
     def row_counts(self, person: Person) -> dict[str, int]:
         """Returns the number of a user's rows by table, without tables that have no row."""
-        rows = {spec.name: self._rows(spec, person) for spec in self.specs if spec is not DEAD_LETTERS}
+        rows = {spec.name: self._row_count(spec, person) for spec in self.specs if spec is not DEAD_LETTERS}
         rows[DEAD_LETTERS.name] = len(self.letters(person))
         return {name: count for name, count in rows.items() if count}
 
@@ -82,6 +82,6 @@ class PersonalTables:
         ledger = DeltaTable(LEDGER.uri(self.warehouse))
         return rows_of("SELECT max(batch) AS newest FROM ledger", ledger=ledger)[0]["newest"] or 0
 
-    def _rows(self, spec: TableSpec, person: Person) -> int:
+    def _row_count(self, spec: TableSpec, person: Person) -> int:
         sql = f"SELECT count(*) AS rows FROM personal WHERE {person.is_user_sql}"  # noqa: S608 - ours
         return int(rows_of(sql, personal=DeltaTable(spec.uri(self.warehouse)))[0]["rows"])

@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from pipeline.app import check_sql, registered_schemas, require_all
+from pipeline.app import check_plan, require_all, schema_store, subject_of
 from pipeline.commands.preflight import machine_checks, warehouse_checks
 from pipeline.commands.preflight.broker_checks import Cluster
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, results_of
+from pipeline.commands.preflight.record_checks import check_records
 from pipeline.errors import SetUpError
-from pipeline.fold.duplicates import require_event_id
 from pipeline.kafka.topic import connect
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings
@@ -31,25 +31,17 @@ def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
     yield from machine_checks.check_traffic(settings)
     yield from results_of("metrics", lambda: machine_checks.check_metrics(settings))
     yield from results_of("schemas", lambda: _schemas(settings))
-    yield from results_of("conditions", lambda: _conditions(settings))
     yield from results_of("warehouse", lambda: warehouse_checks.check_store(settings.warehouse))
     yield from results_of("reports", lambda: warehouse_checks.check_reports(settings))
     yield from _topic_checks(settings, now)
 
 
 def _schemas(settings: Settings) -> Iterator[CheckResult]:
-    schemas = registered_schemas(settings)
-    if settings.policy().deduplicate:
-        require_event_id(schemas)
-    yield passed("schemas", f"versions {', '.join(map(str, schemas.texts))}")
-
-
-def _conditions(settings: Settings) -> Iterator[CheckResult]:
-    """Checks the SQL conditions of reports and marker; starts Spark only if there are any."""
-    policy = settings.policy()
-    if policy.strategy.marker or any(report.where for report in policy.reports):
-        check_sql(spark_session(settings.spark), registered_schemas(settings), policy)
-        yield passed("conditions", "valid SQL")
+    """Checks that the service can read events of the schemas, with the conditions of the settings."""
+    schemas = schema_store(settings)
+    schemas.load(subject_of(settings))
+    check_plan(spark_session(settings.spark), schemas.known, settings.policy())
+    yield passed("schemas", f"versions {', '.join(map(str, schemas.known.texts))}")
 
 
 def _topic_checks(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
@@ -66,4 +58,5 @@ def _topic_checks(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
     yield from results_of("timestamps", lambda: cluster.check_timestamps(policy))
     yield from results_of("clocks", cluster.check_clocks)
     yield from results_of("group", lambda: cluster.check_group(settings.kafka))
+    yield from results_of("records", lambda: check_records(settings, topic, now))
     yield from results_of("start", lambda: warehouse_checks.check_start(settings, topic, now))

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
-from pipeline.reading.pages.table_reader import PATIENCE_S, acquired
+from pipeline.reading.bounded_lock import acquired
+from pipeline.reading.pages.table_reader import PATIENCE_S
 
 T = TypeVar("T")
 

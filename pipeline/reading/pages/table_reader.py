@@ -1,7 +1,6 @@
 """Reads tables for pages with cached handles, which are updated once for each answer."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, TypeVar
@@ -9,9 +8,9 @@ from typing import Final, TypeVar
 from deltalake import DeltaTable
 
 from pipeline import columns as c
-from pipeline.errors import TransientError
 from pipeline.event_time.reports import Report
 from pipeline.instants import ms_of
+from pipeline.reading.bounded_lock import acquired
 from pipeline.reading.ledger_summary import LedgerSummary, read_summary
 from pipeline.results.live_view import live_sql
 from pipeline.tables.engines import Engine
@@ -119,17 +118,6 @@ class TableReader:
         ledger = tables.find(LEDGER.name)
         self._summary = None if ledger is None else read_summary(ledger, self._summary)
         return ask(tables, self._summary)
-
-
-@contextmanager
-def acquired(lock: Lock, patience_s: float) -> Iterator[None]:
-    """Holds `lock` within the block. Raises TransientError if others hold it for longer than `patience_s` seconds."""
-    if not lock.acquire(timeout=patience_s):
-        raise TransientError(f"another request has been waiting for the store for more than {patience_s:g} s")
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _columns(name: str, report: Report) -> str:

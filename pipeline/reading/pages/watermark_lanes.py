@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from pipeline.event_time import rules
 from pipeline.event_time.policy import AllIdle, Policy
 from pipeline.instants import span_of
 from pipeline.reading.ledger_summary import LedgerSummary
@@ -70,7 +71,9 @@ def explain(summary: LedgerSummary, lanes: Sequence[Lane]) -> list[str]:
 def _why(summary: LedgerSummary, lanes: Sequence[Lane]) -> Iterator[str]:
     by = {state: [lane for lane in lanes if lane.state is state] for state in LaneState}
     policy = summary.policy
-    if policy.strategy.by_clock:
+    if summary.watermark == rules.END_OF_INPUT:
+        yield "The input was declared complete, so the watermark is at the end of time and all windows are closed."
+    elif policy.strategy.by_clock:
         yield f"Only time moves the watermark, {span_of(policy.strategy.idle_lag_ms)} behind the clock."
     elif all(lane.head is None for lane in lanes):
         yield "No event was read yet, so there is no watermark and no window fires."

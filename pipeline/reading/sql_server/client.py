@@ -8,6 +8,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
+from pipeline.errors import TransientError
 from pipeline.reading.sql_server.answers import StatementResult, answer, schema_of, split
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.parameters import count_of, filled, literal_of
@@ -79,7 +80,7 @@ class Client:
         except (ArithmeticError, ValueError, RecursionError, struct.error) as error:
             self._failed(message, "22000", f"invalid value or statement: {error}")
         except Exception as error:
-            if not is_of_store(error):
+            if not (is_of_store(error) or isinstance(error, TransientError)):
                 raise
             self._failed(message, "58030", f"the store failed: {one_line(error)}")
 

@@ -14,6 +14,7 @@ import duckdb
 from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
+from pipeline.reading.bounded_lock import acquired
 from pipeline.reading.sql_server.dialect import CATALOG
 from pipeline.reading.sql_views import views
 from pipeline.tables.engines import Engine
@@ -27,6 +28,7 @@ _CLOSED: Final = {
 }
 _NEW_TABLES_S: Final = 60.0
 _NEW_ROWS_S: Final = 1.0
+_PATIENCE_S: Final = 5.0
 _SCAN: Final = re.compile(r"delta_scan\('([^']*)'\)")
 _NAME: Final = "tidemark"
 """Name of the database with the views. The tables that they read are in `stored`, which no client can name."""
@@ -49,8 +51,11 @@ class Database:
         self._engine.execute("SET lock_configuration = true")
 
     def refresh(self) -> None:
-        """Reads new rows at most once a second and new tables at most once a minute. Called before each statement."""
-        with self._lock:
+        """Reads new rows at most once a second and new tables at most once a minute. Called before each statement.
+
+        Raises TransientError while another client waits for the store.
+        """
+        with acquired(self._lock, _PATIENCE_S):
             now = time.monotonic()
             if now - self._views_at >= _NEW_TABLES_S:
                 self._make_views()

@@ -7,31 +7,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from producers.access_log.formats import combined, common, json_format
+from producers.access_log.formats import combined, common, format_of
+from producers.access_log.json_lines import json_format
 from producers.access_log.request import Request, time_ms
+from tests.producers.access_log.server_writers import escaped_by_apache, escaped_by_nginx
 
 NOON_MS = 1_714_564_800_000
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 COMMON = '203.0.113.7 - - [01/May/2024:12:00:00 +0000] "GET /shoes?size=42 HTTP/1.1" 200 5120'
 COMBINED = f'{COMMON} "https://search.example/?q=shoes" "{AGENT}"'
 REQUEST = Request("203.0.113.7", NOON_MS, "GET /shoes?size=42 HTTP/1.1", 200, "https://search.example/?q=shoes", AGENT)
-
-
-def escaped_by_nginx(text: str) -> str:
-    """The text as nginx writes it: what is not printable ASCII, and quotes and backslashes, as octets."""
-    return "".join(
-        chr(octet) if 32 <= octet < 127 and octet not in b'"\\' else f"\\x{octet:02X}" for octet in text.encode()
-    )
-
-
-def escaped_by_apache(text: str) -> str:
-    """The text as Apache writes it (`ap_escape_logitem`)."""
-    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\v": "\\v", '"': '\\"', "\\": "\\\\"}
-    return "".join(named.get(one) or "".join(octet_of_apache(octet) for octet in one.encode()) for one in text)
-
-
-def octet_of_apache(octet: int) -> str:
-    return chr(octet) if 32 <= octet < 127 else f"\\x{octet:02x}"
 
 
 def test_a_combined_line_is_a_request() -> None:
@@ -137,6 +122,40 @@ def test_fields_may_be_named_otherwise_and_times_written_otherwise(time: object)
     assert (found.time_ms, found.address) == (NOON_MS, "::1")
 
 
+def test_fields_may_be_nested_and_method_and_uri_apart() -> None:
+    names = "address=client.ip,time=@timestamp,method=http.method,uri=url.path,status=http.status,agent=headers.UA"
+    parse = json_format(dict(pair.split("=") for pair in names.split(",")))
+    entry = {"@timestamp": NOON_MS, "client": {"ip": "::1"}, "url.path": "/shoes", "headers": {"UA": [AGENT, "other"]}}
+    line = json.dumps({**entry, "http": {"method": "GET", "status": 200}})
+    assert parse(line) == Request("::1", NOON_MS, "GET /shoes HTTP/1.1", 200, agent=AGENT)
+    assert parse(line.replace(json.dumps({"UA": [AGENT, "other"]}), "{}")).agent == ""
+    assert parse(line.replace("headers", "header")).agent is None
+    with pytest.raises(ValueError, match=r"^without request \(or http.method and url.path\)$"):
+        parse(line.replace("url.path", "path"))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "site"),
+    [
+        (None, "Shop.EXAMPLE", "https://shop.example"),
+        (None, "shop.example:443", "https://shop.example"),
+        (None, "shop.example:80", "http://shop.example"),
+        ("HTTP", "shop.example:80", "http://shop.example"),
+        ("http", "shop.example:443", "http://shop.example:443"),
+        ("https", "[::1]:8443", "https://[::1]:8443"),
+    ],
+)
+def test_a_host_has_one_spelling(scheme: str | None, host: str, site: str) -> None:
+    assert json_format({})(json.dumps({**JSON, "scheme": scheme, "host": host})).site == site
+
+
+def test_the_list_of_a_proxy_is_the_address_if_the_other_is_renamed() -> None:
+    form = '$remote_addr - $remote_user [$time_local] "$request" $status "$http_x_forwarded_for"'
+    line = '10.0.0.1 - - [01/May/2024:12:00:00 +0000] "GET / HTTP/1.1" 200 "203.0.113.7, 10.0.0.2"'
+    assert format_of(form, {})(line).address == "10.0.0.1"
+    assert format_of(form.replace("remote_addr", "proxy"), {})(line).address == "203.0.113.7"
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -146,8 +165,8 @@ def test_fields_may_be_named_otherwise_and_times_written_otherwise(time: object)
         (json.dumps({**JSON, "status": "?"}), "invalid literal"),
         (json.dumps({**JSON, "time_iso8601": "2024-05-01T12:00:00"}), "has no offset"),
         (json.dumps({**JSON, "time_iso8601": "9" * 400}), "."),
-        (json.dumps({**JSON, "remote_addr": "-"}), "without remote_addr"),
-        (json.dumps({**JSON, "remote_addr": None}), "without remote_addr"),
+        (json.dumps({**JSON, "remote_addr": "-"}), "'' is not an IP address"),
+        (json.dumps({**JSON, "remote_addr": None}), "'' is not an IP address"),
         (json.dumps({"status": 200}), "without remote_addr, time_iso8601, request"),
     ],
 )
@@ -167,6 +186,17 @@ def test_every_way_to_write_a_time_tells_the_same(moment: datetime) -> None:
     expected = int(second.timestamp()) * 1000
     written = (second.isoformat(), f"{second:%d/%b/%Y:%H:%M:%S %z}", str(expected // 1000), f"{expected // 1000}.000")
     assert {time_ms(text) for text in written} == {expected}
+
+
+@pytest.mark.parametrize("number", [NOON_MS, NOON_MS * 1000 + 999, NOON_MS * 1_000_000 + 999_999, f"{NOON_MS}.999"])
+def test_a_number_may_count_units_of_a_second(number: object) -> None:
+    assert time_ms(str(number)) == NOON_MS
+    assert json_format({})(json.dumps({**JSON, "time_iso8601": number})).time_ms == NOON_MS
+
+
+def test_a_number_of_json_is_not_rounded() -> None:
+    line = json.dumps({**JSON, "time_iso8601": 0}).replace(": 0", f": {NOON_MS // 1000}.1239999999999")
+    assert json_format({})(line).time_ms == NOON_MS + 123
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 999), st.text("0123456789", max_size=6))

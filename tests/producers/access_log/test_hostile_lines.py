@@ -14,9 +14,11 @@ from typing import Any, Final
 import pytest
 
 from producers.access_log.follow import Line
-from producers.access_log.formats import Parse, combined, common, json_format
+from producers.access_log.formats import combined, common, format_of
+from producers.access_log.json_lines import json_format
 from producers.access_log.open_file import LONGEST_LINE
 from producers.access_log.outcome import LineOutcome
+from producers.access_log.request_fields import Parse
 from producers.access_log.sessions import Sessions
 from producers.access_log.visits import VisitRules, Visits
 from producers.collect.contract import AGENT_LENGTH
@@ -24,7 +26,15 @@ from producers.pseudonym import Pseudonyms
 from tests.producers.access_log.test_formats import AGENT, COMBINED, JSON
 from tests.support.regex_steps import regex_steps
 
-FORMATS: Final = {"combined": combined, "common": common, "json": json_format({})}
+FORMATS: Final = {
+    "combined": combined,
+    "common": common,
+    "json": json_format({}),
+    "two lists": format_of(
+        '$http_x_forwarded_for $upstream_response_time $remote_user [$time_local] "$request_method $uri" $status', {}
+    ),
+    "times": format_of('$remote_user [$msec] "$http_x_forwarded_for" "$request" $status', {}),
+}
 UNITS: Final = (
     *(" ", "[", " [", "] ", '] "', '"', '" "', "\\", '\\"', "\\x41", "a", "a-", "/", "/.", "//wp-admin", ".", ".css"),
     *("%41", "%", ";", ";a=", "/(S(", "&", "?", "=", "1", ",", "é", "\t", "\u00a0"),

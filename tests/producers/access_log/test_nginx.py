@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from producers.access_log.follow import Follower, Line
-from producers.access_log.formats import Parse, combined, common, json_format
+from producers.access_log.formats import combined, common
+from producers.access_log.json_lines import json_format
+from producers.access_log.request_fields import Parse
 from producers.access_log.sessions import Sessions
 from producers.access_log.visits import VisitRules, Visits
 from producers.pseudonym import Pseudonyms

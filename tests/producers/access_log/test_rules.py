@@ -79,6 +79,7 @@ def test_another_status_is_none(status: int, outcome: LineOutcome) -> None:
         "/.css",
         "/a.%63ss",
         "/a.css;v=1",
+        *(f"/download/app-1.0.{name}" for name in ("jar", "deb", "rpm", "apk", "MSI", "pkg", "AppImage", "tar.zst")),
     ],
 )
 def test_an_asset_is_none(path: str) -> None:

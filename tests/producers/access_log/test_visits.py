@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from producers.access_log.follow import Line
-from producers.access_log.formats import combined, json_format
+from producers.access_log.formats import TEXT, combined, format_of
+from producers.access_log.json_lines import json_format
 from producers.access_log.log_position import FilePosition, LogPosition
 from producers.access_log.options import access_log_options
 from producers.access_log.outcome import LineOutcome
@@ -20,6 +21,7 @@ from producers.pseudonym import Pseudonyms
 from tests.producers.access_log.test_formats import AGENT, COMBINED, JSON, NOON_MS
 from tests.producers.recount import decode
 
+SYSLOG = "<190>1 2024-05-01T12:00:00Z web-1 nginx - - -"
 SALT = b"0123456789abcdef0123456789abcdef"
 
 
@@ -53,6 +55,34 @@ def test_a_user_is_an_address_with_an_agent_under_a_salt() -> None:
     others = [COMBINED.replace("203.0.113.7", "203.0.113.8"), COMBINED.replace("Firefox/128", "Firefox/129")]
     assert len({user(COMBINED), *map(user, others), user(COMBINED, b"another salt that is long enough")}) == 4
     assert user(COMBINED) == "496bd50b09f55d0206460bc975252499"
+
+
+HOST = "www.example.com:443"
+
+
+@pytest.mark.parametrize(
+    ("form", "prefixes", "users"),
+    [
+        ("vhost_combined", [f"{HOST} 203.0.113.7", f"{HOST} 203.0.113.8", "www.example.com 203.0.113.8"], 2),
+        ("combined", ["203.0.113.7", "203.0.113.7, 10.0.0.1", "203.0.113.7:443", "::ffff:203.0.113.7"], 1),
+        ("combined", ["2001:db8::7", "2001:DB8:0::7", "[2001:db8::7]:443", "\ufeff2001:db8::7"], 1),
+        ("<$priority>1 $stamp $host_of_log nginx - - - " + TEXT["combined"], [f"{SYSLOG} ::1", f"{SYSLOG} ::2"], 2),
+    ],
+)
+def test_each_address_is_one_user(form: str, prefixes: list[str], users: int) -> None:
+    lines = [COMBINED.replace("203.0.113.7", prefix) for prefix in prefixes]
+    events = visits(VisitRules(format_of(form, {}))).events_from([Line(line.encode(), 0) for line in lines])
+    assert len(events) == len(lines)
+    assert len({event["user_id"] for event in events}) == users
+
+
+@pytest.mark.parametrize(
+    "prefix", ["-", "localhost", f"{HOST} 203.0.113.7", "www.example.com 203.0.113.7", f"{SYSLOG} 203.0.113.7", "unix:"]
+)
+def test_a_line_without_an_address_in_its_place_has_no_user(prefix: str) -> None:
+    one = visits(VisitRules(combined))
+    assert one.events_from([Line(COMBINED.replace("203.0.113.7", prefix).encode(), 0)]) == []
+    assert one.counts == {LineOutcome.MALFORMED: 1}
 
 
 def test_the_same_line_has_the_same_id_only_at_the_same_place() -> None:

@@ -1,0 +1,113 @@
+"""Checks of the newest records: whether the service would read them as events, and if not, what they look like."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline import columns as c
+from pipeline.app import schema_store, subject_of
+from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import Verdict
+from pipeline.event_time.tallies import Statistic, Tallies
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.fold_result import InSpark
+from pipeline.fold.record_columns import BatchContext
+from pipeline.kafka.clients import source_options
+from pipeline.kafka.topic import Topic
+from pipeline.runtime.spark import spark_session
+from pipeline.settings.model import Settings
+
+_SAMPLE: Final = 1_000
+"""The number of records read, over all partitions."""
+_LOOKED_AT: Final = 100
+_STARTS: Final = {
+    b"\xc3\x01": "Avro in single-object encoding",
+    b"Obj\x01": "Avro container files",
+    b"\x1f\x8b": "gzip",
+    b"PK": "zip",
+}
+_TEXT: Final = {*range(32, 127), *b"\t\n\r"}
+
+
+def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[CheckResult]:
+    """Judges the newest records as `run` would, except for lateness, by the same reader and the same rules.
+
+    Raises SetUpError if no reader can be made for the schemas.
+    """
+    spark = spark_session(settings.spark)
+    records = _newest(spark, settings, topic)
+    if records is None:
+        yield passed("records", "the topic has no records yet")
+        return
+    tallies = _judge(settings, records, len(topic.log_ends()), now())
+    read, reasons = tallies.total(), _in_words(tallies.reasons())
+    malformed, counted = tallies.total([Verdict.MALFORMED]), tallies.total([Verdict.COUNTED])
+    if not read:
+        yield warning("records", "the newest offsets of the topic hold no records: they are aborted or compacted")
+    elif not counted:
+        kind = likely_format(row[c.VALUE] for row in records.select(c.VALUE).limit(_LOOKED_AT).collect())
+        cause = f". The values look like {kind}, which is not read" if kind else ""
+        yield failure("records", f"of the newest {read:,} records no event counts: {reasons}{cause}")
+    elif malformed > read * settings.dead_letters.limit:
+        yield failure("records", f"of the newest {read:,} records too many are malformed to start: {reasons}")
+    elif counted < read:
+        yield warning("records", f"of the newest {read:,} records not all count: {reasons}")
+    else:
+        yield passed("records", f"the newest {read:,} records all count")
+
+
+def likely_format(values: Iterator[bytes | None]) -> str | None:
+    """Returns the name of the format that most values have by their first bytes; None if it is unknown."""
+    names = Counter(_format_of(bytes(value)) for value in values if value)
+    return names.most_common(1)[0][0] if names else None
+
+
+def _format_of(value: bytes) -> str | None:
+    for start, name in _STARTS.items():
+        if value.startswith(start):
+            return name
+    if value.lstrip()[:1] in (b"{", b"["):
+        return "JSON" if _is_json(value) else "text"
+    return "text" if {*value[:64]} <= _TEXT else None
+
+
+def _is_json(value: bytes) -> bool:
+    try:
+        json.loads(value)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _newest(spark: SparkSession, settings: Settings, topic: Topic) -> DataFrame | None:
+    """Returns the newest records of each partition; None if the topic is empty."""
+    earliest, ends = topic.earliest(), topic.log_ends()
+    most = -(-_SAMPLE // max(len(ends), 1))
+    starts = {partition: max(end - most, earliest[partition]) for partition, end in ends.items()}
+    if starts == ends:
+        return None
+    options: Mapping[str, Any] = source_options(settings.kafka, settings.batch, starts) | {
+        "endingOffsets": json.dumps({settings.kafka.topic: {str(number): end for number, end in ends.items()}})
+    }
+    return spark.read.format("kafka").options(**options).load()
+
+
+def _judge(settings: Settings, records: DataFrame, partitions: int, now: int) -> Tallies:
+    """Returns the verdicts; asks the registry for schemas that the records name, and stores nothing."""
+    schemas = schema_store(settings)
+    schemas.load(subject_of(settings))
+    while True:
+        plan = FoldPlan(schemas.known, settings.policy(), partitions)
+        result = InSpark(plan, plan.packed(plan.keyed(records, BatchContext(None, now))), now, None)
+        statistics: list[Statistic] = [*result.statistics]
+        is_unknown = any(row.check == Check.SCHEMA_ID for row in statistics)
+        if not (is_unknown and schemas.learn(result.unknown_schema_ids, now)):
+            return Tallies.of_rows(statistics)
+
+
+def _in_words(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in Counter(reasons).most_common(4) if count)

@@ -1,0 +1,67 @@
+"""Detects a wrong --format before the position moves past lines that another format could read."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from producers.access_log.outcome import LineOutcome
+from producers.errors import SetupError
+
+_FIRST_LINES: Final = 100
+"""This many malformed lines at the start of a run, and no other, are a wrong format."""
+_LATER_LINES: Final = 10
+"""This many malformed lines in sequence, later in a run, are a warning: single lines may be broken."""
+_ADVICE: Final = "correct --format or --json-fields, or move files in an older format away; the position has not moved"
+_SHOWN: Final = 300
+_NOT_COUNTED: Final = (LineOutcome.TOO_LONG, LineOutcome.UNDECODABLE)
+"""Clients can cause such lines in some formats, so they are no sign of a wrong format."""
+
+
+class MalformedLine(NamedTuple):
+    """A line that is not in the format, and why."""
+
+    text: str
+    reason: str
+
+
+class FormatCheck:
+    """Decides whether the position after a chunk may be committed: only after a line in the format."""
+
+    def __init__(self, form: str, warn: Callable[[str], None]) -> None:
+        """`form` is the format for messages; `warn` is called once for each sequence of malformed lines."""
+        self._form, self._warn = form, warn
+        self._has_read, self._has_warned, self._malformed = False, False, 0
+        self._example: MalformedLine | None = None
+
+    def accepts(self, outcomes: Counter[LineOutcome], example: MalformedLine | None) -> bool:
+        """Returns whether the position after a chunk with these outcomes may be committed.
+
+        `example` is the latest malformed line. Raises SetupError if all of the first lines are malformed.
+        """
+        malformed = outcomes[LineOutcome.MALFORMED]
+        if outcomes.total() > malformed + sum(outcomes[outcome] for outcome in _NOT_COUNTED):
+            self._has_read, self._has_warned, self._malformed = True, False, 0
+        elif malformed:
+            self._add(malformed, example)
+        return self._has_read or not self._malformed
+
+    def end(self) -> None:
+        """Raises SetupError if lines were read, but no line in the format."""
+        if self._malformed and not self._has_read:
+            raise SetupError(self._message(_ADVICE))
+
+    def _add(self, malformed: int, example: MalformedLine | None) -> None:
+        self._malformed, self._example = self._malformed + malformed, example
+        if self._malformed >= _FIRST_LINES:
+            self.end()
+        if not self._has_warned and (self._malformed >= _LATER_LINES or not self._has_read):
+            self._has_warned = True
+            self._warn(self._message("if others follow, correct --format"))
+
+    def _message(self, advice: str) -> str:
+        text, reason = self._example or MalformedLine("", "")
+        place = "last" if self._has_read else "first"
+        lines = f"the {place} {self._malformed:,} lines are not"
+        if self._malformed == 1:
+            lines = f"the {place} line is not"
+        return f"{lines} in the format {self._form} ({reason[:_SHOWN]}); {advice}; the line: {text[:_SHOWN]}"

@@ -1,0 +1,69 @@
+"""`tidemark check` reads the newest records as `run` would, and names what they look like."""
+
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.commands.preflight.record_checks import likely_format
+from pipeline.instants import now_ms
+from tests.support.kafka_cluster import Cluster
+from tests.support.topic_writer import Raw, event, send, value_of
+
+MakeTopic = Callable[..., str]
+EVENT = json.dumps({"user_id": "ann", "time": 1}).encode()
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ([EVENT, b'  [{"a": 1}]'], "JSON"),
+        ([b'{"a": 1', b"2026-11-26,ann,/"], "text"),
+        ([b"\xc3\x01" + bytes(8)], "Avro in single-object encoding"),
+        ([b"Obj\x01\x02"], "Avro container files"),
+        ([gzip.compress(EVENT)], "gzip"),
+        ([b"\x08\x96\x01", b"\x08\x96\x02"], None),
+        ([None, b""], None),
+        ([b"[" * 100_000], "text"),
+    ],
+)
+def test_a_format_is_recognised_by_its_first_bytes(values: Sequence[bytes | None], name: str | None) -> None:
+    assert likely_format(iter(values)) == name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sent", "code", "line"),
+    [
+        ([], 0, "pass  records     the topic has no records yet"),
+        ([event("ann", now_ms())], 0, "pass  records     the newest 1 records all count"),
+        (
+            [event("ann", now_ms()), event("ann", now_ms()), Raw(b"?")],
+            0,
+            "warn  records     of the newest 3 records not all count: 2 counted, 1 the value does not begin with magic",
+        ),
+        ([Raw(EVENT)], 1, "The values look like JSON, which is not read"),
+        ([Raw(value_of("ann", 1)[5:])], 1, "fail  records     of the newest 1 records no event counts: 1 the value"),
+        ([event("ann", now_ms() // 1000)], 1, "is the unit right"),
+    ],
+    ids=["empty", "events", "one malformed", "JSON", "unframed", "seconds"],
+)
+def test_the_newest_records_are_judged(
+    sent: Sequence[Raw],
+    code: int,
+    line: str,
+    broker: Cluster,
+    make_topic: MakeTopic,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    topic = make_topic(partitions=2)
+    send(broker.bootstrap_servers, topic, [replace(record, timestamp_ms=now_ms()) for record in sent])
+    where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={tmp_path / 'w'}"]
+    assert main(["check", *where, "--metrics.port=0"]) == code
+    assert line in capsys.readouterr().out
+    assert [*tmp_path.iterdir()] == []
