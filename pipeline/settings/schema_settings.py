@@ -34,6 +34,12 @@ class MappingSettings(Section):
     event_id: FieldName = "event_id"
     """Field that identifies an event, for `deduplicate`: text or a whole number."""
 
+    @model_validator(mode="after")
+    def _some_event_counts(self) -> Self:
+        if self.kind and not self.kinds:
+            raise ValueError('kinds is empty, so no event would count: map a value, or set kind = "" if all are visits')
+        return self
+
     def fields(self) -> EventFields:
         """Returns the mapping for the fold."""
         return EventFields(**self.model_dump(exclude={"other_kinds"}))

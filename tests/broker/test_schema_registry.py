@@ -32,6 +32,9 @@ OTHERS = {
     "colours": json.dumps({"type": "enum", "name": "Colour", "symbols": ["red"]}),
 }
 """Schemas of what is no event, also of what is no record."""
+CONDITION = {"few": {"keys": ["user_id"], "where": "page_url <> '/none'"}}
+"""A report that needs a field of which `RETYPED` has another type."""
+RETYPED = OURS.replace('{"name": "page_url", "type": "string"', '{"name": "page_url", "type": "int"')
 JSON_SCHEMA = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}'
 NOWHERE = 4711
 SITE = json.dumps(
@@ -79,7 +82,7 @@ def stored_schema_ids(warehouse: Path) -> set[int]:
 
 
 def settings(broker: Cluster, topic: str, warehouse: Path, url: str, **more: Any) -> Settings:
-    return settings_of(broker, topic, warehouse, schemas={"registry": {"url": url, **more}})
+    return settings_of(broker, topic, warehouse, schemas={"registry": {"url": url, **more}}, reports=CONDITION)
 
 
 def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept_where_the_registry_is_away(
@@ -95,6 +98,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
         second = registry.register("another-subject", newer("score"))
         others = [registry.register(f"{name}-value", text) for name, text in OTHERS.items()]
         others.append(registry.register("objects-value", JSON_SCHEMA, "JSON"))
+        others.append(registry.register("retyped-value", RETYPED))
         registry.register("sites-value", SITE)
         site = registry.register("another-subject", OF_A_SITE, refers_to={"io.tidemark.Site": "sites-value"})
         values = [
@@ -107,7 +111,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
         send(broker.bootstrap_servers, topic, values)
         service.drain()
         assert (counted(warehouse), stored_schema_ids(warehouse)) == (4, {first, second, site})
-        assert details(warehouse) == ["no schema has this schema id"] * 5
+        assert details(warehouse) == ["no schema has this schema id"] * 6
     # Another start, on what was kept: nothing listens at this address.
     away = f"http://127.0.0.1:{free_port()}"
     with open_service(settings(broker, topic, warehouse, away)) as service:
@@ -121,7 +125,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
             service.drain()
     with open_service(settings(broker, topic, warehouse, registry.url)) as service:
         service.drain()
-        assert (counted(warehouse), len(details(warehouse))) == (6, 5)
+        assert (counted(warehouse), len(details(warehouse))) == (6, 6)
 
 
 def test_without_a_registry_and_without_what_was_kept_no_service_starts(
