@@ -36,7 +36,7 @@ def late_events(
     for selection in fields_and_conditions(stored, fields, events.names, conditions):
         rows = selection.apply(rows)
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
-    check = check_of(schemas.texts, policy, {}, F.lit(now)).alias(c.CHECK)
+    check = check_of(schemas, policy, {}, F.lit(now)).alias(c.CHECK)
     is_true = F.lit(True)  # noqa: FBT003
     belongs = (
         (F.coalesce(F.col(conditions[report.where]), ~is_true) if report.where else is_true).alias(

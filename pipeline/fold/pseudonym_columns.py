@@ -20,7 +20,6 @@ from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
 from pipeline.fold.conditions import FIELDS
-from pipeline.fold.decode import FRAME_BYTES
 from pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
 
 ToPseudonym = Callable[[Column], Column]
@@ -53,12 +52,14 @@ def require_one_name(same_as_user: Iterable[str]) -> None:
         )
 
 
-def stored_bytes(names: Sequence[str], to_pseudonym: ToPseudonym) -> dict[str, Column]:
-    """Returns the columns stored in place of a record's key and value: an event as JSON of its fields `names`."""
+def stored_bytes(names: Sequence[str], to_pseudonym: ToPseudonym, frame: Column) -> dict[str, Column]:
+    """Returns the columns stored in place of a record's key and value: an event as JSON of its fields `names`.
+
+    `frame` is stored of a record with an unknown schema id.
+    """
     user = to_pseudonym(F.col(c.USER_ID))
     fields = [(user if name == c.USER_ID else F.col(f"{FIELDS}.{name}")).alias(name) for name in names]
     event = F.to_json(F.struct(*fields)).cast("binary")
-    frame = F.substring(c.VALUE, 1, FRAME_BYTES)
     check = F.col(c.CHECK)
     value = F.when(check.isin(_EVENT_CHECKS), event).when(check == int(Check.SCHEMA_ID), frame)
     return {c.KEY: F.lit(None).cast("binary"), c.VALUE: value}

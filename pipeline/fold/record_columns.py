@@ -23,6 +23,7 @@ from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, store
 from pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW
+from pipeline.fold.wire_format import frame
 from schemas.fields import EventSchemas
 
 ARRIVAL: Final = "arrived"
@@ -68,7 +69,7 @@ class RecordColumns:
         events = reader(schemas, named_sql(policy, has_pseudonyms=to_pseudonym is not None))
         if to_pseudonym:
             require_one_name(events.same_as_user)
-        self._stored_bytes = stored_bytes(events.names, to_pseudonym) if to_pseudonym else {}
+        self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
         kafka = {name: F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)}
         arrival = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
         self._decoded = [*kafka.values(), arrival, events.decoded]
@@ -79,7 +80,7 @@ class RecordColumns:
             others, events.columns, events.names, self._conditions, keeps_fields=to_pseudonym is not None
         )
         time = time_of(policy, F.col(NOW))
-        check = check_of(schemas.texts, policy, _late_checks(policy, time), F.col(NOW))
+        check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
         self._leaves_out = policy.leaves_out_kinds
         if self._leaves_out:

@@ -70,7 +70,9 @@ class SchemaStore:
         if self._registry is None:
             return False
         self._absent = {each: asked_at for each, asked_at in self._absent.items() if now - asked_at < _RETRY_MS}
-        while len(self._absent) < _MOST_ABSENT and (schema_ids := unknown(self._absent.keys())):
+        while len(self._absent) < _MOST_ABSENT and (
+            schema_ids := unknown(self._absent.keys() | self.known.texts.keys())
+        ):
             answers = {schema_id: self._registry.schema(schema_id) for schema_id in schema_ids}
             usable = self._usable({schema_id: text for schema_id, text in answers.items() if text})
             self._absent |= dict.fromkeys(answers.keys() - usable.keys(), now)

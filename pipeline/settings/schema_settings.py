@@ -52,6 +52,8 @@ class RegistrySettings(Section):
     """Address of the registry, such as `https://registry:8081`; each schema is read at its first record, and cached."""
     subject: str = ""
     """Subject whose versions are read at the start; by default `<topic>-value`."""
+    ids: Literal["4_bytes", "auto"] = "4_bytes"
+    """Ids that records name their schema by: of four bytes, or `auto` for ids of eight bytes, too."""
     username: str | None = None
     """User of the registry; needs a password."""
     password: SecretStr | None = None

@@ -171,3 +171,17 @@ def test_our_own_contract_reads_conditions_like_a_mapped_schema() -> None:
     values = [written(7, old, event | {"value": 5}), written(8, new, event | {"worth": 5})]
     assert verdicts({7: old, 8: new}, values, "worth = 5", EventFields()) == [MET] * 2
     assert EventFields() != MAPPED
+
+
+@pytest.mark.parametrize("has_long_ids", [True, False])
+def test_ids_of_eight_bytes_are_read_if_they_are_expected(*, has_long_ids: bool) -> None:
+    schema = record(field("x", "int"))
+    short = written(7, schema, {"x": 5})
+    long = b"\0" * 5 + short[1:]
+    unknown = long[:8] + b"\x08" + long[9:]
+    found = verdicts({7: schema}, [short, long, unknown, long[:6]], "x = 5", has_long_ids=has_long_ids)
+    assert found[0] == MET
+    assert [check for check, _ in found[1:]] == [
+        Check.PASSED if has_long_ids else Check.SCHEMA_ID,
+        *[Check.SCHEMA_ID] * 2,
+    ]

@@ -43,13 +43,18 @@ def written(schema_id: int, schema: dict[str, Any], event: Mapping[str, Any]) ->
 
 
 def verdicts(
-    schemas: Mapping[int, Any], values: Sequence[bytes], where: str = "", fields: EventFields = MAPPED
+    schemas: Mapping[int, Any],
+    values: Sequence[bytes],
+    where: str = "",
+    fields: EventFields = MAPPED,
+    *,
+    has_long_ids: bool = False,
 ) -> list[tuple[Check, bool]]:
     """Returns for each value, in order, its check and whether it meets the condition of a report."""
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": where}}}).policy()
     texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
-    plan = FoldPlan(EventSchemas(texts, fields), policy, len(values))
+    plan = FoldPlan(EventSchemas(texts, fields, has_long_ids), policy, len(values))
     count = len(values)
     rows = pa.table(
         [[b"k"] * count, values, ["t"] * count, [*range(count)], [0] * count, [_STAMP] * count], schema=_RECORDS
