@@ -1,4 +1,4 @@
-"""Writer schemas of a topic, rewritten so that one reader schema reads all versions.
+"""Writer schemas of a topic, rewritten for a reader schema that reads all versions.
 
 Avro reads bytes by the order of fields and resolves everything else by names, which are ours to choose: each needed
 field has the same name in all versions, and its types have the same names. Fields that are not needed have names that
@@ -45,7 +45,7 @@ class Alignment:
     def __init__(self, texts: Mapping[int, str], needs: Needs, words: Collection[str] = ()) -> None:
         """Reads Avro JSON texts by schema id, oldest first. Fields that are among the `words` are needed, too.
 
-        Raises SetUpError if a text is not valid Avro, or needed fields cannot be told apart.
+        Raises SetUpError if a text is not valid Avro, or if needed fields cannot be distinguished.
         """
         parsed = [_parsed(schema_id, text) for schema_id, text in texts.items()]
         self._types = [types for types, _ in parsed]

@@ -41,7 +41,7 @@ def _type_of(field: AlignedField) -> Any:
 
 
 def _common(kinds: Sequence[Any], name: str) -> Any:
-    """Returns a type that reads values of all `kinds`. Raises SetUpError, which has the `name`, if none does."""
+    """Returns a type that reads values of all `kinds`. Raises SetUpError, with `name`, if no type does."""
     unions = [kind if isinstance(kind, list) else [kind] for kind in kinds]
     branches = [[branch for branch in union if branch != "null"] for union in unions]
     branches = [union for union in branches if union]

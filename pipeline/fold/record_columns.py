@@ -12,7 +12,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
 from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.decode import reader
+from pipeline.fold.decode import Reader, reader
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
 from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
@@ -70,15 +70,8 @@ class RecordColumns:
         if to_pseudonym:
             require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
-        kafka = {name: F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)}
-        arrival = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
-        self._decoded = [*kafka.values(), arrival, events.decoded]
-        self._decoded_of_noise = [*kafka.values(), arrival, events.decoded_of_noise]
-        others = {name: F.col(name) for name in (*kafka, c.KAFKA_TIMESTAMP, *_OF_BATCH)}
         self._conditions = condition_names(policy)
-        self._flat = fields_and_conditions(
-            others, events.columns, events.names, self._conditions, keeps_fields=to_pseudonym is not None
-        )
+        self._read(events, keeps_fields=to_pseudonym is not None)
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
@@ -105,6 +98,17 @@ class RecordColumns:
             events = self._erased.mark(events, self._to_pseudonym)
         keyed = self._keyed_with_position if keeps_apart else self._keyed
         return keyed.apply(self._judged.apply(events))
+
+    def _read(self, events: Reader, *, keeps_fields: bool) -> None:
+        """Builds the columns of decoded events; `keeps_fields` keeps all of their fields."""
+        kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET]
+        stored = [*map(F.col, kafka), F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)]
+        self._decoded = [*stored, events.decoded]
+        self._decoded_of_noise = [*stored, events.decoded_of_noise]
+        others = {name: F.col(name) for name in (*kafka, c.KAFKA_TIMESTAMP, *_OF_BATCH)}
+        self._flat = fields_and_conditions(
+            others, events.columns, events.names, self._conditions, keeps_fields=keeps_fields
+        )
 
     def _group_columns(self) -> list[Column]:
         """Returns the packed number, the keys, and the stored fields of a rejected record."""

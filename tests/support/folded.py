@@ -36,7 +36,7 @@ def record(*fields: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def written(schema_id: int, schema: dict[str, Any], event: Mapping[str, Any]) -> bytes:
-    """Returns the bytes of a record; its user and time have values if the event has none."""
+    """Returns the bytes of a record; user and time have values also if the event lacks them."""
     body = io.BytesIO()
     fastavro.schemaless_writer(body, fastavro.parse_schema(schema), {"u": "ann", "t": NOW, **event})
     return header(schema_id) + body.getvalue()
