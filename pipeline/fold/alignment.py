@@ -57,7 +57,7 @@ class Alignment:
         needs = needs | {name: {} for name in self.named}
         self.prefix = _prefix(needs)
         self.fields, written = self._record(records, needs, _ROOT)
-        self.text_count = max(_name_texts(fields, self.prefix) for fields in written)
+        self.text_count = max((_name_texts(fields, self.prefix) for fields in written), default=0)
         self.writers = {
             types.schema_id: _text(fields, types) for types, fields in zip(self._types, written, strict=True)
         }

@@ -35,7 +35,7 @@ class WriterTypes:
 
         Raises SetUpError if it contains itself, or is too large; `around` are the names of the types around it.
         """
-        self.count(path)
+        self._require_few(path)
         if isinstance(kind, list):
             others = [branch for branch in kind if branch != "null"]
             paths = [path] if len(others) == 1 else [f"{path}._{index}" for index, _ in enumerate(others)]
@@ -65,7 +65,11 @@ class WriterTypes:
         return _rebuilt(kind, new, lambda inner, _: self.skip(inner))
 
     def entered(self, kind: Mapping[str, Any], path: str, around: frozenset[str]) -> frozenset[str]:
-        """Returns the names of the types around the parts of `kind`. Raises SetUpError if it contains itself."""
+        """Returns the names of the types around the parts of `kind`.
+
+        Raises SetUpError if it contains itself, or is too large.
+        """
+        self._require_few(path)
         name = kind.get("name")
         if kind["type"] != "record" or name is None:
             return around
@@ -76,7 +80,7 @@ class WriterTypes:
             )
         return around | {name}
 
-    def count(self, path: str) -> None:
+    def _require_few(self, path: str) -> None:
         """Counts a type that is read. Raises SetUpError if there are too many."""
         self._count += 1
         if self._count > _MOST_TYPES:

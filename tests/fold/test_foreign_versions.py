@@ -72,6 +72,13 @@ def test_a_decimal_beyond_its_precision_is_read(base: dict[str, Any]) -> None:
     assert verdicts({7: schema}, [value], "amount = 1234567.89") == [MET]
 
 
+def test_a_decimal_beyond_what_spark_has_is_a_dead_letter_if_a_condition_reads_it() -> None:
+    schemas = [record(field("n", {"type": "bytes", "logicalType": "decimal", "precision": size})) for size in (4, 45)]
+    value = written(7, schemas[1], {"n": Decimal(10**40)})
+    assert verdicts({7: schemas[0]}, [value], "n > 0") == [(Check.AVRO, False)]
+    assert verdicts({7: schemas[0]}, [value]) == [COUNTED]
+
+
 def test_an_event_without_any_mapped_field_has_the_reason_that_it_lacks_a_user() -> None:
     maybe = {"type": "record", "name": "E", "fields": [field("u", ["null", "string"]), field("t", ["null", "long"])]}
     values = [written(7, maybe, {"u": None, "t": None}), b"\0\0\0\0\7\x02"]

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
 from pipeline.fold.decode import projection_of
+from pipeline.settings.schema_settings import MappingSettings
 from schemas.fields import EventFields, EventSchemas
 from tests.support.folded import MAPPED, record
 
@@ -74,13 +76,13 @@ def test_types_that_spark_cannot_read(kind: Any, sentence: str) -> None:
     projection_of(EventSchemas({7: json.dumps(record(field("x", kind)))}, MAPPED), "user_id = 'x'")
 
 
-def test_a_type_with_billions_of_copies_of_another() -> None:
-    kind: Any = "int"
+@pytest.mark.parametrize("kind", ["int", {"type": "record", "name": "Empty", "fields": []}])
+def test_a_type_with_billions_of_copies_of_another(kind: Any) -> None:
     for depth in range(30):
         kind = {
             "type": "record",
             "name": f"R{depth}",
-            "fields": [field("a", kind), field("b", f"R{depth - 1}" if depth else kind)],
+            "fields": [field("a", kind), field("b", f"R{depth - 1}" if depth else "int")],
         }
     assert "has more than 10,000 parts" in refusal({7: record(field("x", kind))}, "x IS NULL")
 
@@ -124,3 +126,9 @@ def test_what_only_one_of_the_avro_libraries_accepts(kind: Any, sentence: str) -
 def test_missing_fields_are_named() -> None:
     fields = EventFields(user="who.id", time="at", kind="")
     assert refusal({7: record()}, "", fields) == ("schemas.mapping.user is who.id, but schema 7 has no field who")
+
+
+def test_a_mapping_without_kinds_would_count_no_event() -> None:
+    with pytest.raises(ValidationError, match="kinds is empty, so no event would count"):
+        MappingSettings(kinds={})
+    assert MappingSettings(kind="", kinds={}).fields().kind == ""
