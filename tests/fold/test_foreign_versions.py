@@ -1,12 +1,18 @@
 """Versions of foreign schemas, read by Spark: what changes in fields that no event needs does no harm."""
 
+import json
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pipeline.event_time.checks import Check
-from schemas.fields import EventFields
+from pipeline.fold.dead_letter_reader import late_events
+from pipeline.runtime.spark import spark_session
+from pipeline.settings.model import Settings, SparkSettings
+from schemas.fields import EventFields, EventSchemas
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record, verdicts, written
 
 pytestmark = pytest.mark.jvm
@@ -192,3 +198,18 @@ def test_ids_of_eight_bytes_are_read_if_they_are_expected(*, has_long_ids: bool)
         Check.PASSED if has_long_ids else Check.SCHEMA_ID,
         *[Check.SCHEMA_ID] * 2,
     ]
+
+
+def test_a_dead_letter_is_read_again_whatever_its_fields_are_named() -> None:
+    schema = record(field("page_url", "string"), field("value", "int"), field("batch", "int"), field("check", "int"))
+    columns = {
+        "reason": ["too_late"] * 2, "topic": ["t"] * 2, "partition": [0, 0], "offset": [0, 1], "watermark": [NOW] * 2,
+        "batch": [1, 1], "kafka_timestamp": [NOW] * 2,
+        "value": [written(7, schema, {"page_url": "/", "value": 5, "batch": batch, "check": 5}) for batch in (5, 6)],
+    }  # fmt: skip
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    where = "value = 5 AND batch = 5 AND check = 5"
+    policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": where}}}).policy()
+    schemas = EventSchemas({7: json.dumps(schema)}, MAPPED)
+    rows = late_events(spark.createDataFrame(pa.table(columns)), schemas, policy, NOW).collect()
+    assert [(row["check"], row["batch"], row["belongs_to_few"]) for row in rows] == [(0, 1, True), (0, 1, False)]
