@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
 from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.record_columns import BatchContext
+from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.instants import now_ms
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.registry import Registry
@@ -153,7 +153,9 @@ def schema_store(settings: Settings, warehouse: str = "") -> SchemaStore:
     Raises SetUpError if the registry's settings or a schema cannot be used.
     """
     registry = Registry(settings.schemas.registry) if settings.schemas.registry.url else None
-    return SchemaStore(schemas_of(settings), registry, warehouse)
+    policy = settings.policy()
+    needed = named_sql(policy, has_pseudonyms=settings.privacy.pseudonym_key_file is not None)
+    return SchemaStore(schemas_of(settings), registry, warehouse, needed)
 
 
 def subject_of(settings: Settings) -> str:

@@ -37,3 +37,5 @@ class EventSchemas:
 
     texts: Mapping[int, str]
     fields: EventFields = field(default_factory=EventFields)
+    has_long_ids: bool = False
+    """Whether ids of eight bytes are read, too."""

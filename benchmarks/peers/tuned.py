@@ -9,12 +9,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
+from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Drain, Task, serve, task_argument
-from pipeline.fold.projection import projection
 from pipeline.kafka.clients import source_options
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
-from schemas import WRITER_ID, load_schemas
 
 
 def drain(task: Task, folder: Path) -> Drain:
@@ -25,8 +24,8 @@ def drain(task: Task, folder: Path) -> Drain:
     # A textbook job starts at the start of the topic.
     options["startingOffsets"] = "earliest"
     records = spark.readStream.format("kafka").options(**options).load()
-    writer_schema = load_schemas()[WRITER_ID]
-    event = from_avro(textbook.body(), writer_schema, {"avroSchema": projection(writer_schema)})
+    writer, reader = writer_and_reader_schema()
+    event = from_avro(textbook.body(), writer, {"avroSchema": reader})
     events = records.select(event.alias("event")).select(
         "event.event_type", "event.user_id", F.timestamp_millis("event.event_time").alias("event_time")
     )

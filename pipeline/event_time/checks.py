@@ -41,7 +41,10 @@ DETAILS: Final[dict[Check, str]] = {
     Check.EMPTY_VALUE: "the value is empty (a tombstone)",
     Check.MAGIC_BYTE: "the value does not begin with magic byte 0 and a 4-byte schema id",
     Check.SCHEMA_ID: "no schema has this schema id",
-    Check.AVRO: "the bytes are not Avro of the schema that their schema id names",
+    Check.AVRO: (
+        "the bytes are not Avro of the schema that their schema id names, or a condition reads a number that is too "
+        "large"
+    ),
     Check.TEXT: "user_id, or a field that a report has as a key, is not UTF-8",
     Check.EVENT_TYPE: "event_type is neither visit nor click",
     Check.USER_ID: "user_id is empty",

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.policy import Policy
+from pipeline.fold.conditions import condition_names, fields_and_conditions
 from pipeline.fold.decode import reader
 from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.judge import check_of, time_of
@@ -25,17 +26,22 @@ def late_events(
     The check is that of `policy` at the clock `now` (milliseconds since 1970), except lateness. `hidden` is for
     dead letters with pseudonyms.
     """
-    needed = " ".join([*KEYS, *(report.where for report in policy.reports)])
+    needed = ", ".join(filter(None, [*KEYS, *(report.where for report in policy.reports)]))
     names = (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP, c.VALUE)
-    stored = [F.col(name) for name in names]
-    events = reader(schemas, needed)
-    rows = dead_letters.select(*stored, events.decoded).select(*stored, *events.columns)
+    stored = {name: F.col(name) for name in names}
+    events, conditions = reader(schemas, needed), condition_names(policy)
+    rows, fields = dead_letters.select(*names, events.decoded), events.columns
     if hidden:
-        rows = dead_letters.select(*stored, *fields_of_letters(dead_letters, events.names, rows))
+        fields = fields_of_letters(dead_letters, events.names, rows.select(*fields))
+    for selection in fields_and_conditions(stored, fields, events.names, conditions):
+        rows = selection.apply(rows)
     time = time_of(policy, F.col(c.KAFKA_TIMESTAMP))
-    check = check_of(schemas.texts, policy, {}, F.lit(now)).alias(c.CHECK)
+    check = check_of(schemas, policy, {}, F.lit(now)).alias(c.CHECK)
+    is_true = F.lit(True)  # noqa: FBT003
     belongs = (
-        F.coalesce(F.expr(report.where or "true"), F.lit(False)).alias(f"{BELONGS}{report.name}")  # noqa: FBT003
+        (F.coalesce(F.col(conditions[report.where]), ~is_true) if report.where else is_true).alias(
+            f"{BELONGS}{report.name}"
+        )
         for report in policy.reports
     )
     return rows.select(*stored, *KEYS, time.alias(c.TIME), check, *belongs).drop(c.VALUE)

@@ -14,7 +14,8 @@ from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Ids, Longs
-from pipeline.fold.projection import types_by_name
+from pipeline.fold.field_names import FieldNames
+from pipeline.fold.writer_schema import normal_schema
 from schemas.fields import EventSchemas
 
 REPEATED: Final = "repeated"
@@ -25,8 +26,8 @@ PARTITION_STEP: Final = 2**48
 
 def require_event_id(schemas: EventSchemas) -> None:
     """Raises SetUpError if no event can have an id."""
-    fields_by_schema = (types_by_name(json.loads(text)) for text in schemas.texts.values())
-    if schemas.fields.event_id == c.EVENT_ID and not any(c.EVENT_ID in fields for fields in fields_by_schema):
+    records = [json.loads(normal_schema(schema_id, text)) for schema_id, text in schemas.texts.items()]
+    if schemas.fields.event_id == c.EVENT_ID and c.EVENT_ID not in FieldNames(records):
         raise SetUpError(
             f"deduplicate is {c.EVENT_ID}, but no schema of the events has a field {c.EVENT_ID}: "
             "set it to off, or name the field in schemas.mapping.event_id"

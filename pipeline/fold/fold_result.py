@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold import driver_chunks
-from pipeline.fold.decode import unknown_schema_ids, unknown_schema_ids_in_spark
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.frames import driver_rows
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
 from pipeline.fold.statistics import ROW_BYTES
+from pipeline.fold.wire_format import unknown_schema_ids, unknown_schema_ids_in_spark
 
 
 class FoldResult(Protocol):

@@ -12,8 +12,9 @@ from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy, TimeOf
-from pipeline.fold.decode import has_frame, has_known_schema
 from pipeline.fold.projection import UNKNOWN_TYPE
+from pipeline.fold.wire_format import has_frame, has_known_schema
+from schemas.fields import EventSchemas
 
 
 def time_of(policy: Policy, now: Column) -> Column:
@@ -25,10 +26,10 @@ def time_of(policy: Policy, now: Column) -> Column:
     }[policy.time_of]
 
 
-def check_of(schemas: Mapping[int, str], policy: Policy, late: Mapping[Check, Column], now: Column) -> Column:
+def check_of(schemas: EventSchemas, policy: Policy, late: Mapping[Check, Column], now: Column) -> Column:
     """Returns the code of the first check that a decoded record fails.
 
-    `schemas` are texts by id; `late` are the checks of lateness, which come last, because they need a trusted time;
+    `late` are the checks of lateness, which come last, because they need a trusted time;
     `now` is the clock at the start of the batch in milliseconds.
     """
     # The frame is checked only if there is no event: for nearly every record never.

@@ -1,20 +1,18 @@
 """Events of a foreign schema: the fields that are read, and how they become user, time, kind and page."""
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any, Final
 
-from fastavro.schema import expand_schema
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.errors import SetUpError
-from pipeline.fold.projection import UNKNOWN_TYPE, Field, mentioned, resolved, skipped_texts, types_by_name
+from pipeline.fold.alignment import AlignedField, Alignment, Field, Needs, without_null
+from pipeline.fold.common_type import name_of, nullable_field, record_of
+from pipeline.fold.field_names import words_of
+from pipeline.fold.projection import UNKNOWN_TYPE
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 
 _WHOLE: Final = {"int", "long"}
@@ -34,8 +32,10 @@ _HAS_DATE: Final = r"^\s*\d{4}-\d{2}-\d{2}"
 class _Leaf:
     """A field of an event."""
 
+    name: str
+    """Its dotted path in the settings."""
     path: tuple[str, ...]
-    """The names of the records around the field, and its own."""
+    """The names of the records around the field, and its own, in the reader's schema."""
     type: Any
     """The type in the reader's schema."""
     written: Sequence[Any]
@@ -46,33 +46,43 @@ class _Leaf:
         return F.col(".".join([event, *(f"`{name}`" for name in self.path)]))
 
 
-class MappedReader:
+class MappedProjection:
     """Reads events whose fields have other names, types and paths than Tidemark's own."""
 
     def __init__(self, schemas: EventSchemas, sql: str) -> None:
         """Reads user, time, kind and the fields that `sql` names. Raises SetUpError if a field does not fit."""
-        self._fields = schemas.fields
-        expanded: dict[int, Any] = {key: expand_schema(json.loads(text)) for key, text in schemas.texts.items()}
-        texts = [json.dumps(schema) for schema in expanded.values()]
-        self._leaves = {role: _leaf(role, path, expanded) for role, path in _paths(self._fields, sql)}
-        self._time_unit = _unit(self._leaves["time"], self._fields.time_unit)
-        tops = {leaf.path[0] for leaf in self._leaves.values()}
-        ours = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & self._leaves.keys())}
-        self._further = mentioned(sql, texts, tops | ours)
-        needed = [*tops, *(field["name"] for field in self._further)]
-        self._unmapped = [*self._further, *skipped_texts(texts, needed)]
-        self.projections = {schema_id: self._projection(schema) for schema_id, schema in expanded.items()}
+        self._mapping = schemas.fields
+        words = words_of(sql)
+        paths = dict(_paths(self._mapping, words))
+        mapped = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & paths.keys())}
+        aligned = Alignment(schemas.texts, _needs(paths.values()), words - mapped)
+        self._leaves = {role: _leaf(role, path, aligned) for role, path in paths.items()}
+        self._time_unit = _unit(self._leaves["time"], self._mapping.time_unit)
+        tops = {path.partition(".")[0] for path in paths.values()}
+        self._further = [name for name in aligned.named if name not in tops]
+        self._fields = aligned.fields
+        self.writers = aligned.writers
+        """The rewritten schemas by schema id, as JSON."""
+        self._is_read = f"{aligned.prefix}r"
+        marker = {"name": self._is_read, "type": "boolean", "default": True}
+        mapped_fields = _fields_of(aligned.fields, {leaf.path: leaf.type for leaf in self._leaves.values()})
+        names = {field["name"] for field in mapped_fields}
+        others = {
+            field.name: field for field in map(aligned.fields.__getitem__, self._further) if field.name not in names
+        }
+        self.reader_schema = aligned.reader_schema([*mapped_fields, *map(nullable_field, others.values()), marker])
 
     @property
     def names(self) -> list[str]:
         """Returns the names of `columns`."""
         page = [c.PAGE_URL] if "page" in self._leaves else []
-        return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *(field["name"] for field in self._further)]
+        event_id = [c.EVENT_ID] if c.EVENT_ID in self._leaves else []
+        return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *event_id, *self._further]
 
-    def columns(self, event: str) -> list[Column]:
+    def columns(self, event: str) -> Sequence[Column]:
         """Returns event type, user, time and further fields of the decoded struct; all null if nothing was decoded."""
         raw = {role: leaf.of(event) for role, leaf in self._leaves.items()}
-        is_read = reduce(or_, (column.isNotNull() for column in raw.values()))
+        is_read = F.col(f"{event}.{self._is_read}")
         own = {
             c.EVENT_TYPE: self._kind(raw.get("kind")),
             c.USER_ID: F.coalesce(raw["user"].cast("string"), F.lit("")),
@@ -84,14 +94,18 @@ class MappedReader:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
             columns.append(raw[c.EVENT_ID].alias(c.EVENT_ID))
-        return [*columns, *(F.col(f"{event}.{field['name']}") for field in self._further)]
+        return [*columns, *(F.col(f"{event}.`{self._fields[name].name}`").alias(name) for name in self._further)]
+
+    def same_as_user(self) -> set[str]:
+        """Returns the other names that the user has in a version."""
+        return {name for name in self._further if self._fields[name].name == self._leaves["user"].path[0]}
 
     def _kind(self, raw: Column | None) -> Column:
         if raw is None:
             return F.lit(VISIT)
         cases: Any = F
-        for kind in sorted({*self._fields.kinds.values()}):
-            values = [value for value, meaning in self._fields.kinds.items() if meaning == kind]
+        for kind in sorted({*self._mapping.kinds.values()}):
+            values = [value for value, meaning in self._mapping.kinds.items() if meaning == kind]
             cases = cases.when(raw.isin(values), F.lit(kind))
         event_type: Column = cases.otherwise(F.lit(UNKNOWN_TYPE))
         return event_type
@@ -106,57 +120,59 @@ class MappedReader:
         count = raw.try_cast("long")
         return F.call_function("div", count, F.lit(_PER_UNIT[unit])) if unit in _PER_UNIT else count
 
-    def _projection(self, writer: Mapping[str, Any]) -> str:
-        paths: dict[str, Any] = {}
-        for leaf in self._leaves.values():
-            inner = paths
-            for name in leaf.path[:-1]:
-                inner = inner.setdefault(name, {})
-            inner[leaf.path[-1]] = leaf
-        fields = [*_fields_of(writer, paths), *(resolved(field, writer) for field in self._unmapped)]
-        return json.dumps({**writer, "fields": fields})
 
-
-def _paths(fields: EventFields, sql: str) -> Iterator[tuple[str, str]]:
+def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yields the role and the dotted path of each mapped field that is needed."""
     yield "user", fields.user
     yield "time", fields.time
     if fields.kind:
         yield "kind", fields.kind
-    if c.PAGE_URL in re.findall(r"\w+", sql):
+    if c.PAGE_URL in words:
         yield "page", fields.page
     # A field `event_id` is not mapped: not every schema needs it.
-    if fields.event_id != c.EVENT_ID and c.EVENT_ID in re.findall(r"\w+", sql):
+    if fields.event_id != c.EVENT_ID and c.EVENT_ID in words:
         yield c.EVENT_ID, fields.event_id
 
 
-def _leaf(role: str, name: str, schemas: Mapping[int, Any]) -> _Leaf:
+def _needs(paths: Iterable[str]) -> Needs:
+    """Returns the fields with dotted `paths` as a tree."""
+    needs: Needs = {}
+    for path in paths:
+        inner = needs
+        for name in path.split("."):
+            inner = inner.setdefault(name, {})
+    return needs
+
+
+def _leaf(role: str, name: str, aligned: Alignment) -> _Leaf:
     """Returns the field with the dotted path `name`. Raises SetUpError if a schema lacks it or has an unfit type."""
-    path = tuple(name.split("."))
-    written = [_written(role, path, schema_id, schema) for schema_id, schema in schemas.items()]
-    return _Leaf(path, _read_as(role, name, written), written)
+    names = name.split(".")
+    fields = [*_along(names, aligned.fields)]
+    for depth, field in enumerate(fields, 1):
+        for schema_id, kind in zip(aligned.schema_ids, field.types, strict=True):
+            if kind is None:
+                raise SetUpError(
+                    f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {'.'.join(names[:depth])}"
+                )
+    written = [without_null(kind) for kind in fields[-1].types]
+    kind = _read_as(role, name, fields[-1], written)
+    return _Leaf(name, tuple(field.name for field in fields), kind, written)
 
 
-def _written(role: str, path: Sequence[str], schema_id: int, schema: Mapping[str, Any]) -> Any:
-    """Returns the type, without null, of the field at `path` in a writer's schema."""
-    kind: Any = schema
-    for depth, name in enumerate(path, 1):
-        fields = types_by_name(kind) if isinstance(kind, dict) and kind.get("type") == "record" else {}
-        if name not in fields:
-            raise SetUpError(
-                f"schemas.mapping.{role} is {'.'.join(path)}, but schema {schema_id} has no field "
-                f"{'.'.join(path[:depth])}"
-            )
-        kind = _without_null(fields[name])
-    return kind
+def _along(names: Sequence[str], fields: Mapping[str, AlignedField]) -> Iterator[AlignedField]:
+    """Yields the field of each of the `names`, each inside the field before, up to one that is missing."""
+    for name in names:
+        if name in fields:
+            yield fields[name]
+            fields = fields[name].inner
 
 
-def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:
+def _read_as(role: str, name: str, field: AlignedField, written: Sequence[Any]) -> Any:
     """Returns the type that can read all types in `written`. Raises SetUpError if `role` has no such type."""
-    names = {_name(kind) for kind in written}
+    names = {name_of(kind) for kind in written}
     if role == "kind" and names == {"enum"}:
         symbols = sorted({symbol for kind in written for symbol in kind["symbols"]} - {UNKNOWN_TYPE})
-        return {"type": "enum", "symbols": [*symbols, UNKNOWN_TYPE], "default": UNKNOWN_TYPE}
+        return {"type": "enum", "name": field.path, "symbols": [*symbols, UNKNOWN_TYPE], "default": UNKNOWN_TYPE}
     if names == {"string"}:
         return "string"
     if role in ("user", "time", c.EVENT_ID) and names <= _WHOLE:
@@ -168,31 +184,16 @@ def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:
     raise SetUpError(f"schemas.mapping.{role} is {name}, which is {' and '.join(sorted(names))}, not {may_be[role]}")
 
 
-def _fields_of(writer: Mapping[str, Any], paths: Mapping[str, Any]) -> list[Field]:
-    """Returns a record's fields in the reader's schema, all nullable; nested `paths` map names to leaves or paths."""
-    fields = []
-    for name, inner in paths.items():
-        written = types_by_name(writer)[name]
-        kind = inner.type if isinstance(inner, _Leaf) else None
-        if kind is None:
-            record = _without_null(written)
-            kind = {**record, "fields": _fields_of(record, inner)}
-        elif isinstance(kind, dict):
-            kind = {**_without_null(written), **kind}
-        fields.append(resolved({"name": name, "type": ["null", kind], "default": None}, writer))
-    return fields
-
-
-def _without_null(kind: Any) -> Any:
-    """Returns the other type of a union with null; any other type unchanged."""
-    others = [member for member in kind if member != "null"] if isinstance(kind, list) else []
-    return others[0] if len(others) == 1 else kind
-
-
-def _name(kind: Any) -> str:
-    if isinstance(kind, list):
-        return "a union"
-    return str(kind["type"] if isinstance(kind, dict) else kind)
+def _fields_of(fields: Mapping[str, AlignedField], types: Mapping[tuple[str, ...], Any]) -> list[Field]:
+    """Returns a record's fields in the reader's schema, all nullable; `types` are those of mapped fields, by path."""
+    by_name = {field.name: field for field in fields.values()}
+    inner: dict[str, dict[tuple[str, ...], Any]] = {}
+    for (name, *rest), kind in types.items():
+        inner.setdefault(name, {})[tuple(rest)] = kind
+    return [
+        nullable_field(by_name[name], rest.get(()) or record_of(by_name[name], _fields_of(by_name[name].inner, rest)))
+        for name, rest in inner.items()
+    ]
 
 
 def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit:
@@ -200,7 +201,7 @@ def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit:
 
     Raises SetUpError if the schemas differ, or the field is no instant.
     """
-    name = ".".join(time.path)
+    name = time.name
     logical = {kind.get("logicalType", "") if isinstance(kind, dict) else "" for kind in time.written}
     if wrong := sorted(logical & _NO_INSTANTS):
         raise SetUpError(

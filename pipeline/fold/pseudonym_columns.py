@@ -8,8 +8,7 @@ from the future, its readable fields are stored with the pseudonym, which is all
 is stored of a malformed record, except the frame if its schema id is unknown.
 """
 
-import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -20,7 +19,7 @@ from pyspark.sql.types import StructField, StructType
 from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
-from pipeline.fold.decode import FRAME_BYTES
+from pipeline.fold.conditions import FIELDS
 from pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
 
 ToPseudonym = Callable[[Column], Column]
@@ -44,23 +43,23 @@ def pseudonymizer(spark: SparkSession, pseudonyms: Pseudonyms) -> ToPseudonym:
     return to_pseudonym
 
 
-def require_one_name(texts: Iterable[str], names: Collection[str]) -> None:
-    """Raises SetUpError if a field among `names` is an alias of the user in one of the schemas `texts`."""
-    fields = (field for text in texts for field in json.loads(text)["fields"])
-    aliases = ({field["name"], *field.get("aliases", ())} for field in fields)
-    others = sorted({name for group in aliases if c.USER_ID in group for name in group & {*names}} - {c.USER_ID})
-    if others:
+def require_one_name(same_as_user: Iterable[str]) -> None:
+    """Raises SetUpError if a field that is read is the user under another name."""
+    if others := sorted(same_as_user):
         raise SetUpError(
             f"a filter or marker names {others[0]}, which is another name of {c.USER_ID}, of which there are only "
             "pseudonyms (privacy)"
         )
 
 
-def stored_bytes(names: Sequence[str], to_pseudonym: ToPseudonym) -> dict[str, Column]:
-    """Returns the columns stored in place of a record's key and value: an event as JSON of its fields `names`."""
-    fields = [to_pseudonym(F.col(name)).alias(name) if name == c.USER_ID else F.col(name) for name in names]
+def stored_bytes(names: Sequence[str], to_pseudonym: ToPseudonym, frame: Column) -> dict[str, Column]:
+    """Returns the columns stored in place of a record's key and value: an event as JSON of its fields `names`.
+
+    `frame` is stored of a record with an unknown schema id.
+    """
+    user = to_pseudonym(F.col(c.USER_ID))
+    fields = [(user if name == c.USER_ID else F.col(f"{FIELDS}.{name}")).alias(name) for name in names]
     event = F.to_json(F.struct(*fields)).cast("binary")
-    frame = F.substring(c.VALUE, 1, FRAME_BYTES)
     check = F.col(c.CHECK)
     value = F.when(check.isin(_EVENT_CHECKS), event).when(check == int(Check.SCHEMA_ID), frame)
     return {c.KEY: F.lit(None).cast("binary"), c.VALUE: value}

@@ -11,10 +11,11 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy
-from pipeline.fold.decode import reader
+from pipeline.fold.conditions import condition_names, fields_and_conditions
+from pipeline.fold.decode import Reader, reader
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.grouping_sets import KEYS, Groupings
+from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
 from pipeline.fold.projection import UNKNOWN_TYPE
@@ -22,6 +23,7 @@ from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, store
 from pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW
+from pipeline.fold.wire_format import frame
 from schemas.fields import EventSchemas
 
 ARRIVAL: Final = "arrived"
@@ -64,25 +66,20 @@ class RecordColumns:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        needed = [policy.strategy.marker, *grid.flags, *grid.keys]
-        needed += [*(KEYS if to_pseudonym else ()), *([c.EVENT_ID] if ids else ())]
-        events = reader(schemas, " ".join(needed))
+        events = reader(schemas, named_sql(policy, has_pseudonyms=to_pseudonym is not None))
         if to_pseudonym:
-            require_one_name(schemas.texts.values(), events.names)
-        self._stored_bytes = stored_bytes(events.names, to_pseudonym) if to_pseudonym else {}
-        kafka = [F.col(name) for name in (c.KEY, c.VALUE, c.PARTITION, c.OFFSET)]
-        arrival = F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)
-        self._decoded = [*kafka, arrival, events.decoded]
-        self._decoded_of_noise = [*kafka, arrival, events.decoded_of_noise]
-        self._flat = Selection([*kafka, F.col(c.KAFKA_TIMESTAMP), *events.columns, *map(F.col, _OF_BATCH)])
+            require_one_name(events.same_as_user)
+        self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
+        self._conditions = condition_names(policy)
+        self._read(events, keeps_fields=to_pseudonym is not None)
         time = time_of(policy, F.col(NOW))
-        check = check_of(schemas.texts, policy, _late_checks(policy, time), F.col(NOW))
+        check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
         self._leaves_out = policy.leaves_out_kinds
         if self._leaves_out:
             check = F.when(F.col(c.EVENT_TYPE) == UNKNOWN_TYPE, int(Check.OTHER_KIND)).otherwise(check)
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
-        keyed = [*self._group_columns(), *_measured_columns(policy), *ids]
+        keyed = [*self._group_columns(), *self._measured_columns(policy), *ids]
         position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
         self._keyed, self._keyed_with_position = Selection(keyed), Selection([*keyed, position])
 
@@ -94,11 +91,24 @@ class RecordColumns:
             batch_value(value, self._partitions).alias(name) for name, value in zip(_OF_BATCH, values, strict=True)
         ]
         decoded = self._decoded_of_noise if keeps_apart else self._decoded
-        events = self._flat.apply(records.select(*decoded, *of_batch))
+        events = records.select(*decoded, *of_batch)
+        for selection in self._flat:
+            events = selection.apply(events)
         if self._erased:
             events = self._erased.mark(events, self._to_pseudonym)
         keyed = self._keyed_with_position if keeps_apart else self._keyed
         return keyed.apply(self._judged.apply(events))
+
+    def _read(self, events: Reader, *, keeps_fields: bool) -> None:
+        """Builds the columns of decoded events; `keeps_fields` keeps all of their fields."""
+        kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET]
+        stored = [*map(F.col, kafka), F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)]
+        self._decoded = [*stored, events.decoded]
+        self._decoded_of_noise = [*stored, events.decoded_of_noise]
+        others = {name: F.col(name) for name in (*kafka, c.KAFKA_TIMESTAMP, *_OF_BATCH)}
+        self._flat = fields_and_conditions(
+            others, events.columns, events.names, self._conditions, keeps_fields=keeps_fields
+        )
 
     def _group_columns(self) -> list[Column]:
         """Returns the packed number, the keys, and the stored fields of a rejected record."""
@@ -115,7 +125,7 @@ class RecordColumns:
                 for key, name in zip(keys, grid.keys, strict=True)
             ]
         return [
-            packed(pane, self._partitions, grid.flags).alias(GROUP),
+            packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in grid.flags]).alias(GROUP),
             *keys,
             F.when(~check.isin(*NOT_REJECTED), stored).alias(REJECTED),
         ]
@@ -126,6 +136,26 @@ class RecordColumns:
         if self._erased:
             fields |= {name: F.when(F.col(c.CHECK) != int(Check.ERASED), fields[name]) for name in _PERSONAL}
         return fields
+
+    def _measured_columns(self, policy: Policy) -> list[Column]:
+        """Returns the columns that the sums of `policy` read."""
+        moves_watermark = F.col(c.CHECK) <= int(Check.TOO_LATE)
+        if policy.strategy.marker:
+            moves_watermark &= F.col(self._conditions[policy.strategy.marker])
+        return [
+            (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
+            F.when(moves_watermark, _moving_time(policy)).alias(MOVING_TIME),
+            F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
+            F.col(c.TIME),
+        ]
+
+
+def named_sql(policy: Policy, *, has_pseudonyms: bool = False) -> str:
+    """Returns SQL that names each field that a fold of `policy` needs in addition to what every event needs."""
+    keys = KEYS if has_pseudonyms else ()
+    ids = [c.EVENT_ID] if policy.deduplicate else []
+    grid = groupings(policy.consumers)
+    return ", ".join(filter(None, [policy.strategy.marker, *grid.flags, *grid.keys, *keys, *ids]))
 
 
 def batch_value(value: int, partitions: int) -> Column:
@@ -151,16 +181,3 @@ def _moving_time(policy: Policy) -> Column:
     """Returns the time up to which an event may move the watermark."""
     time = F.col(c.TIME)
     return F.least(time, F.col(c.KAFKA_TIMESTAMP), F.col(NOW)) if policy.caps_watermark else time
-
-
-def _measured_columns(policy: Policy) -> list[Column]:
-    """Returns the columns that the sums of `policy` read."""
-    moves_watermark = F.col(c.CHECK) <= int(Check.TOO_LATE)
-    if policy.strategy.marker:
-        moves_watermark &= F.expr(policy.strategy.marker)
-    return [
-        (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
-        F.when(moves_watermark, _moving_time(policy)).alias(MOVING_TIME),
-        F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
-        F.col(c.TIME),
-    ]

@@ -19,6 +19,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OF_PRIMITIVES: Final = ("type", "logicalType", "precision", "scale")
 _RELEVANT: Final = (*_OF_PRIMITIVES, "name", "namespace", "aliases", "symbols", "default", "size")
 """Attributes by which values are read."""
+_LARGEST_SIZE: Final = 2**31
 _LOGICAL_OF: Final = {
     "io.debezium.time.Date": "date",
     "io.debezium.time.Time": "time-millis",
@@ -43,7 +44,7 @@ def normal_schema(schema_id: int, text: str) -> str:
         if not isinstance(schema, dict) or schema.get("type") != "record":
             raise SetUpError(f"schema {schema_id} is {_kind(schema)}, but an event must be an Avro record")
         normal = _normal(schema)
-        parse_schema(normal)
+        _require_valid(normal)
     except (SchemaParseException, UnknownType) as error:
         reason = f"unknown type {error}" if isinstance(error, UnknownType) else str(error)
         raise SetUpError(f"schema {schema_id} is not valid Avro: {reason[:200]}") from error
@@ -52,9 +53,17 @@ def normal_schema(schema_id: int, text: str) -> str:
     return json.dumps(normal)
 
 
+def _require_valid(schema: Any) -> None:
+    """Raises an error of fastavro, or ValueError where only Avro's Java library refuses the schema."""
+    definitions: dict[str, Any] = {}
+    parse_schema(schema, definitions)
+    if taken := sorted(definitions.keys() & _PRIMITIVES):
+        raise ValueError(f"{taken[0]} is the name of one of Avro's own types")
+
+
 def _normal(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_normal(branch) for branch in schema]
+        return _union([_normal(branch) for branch in schema])
     if isinstance(schema, str):
         return schema if schema in _PRIMITIVES else _valid_name(schema)
     if not isinstance(schema, dict) or "type" not in schema:
@@ -62,6 +71,14 @@ def _normal(schema: Any) -> Any:
     if not isinstance(schema["type"], str):  # a type inside a type
         return _normal(schema["type"])
     return _normal_of(schema["type"], schema)
+
+
+def _union(branches: list[Any]) -> list[Any]:
+    """Returns a union. Raises ValueError where Avro's Java library refuses it."""
+    names = [branch["type"] if isinstance(branch, dict) and "name" not in branch else branch for branch in branches]
+    if not branches or any(isinstance(branch, list) for branch in branches) or any(names.count(x) > 1 for x in names):
+        raise ValueError(f"{json.dumps(branches)[:80]} is no union: it needs types of different names, and no unions")
+    return branches
 
 
 def _normal_of(kind: str, schema: Mapping[str, Any]) -> Any:
@@ -73,19 +90,42 @@ def _normal_of(kind: str, schema: Mapping[str, Any]) -> Any:
             return {"type": kind, "items": _normal(schema["items"])}
         case "map":
             return {"type": kind, "values": _normal(schema["values"])}
-        case "enum" | "fixed":
+        case "enum":
             return _relevant(schema)
+        case "fixed":
+            return _fixed(_relevant(schema))
     relevant = {name: value for name, value in _relevant(schema).items() if name in _OF_PRIMITIVES}
     return relevant if "logicalType" in relevant else _normal(kind)
 
 
 def _relevant(schema: Mapping[str, Any]) -> dict[str, Any]:
     relevant = {name: schema[name] for name in _RELEVANT if name in schema}
+    if not _is_valid_logical(relevant):
+        relevant = {
+            name: value for name, value in relevant.items() if name not in ("logicalType", "precision", "scale")
+        }
     if logical := _LOGICAL_OF.get(str(schema.get("connect.name"))):
         relevant.setdefault("logicalType", logical)
     for name in filter(None, (relevant.get("name"), relevant.get("namespace"))):
         _valid_name(name)
     return relevant
+
+
+def _is_valid_logical(schema: Mapping[str, Any]) -> bool:
+    """Returns whether Avro heeds the logical type: it ignores a type that it does not understand."""
+    logical = schema.get("logicalType")
+    if logical != "decimal":
+        return isinstance(logical, str)
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    is_number = type(precision) is int and type(scale) is int and 0 <= scale <= precision and precision > 0
+    return is_number and schema["type"] in ("bytes", "fixed")
+
+
+def _fixed(schema: dict[str, Any]) -> dict[str, Any]:
+    size = schema["size"]
+    if type(size) is not int or not 0 <= size < _LARGEST_SIZE:
+        raise ValueError(f"a fixed type has the size {json.dumps(size)[:80]}: it must be a number of bytes")
+    return schema
 
 
 def _fields(fields: Any) -> list[dict[str, Any]]:

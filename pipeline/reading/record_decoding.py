@@ -9,6 +9,9 @@ from typing import Any, Final
 import fastavro
 
 FRAME_BYTES: Final = 5
+_ID_BYTES: Final = 4
+_LONG_ID: Final = 5
+"""The index of an id of eight bytes, of which the first four are 0; no registry has an id 0."""
 _SHOWN_BYTES: Final = 512
 _READ_BYTES: Final = 1_000_000
 _LONGEST: Final = 500
@@ -50,11 +53,13 @@ def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ..
         )
     if len(value) > _READ_BYTES:
         return (), f"It has {len(value):,} bytes, which is too large to decode."
-    schema_id = int.from_bytes(value[1:FRAME_BYTES], "big")
+    start = _LONG_ID if value.startswith(b"\0" * _LONG_ID) else 1
+    end = start + _ID_BYTES
+    schema_id = int.from_bytes(value[start:end], "big")
     if schema_id not in schemas:
         known = ", ".join(map(str, schemas))
         return (), f"Its frame has the unknown schema id {schema_id}; known ids: {known}."
-    return _fields(value[FRAME_BYTES:], json.loads(schemas[schema_id]), schema_id)
+    return _fields(value[end:], json.loads(schemas[schema_id]), schema_id)
 
 
 def _fields(body: bytes, schema: dict[str, Any], schema_id: int) -> tuple[tuple[tuple[str, str], ...], str]:

@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 
 from pipeline.errors import SetUpError, Unreachable
-from pipeline.fold.decode import reader
+from pipeline.fold.decode import projection_of
 from pipeline.kafka.registry import Registry
 from pipeline.tables.event_schemas import store_schemas
 from pipeline.tables.store_errors import one_line
@@ -23,11 +23,17 @@ _log = structlog.get_logger()
 class SchemaStore:
     """The known schemas; with a registry, new schemas are added."""
 
-    def __init__(self, known: EventSchemas, registry: Registry | None = None, warehouse: str = "") -> None:
-        """Starts with the schemas in `known`. Without a warehouse, nothing is stored."""
+    def __init__(
+        self, known: EventSchemas, registry: Registry | None = None, warehouse: str = "", named_sql: str = ""
+    ) -> None:
+        """Starts with the schemas in `known`. Without a warehouse, nothing is stored.
+
+        A schema is usable if it has what an event and the conditions in `named_sql` need.
+        """
         self.known = known
         self._registry = registry
         self._warehouse = warehouse
+        self._named_sql = named_sql
         self._absent: dict[int, int] = {}
 
     def load(self, subject: str) -> None:
@@ -64,7 +70,9 @@ class SchemaStore:
         if self._registry is None:
             return False
         self._absent = {each: asked_at for each, asked_at in self._absent.items() if now - asked_at < _RETRY_MS}
-        while len(self._absent) < _MOST_ABSENT and (schema_ids := unknown(self._absent.keys())):
+        while len(self._absent) < _MOST_ABSENT and (
+            schema_ids := unknown(self._absent.keys() | self.known.texts.keys())
+        ):
             answers = {schema_id: self._registry.schema(schema_id) for schema_id in schema_ids}
             usable = self._usable({schema_id: text for schema_id, text in answers.items() if text})
             self._absent |= dict.fromkeys(answers.keys() - usable.keys(), now)
@@ -83,7 +91,8 @@ class SchemaStore:
         usable: dict[int, str] = {}
         for schema_id, text in texts.items():
             try:
-                reader(replace(self.known, texts={**self.known.texts, **usable, schema_id: text}))
+                with_others = replace(self.known, texts={**self.known.texts, **usable, schema_id: text})
+                projection_of(with_others, self._named_sql)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is a rejection
                 _log.warning("schema_unusable", id=schema_id, reason=one_line(error))
             else:

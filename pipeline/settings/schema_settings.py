@@ -34,6 +34,12 @@ class MappingSettings(Section):
     event_id: FieldName = "event_id"
     """Field that identifies an event, for `deduplicate`: text or a whole number."""
 
+    @model_validator(mode="after")
+    def _some_event_counts(self) -> Self:
+        if self.kind and not self.kinds:
+            raise ValueError('kinds is empty, so no event would count: map a value, or set kind = "" if all are visits')
+        return self
+
     def fields(self) -> EventFields:
         """Returns the mapping for the fold."""
         return EventFields(**self.model_dump(exclude={"other_kinds"}))
@@ -46,6 +52,8 @@ class RegistrySettings(Section):
     """Address of the registry, such as `https://registry:8081`; each schema is read at its first record, and cached."""
     subject: str = ""
     """Subject whose versions are read at the start; by default `<topic>-value`."""
+    ids: Literal["4_bytes", "auto"] = "4_bytes"
+    """Ids that records name their schema by: of four bytes, or `auto` for ids of eight bytes, too."""
     username: str | None = None
     """User of the registry; needs a password."""
     password: SecretStr | None = None

@@ -18,9 +18,10 @@ def schemas_of(settings: Settings) -> EventSchemas:
     """Returns the schemas of the configured folder, or those that the warehouse stores. Raises SetUpError."""
     fields = settings.schemas.mapping.fields()
     if settings.schemas.registry.url:
-        return EventSchemas(stored_schemas(settings.warehouse), fields)
+        has_long_ids = settings.schemas.registry.ids == "auto"
+        return EventSchemas(stored_schemas(settings.warehouse), fields, has_long_ids)
     try:
-        return EventSchemas(load_schemas(settings.schemas.folder), fields)
+        return EventSchemas(load_schemas(settings.schemas.folder), fields, settings.schemas.folder is not None)
     except ValueError as error:
         raise SetUpError(str(error)) from error
 

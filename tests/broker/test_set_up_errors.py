@@ -1,10 +1,12 @@
 """A set-up error is reported in one sentence with exit code 2, and without a traceback."""
 
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,6 +16,7 @@ from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
+from tests.support.folded import record
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import event, send
@@ -118,6 +121,33 @@ def test_nothing_set_at_all(refused: Refused) -> None:
 def test_a_schema_that_is_no_json(broker: Cluster, tmp_path: Path, refused: Refused) -> None:
     (tmp_path / "user_event.avsc").write_text("{")
     assert "is not valid JSON" in refused(*where(broker, "clicks", tmp_path), f"--schemas.folder={tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ({"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}, "contains itself"),
+        ({"type": "enum", "name": "K", "namespace": "my-company", "symbols": ["a"]}, "'my-company' is no name"),
+    ],
+)
+def test_a_schema_that_run_refuses_is_refused_by_check(
+    broker: Cluster,
+    make_topic: MakeTopic,
+    tmp_path: Path,
+    refused: Refused,
+    capsys: pytest.CaptureFixture[str],
+    kind: dict[str, Any],
+    sentence: str,
+) -> None:
+    (tmp_path / "e.7.avsc").write_text(json.dumps(record({"name": "value", "type": kind})))
+    mapping = '[schemas.mapping]\nuser = "u"\ntime = "t"\nkind = ""\n'
+    condition = '[reports.few]\nkeys = ["user_id"]\nwhere = "value IS NULL"\n'
+    (tmp_path / "tidemark.toml").write_text(mapping + condition)
+    files = [f"--config={tmp_path / 'tidemark.toml'}", f"--schemas.folder={tmp_path}"]
+    settings = [*where(broker, make_topic(), tmp_path / "warehouse"), *files]
+    assert sentence in refused(*settings)
+    assert main(["check", *settings]) == 1
+    assert sentence in capsys.readouterr().out
 
 
 @pytest.mark.broker

@@ -8,11 +8,14 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SetUpError
+from pipeline.fold.decode import projection_of
 from pipeline.fold.pseudonym_columns import require_one_name
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
 from pipeline.tables.opening import Opening, require_key
+from schemas import load_schemas
+from schemas.fields import EventSchemas
 from tests.verify.site import POLICY
 
 KEY, OTHER = (Pseudonyms(text * 32) for text in (b"k", b"o"))
@@ -72,7 +75,9 @@ def test_a_filter_by_user_is_refused_where_there_are_pseudonyms(tmp_path: Path, 
     "field", [{"name": "user_id", "aliases": ["uid"]}, {"name": "uid", "aliases": ["user_id"]}], ids=["new", "old"]
 )
 def test_an_alias_of_the_user_is_refused(field: dict[str, Any]) -> None:
-    schema = json.dumps({"type": "record", "name": "e", "fields": [{"name": "page", "type": "string"}, field]})
-    require_one_name([schema], ["user_id", "page"])
+    schema: dict[str, Any] = json.loads(load_schemas()[1])
+    others = [other for other in schema["fields"] if other["name"] != "user_id"]
+    schemas = EventSchemas({1: json.dumps({**schema, "fields": [{**field, "type": "string"}, *others]})})
+    require_one_name(projection_of(schemas, "page_url = '/'").same_as_user())
     with pytest.raises(SetUpError, match="names uid, which is another name of user_id"):
-        require_one_name([schema], ["user_id", "page", "uid"])
+        require_one_name(projection_of(schemas, "uid = '/'").same_as_user())

@@ -53,6 +53,11 @@ def test_what_is_no_avro_is_told_in_a_sentence(value: bytes | None, said: str) -
     assert found.fields == ()
 
 
+def test_an_id_of_eight_bytes_is_read() -> None:
+    assert decode_value(b"\0" * 5 + WHOLE[1:], SCHEMAS).fields == decode_value(WHOLE, SCHEMAS).fields
+    assert "has the unknown schema id 0;" in decode_value(b"\0" * 6, SCHEMAS).sentence
+
+
 def test_text_is_shown_as_text_and_bytes_as_bytes() -> None:
     found = decode_value(b'{"user_id": "ann"}', SCHEMAS)
     assert found.text == '{"user_id": "ann"}'

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
 from pipeline.event_time.tallies import Tallies
-from pipeline.fold.decode import unknown_schema_ids
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
 from pipeline.fold.outputs import dead_letters, panes
 from pipeline.fold.record_columns import BatchContext
+from pipeline.fold.wire_format import unknown_schema_ids
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
@@ -89,3 +89,9 @@ def test_no_more_ids_are_read_from_noise_than_are_asked_for() -> None:
     assert unknown_schema_ids(rows, ()) == [*range(20)]
     assert unknown_schema_ids(rows, range(95)) == [*range(95, 100)]
     assert unknown_schema_ids(rows, range(100)) == []
+
+
+def test_unknown_ids_of_eight_bytes_are_returned() -> None:
+    values = [b"\0\0\0\0\0\0\0\0\x07x", b"\0\0\0\0\x09x", b"\0\0\0\0\0"]
+    rows = pa.table({c.CHECK: [int(Check.SCHEMA_ID)] * 3, c.VALUE: pa.array(values, pa.binary())})
+    assert unknown_schema_ids(rows, ()) == [7, 9, 0]

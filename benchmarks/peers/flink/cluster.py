@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Task
 from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
 from pipeline.errors import SetUpError
-from pipeline.fold.projection import projection
 from pipeline.kafka.clients import source_options
 from pipeline.runtime.limits import cores, heap
 from pipeline.runtime.spark import JVM_OPTIONS
 from pipeline.settings.model import BatchSettings, KafkaSettings
-from schemas import WRITER_ID, load_schemas
 
 Api = Literal["sql", "datastream"]
 PROGRAM: Final = Path(__file__).with_name("drains")
@@ -34,13 +33,13 @@ def drain_settings(task: Task, api: Api) -> dict[str, Any]:
     """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own."""
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
-    writer_schema = load_schemas()[WRITER_ID]
+    writer, reader = writer_and_reader_schema()
     return {
         "job": api,
         "topic": task.topic,
         "consumer": {k.removeprefix(_CONSUMER): v for k, v in options.items() if k.startswith(_CONSUMER)},
-        "writerSchema": writer_schema,
-        "readerSchema": projection(writer_schema),
+        "writerSchema": writer,
+        "readerSchema": reader,
         "cores": cores(),
         "bound": BOUND_MS,
         "window": WINDOW_MS,

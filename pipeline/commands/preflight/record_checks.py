@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import columns as c
-from pipeline.app import schema_store, subject_of
+from pipeline.app import check_plan, schema_store, subject_of
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Verdict
@@ -101,6 +101,7 @@ def _judge(settings: Settings, records: DataFrame, partitions: int, now: int) ->
     schemas = schema_store(settings)
     schemas.load(subject_of(settings))
     while True:
+        check_plan(records.sparkSession, schemas.known, settings.policy())
         plan = FoldPlan(schemas.known, settings.policy(), partitions)
         result = InSpark(plan, plan.packed(plan.keyed(records, BatchContext(None, now))), now, None)
         statistics: list[Statistic] = [*result.statistics]

@@ -1,0 +1,58 @@
+"""Conditions of the settings on events, whose fields may have any names.
+
+A condition is evaluated where only the event's fields are columns. So a field may be named `value` or `offset`, which a
+Kafka record has too, or like a column of ours.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from pipeline import columns as c
+from pipeline.event_time.policy import Policy
+from pipeline.fold.selection import Selection
+
+_RECORD: Final = "kafka record"
+"""The struct of all other columns; no Avro field can have a name with a space."""
+_OWN: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, c.PAGE_URL, c.EVENT_ID)
+FIELDS: Final = "event_fields"
+"""The struct of the event's fields, if it is kept."""
+
+
+def condition_names(policy: Policy) -> dict[str, str]:
+    """Returns the column of each condition, by its SQL."""
+    conditions = {policy.strategy.marker, *(consumer.where for consumer in policy.consumers)} - {"", None}
+    return {sql: f"condition_{index}" for index, sql in enumerate(sorted(filter(None, conditions)))}
+
+
+def fields_and_conditions(
+    others: Mapping[str, Column],
+    fields: Sequence[Column],
+    names: Sequence[str],
+    conditions: Mapping[str, str],
+    *,
+    keeps_fields: bool = False,
+) -> list[Selection]:
+    """Returns selections that add an event's own fields and the values of `conditions` to the columns `others`.
+
+    `fields` are the event's, and have `names`; `conditions` have a column's name by SQL. `keeps_fields` adds all fields
+    as a struct.
+    """
+    own = [name for name in names if name in _OWN]
+    if not conditions and not keeps_fields:
+        return [
+            Selection([*_named(others), *(field for field, name in zip(fields, names, strict=True) if name in own)])
+        ]
+    evaluated = [F.expr(sql).alias(name) for sql, name in conditions.items()]
+    struct = [F.struct(*map(F.col, names)).alias(FIELDS)] if keeps_fields else []
+    kept = [F.col(f"`{_RECORD}`.{name}").alias(name) for name in others]
+    return [
+        Selection([F.struct(*_named(others)).alias(_RECORD), *fields]),
+        Selection([*kept, *map(F.col, own), *struct, *evaluated]),
+    ]
+
+
+def _named(columns: Mapping[str, Column]) -> Iterable[Column]:
+    return (column.alias(name) for name, column in columns.items())

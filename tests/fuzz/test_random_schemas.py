@@ -1,0 +1,107 @@
+"""Random schemas and mappings: what is accepted is read as fastavro reads it, what is not is refused in a sentence."""
+
+import io
+import json
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from hypothesis import assume, event, given, settings
+
+from pipeline.errors import SetUpError
+from pipeline.fold.decode import projection_of, reader
+from pipeline.fold.mapping import MappedProjection
+from pipeline.fold.projection import OwnProjection
+from pipeline.runtime.spark import spark_session
+from pipeline.settings.model import SparkSettings
+from producers.encode import header
+from schemas.fields import EventFields, EventSchemas
+from tests.fuzz.random_schemas import topics
+from tests.support.brief_java import BRIEF_DRIVER
+
+LONGEST = 1_000
+Topic = tuple[dict[int, Any], dict[int, Any], EventFields, str]
+
+
+def plain(schema: Any) -> Any:
+    """Returns a schema without logical types, so that values are what is written."""
+    if isinstance(schema, list):
+        return [plain(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: plain(part) for key, part in schema.items() if key not in ("logicalType", "precision", "scale")}
+
+
+def body_of(schema: Any, record: Any) -> bytes:
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(plain(schema)), record)
+    return body.getvalue()
+
+
+def accepted(topic: Topic) -> OwnProjection | MappedProjection | None:
+    """Returns how events of a topic are read; None if a sentence refuses them."""
+    texts = {schema_id: json.dumps(schema) for schema_id, schema in topic[0].items()}
+    sentence = ""
+    try:
+        return projection_of(EventSchemas(texts, topic[2]), topic[3])
+    except SetUpError as error:
+        sentence = str(error)
+    assert 0 < len(sentence) < LONGEST
+    assert "\n" not in sentence
+    return None
+
+
+def same(written: Any, read: Any) -> bool:
+    """Returns whether a value was read as it was written; fields of a record may have other names."""
+    if isinstance(written, dict) and isinstance(read, dict):
+        return all(any(same(value, other) for other in read.values()) for value in written.values())
+    if isinstance(written, list) and isinstance(read, list):
+        return len(written) == len(read) and all(map(same, written, read))
+    return bool(written == read)
+
+
+def value_of(schema: Any, record: Any, name: str) -> Any:
+    """Returns the value of a top-level field by its name or its alias in one version."""
+    names = {alias: field["name"] for field in schema["fields"] for alias in field.get("aliases", ())}
+    return record.get(name, record.get(names.get(name, "")))
+
+
+@given(topics())
+def test_a_schema_is_refused_or_read_as_fastavro_reads_it(topic: Topic) -> None:
+    schemas, records, fields, _ = topic
+    projection = accepted(topic)
+    event("refused" if projection is None else "read")
+    if projection is None:
+        return
+    by = fastavro.parse_schema(plain(json.loads(projection.reader_schema)))
+    for schema_id, record in records.items():
+        writer = fastavro.parse_schema(plain(json.loads(projection.writers[schema_id])))
+        if record is None:
+            continue
+        read: Any = fastavro.schemaless_reader(io.BytesIO(body_of(schemas[schema_id], record)), writer, by)
+        if "." not in fields.user:
+            assert same(value_of(schemas[schema_id], record, fields.user), read[fields.user])
+        for name in {*projection.names[3:]} & read.keys() & record.keys():
+            assert same(record[name], read[name]), name
+
+
+@pytest.mark.jvm
+@settings(max_examples=12, derandomize=True)
+@given(topics())
+def test_spark_reads_what_is_accepted(topic: Topic) -> None:
+    schemas, records, fields, words = topic
+    assume(accepted(topic) is not None and all(record is not None for record in records.values()))
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
+    events = reader(EventSchemas(texts, fields), words)
+    values = [header(schema_id) + body_of(schemas[schema_id], record) for schema_id, record in records.items()]
+    rows = spark.createDataFrame(pa.table({"value": pa.array(values, pa.binary())}))
+    found = rows.select(events.decoded).select(*events.columns).collect()
+    for row, (schema_id, record) in zip(found, records.items(), strict=True):
+        user = value_of(schemas[schema_id], record, fields.user)
+        if "." not in fields.user:
+            assert row[1] == ("" if user is None else str(user))
+        for name, value in zip(events.names[3:], row[3:], strict=True):
+            if type(record.get(name)) in (str, bool, int) and type(value) in (str, bool, int):
+                assert value == record[name]

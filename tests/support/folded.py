@@ -1,0 +1,64 @@
+"""Folds records of foreign schemas in Spark, and returns the verdict on each."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import fastavro
+import pyarrow as pa
+
+from pipeline import columns as c
+from pipeline.event_time.checks import Check
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.packed import unpacked
+from pipeline.fold.record_columns import BatchContext
+from pipeline.runtime.spark import spark_session
+from pipeline.settings.model import Settings, SparkSettings
+from producers.encode import header
+from schemas.fields import EventFields, EventSchemas
+from tests.support.brief_java import BRIEF_DRIVER
+
+NOW: Final = 1_790_820_000_000
+USER_AND_TIME: Final = ({"name": "u", "type": "string"}, {"name": "t", "type": "long"})
+MAPPED: Final = EventFields(user="u", time="t", kind="")
+_STAMP: Final = datetime.fromtimestamp(NOW / 1000, UTC)
+_RECORDS: Final = pa.schema(
+    {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64(),
+     "timestamp": pa.timestamp("us", "UTC")}
+)  # fmt: skip
+
+
+def record(*fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Returns a record schema with a user, a time and further fields."""
+    return {"type": "record", "name": "E", "fields": [*USER_AND_TIME, *fields]} | more
+
+
+def written(schema_id: int, schema: dict[str, Any], event: Mapping[str, Any]) -> bytes:
+    """Returns the bytes of a record; user and time have values also if the event lacks them."""
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(schema), {"u": "ann", "t": NOW, **event})
+    return header(schema_id) + body.getvalue()
+
+
+def verdicts(
+    schemas: Mapping[int, Any],
+    values: Sequence[bytes],
+    where: str = "",
+    fields: EventFields = MAPPED,
+    *,
+    has_long_ids: bool = False,
+) -> list[tuple[Check, bool]]:
+    """Returns for each value, in order, its check and whether it meets the condition of a report."""
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": where}}}).policy()
+    texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
+    plan = FoldPlan(EventSchemas(texts, fields, has_long_ids), policy, len(values))
+    count = len(values)
+    rows = pa.table(
+        [[b"k"] * count, values, ["t"] * count, [*range(count)], [0] * count, [_STAMP] * count], schema=_RECORDS
+    )
+    keyed = plan.keyed(spark.createDataFrame(rows), BatchContext(None, NOW))
+    found = keyed.select(*unpacked(plan.groupings, count)).toArrow().to_pylist()
+    return [(Check(row[c.CHECK]), row[c.FLAGS] == 1) for row in found]
