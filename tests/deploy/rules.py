@@ -24,7 +24,7 @@ _NOT_NAMES: Final = r"""
   | \[[^\]]*\]                                       # a range
   | \b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)
   | \boffset\s+\w+
-  | (?<![:\w])(?:and|or|unless|sum|min|max)\b
+  | (?<![:\w])(?:and|or|unless|sum|min|max|bool)\b
   | \b[a-z_]+\s*(?=\()                               # a function
 """
 
