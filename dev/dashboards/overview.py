@@ -13,7 +13,7 @@ _LAG: Final = "tidemark_partition_lag_records"
 
 def overview() -> dashboard.Dashboard:
     """Returns the dashboard to look at first."""
-    return board("overview", "overview", *_health(), *_progress(), *_counts())
+    return board("overview", "overview", *_health(), *_identity(), *_progress(), *_topic(), *_counts())
 
 
 def _health() -> list[stat.Panel]:
@@ -50,6 +50,11 @@ def _health() -> list[stat.Panel]:
             ((None, "green"), (1, "red")),
             "TidemarkRecordsUnaccounted",
         ),
+    ]
+
+
+def _identity() -> list[stat.Panel]:
+    return [
         stat_panel("Record lag", "short", Query(f"sum by (instance) ({series(_LAG)})"), "How much waits to be read?"),
         stat_panel(
             "Certificates end in",
@@ -93,6 +98,11 @@ def _progress() -> list[timeseries.Panel]:
             question="What waits?",
             alert="TidemarkRecordLagGrowing",
         ),
+    ]
+
+
+def _topic() -> list[timeseries.Panel]:
+    return [
         line_panel(
             "Records that arrive",
             "cps",

@@ -59,7 +59,6 @@ OF_THE_MACHINE = (
     "TidemarkWatermarkLag",
     "TidemarkNoCommit",
     "TidemarkPublicationBehind",
-    "TidemarkRetentionApproaching",  # half of a topic that is minutes old is a small backlog
 )
 ABSENT_WHEN_WELL = re.compile(r"certificate|last_error|unpublished_since|tidemark_loss")
 """Series of charts that have no value without certificates, failures and deleted records."""
