@@ -17,6 +17,7 @@ from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.registry import Registry
 from pipeline.kafka.stream import Stream
 from pipeline.kafka.topic import connect
+from pipeline.metrics.certificates import certificate_ends
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
@@ -46,7 +47,8 @@ from schemas.fields import EventSchemas
 def serve(settings: Settings, now: Clock = now_ms) -> Exporter:
     """Opens the HTTP endpoint, which may outlive many services; the caller closes it. Raises SetUpError."""
     require_all(settings)
-    host = Host(settings.warehouse, partial(space, settings.warehouse), java_pid)
+    ends = partial(certificate_ends, settings.kafka, settings.metrics)
+    host = Host(settings.warehouse, partial(space, settings.warehouse), java_pid, ends)
     return Exporter(Observer(settings.metrics, settings.policy(), now, host=host), settings.metrics)
 
 
@@ -101,7 +103,7 @@ def _resources(
     schemas = schema_store(settings, settings.warehouse)
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
-    observer.follow(topic.log_ends)
+    observer.follow(topic.offsets)
     spark = spark_session(settings.spark, settings.log_format)
     schemas.load(subject_of(settings))
     check_plan(spark, schemas.known, policy)

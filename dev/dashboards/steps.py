@@ -52,11 +52,15 @@ def _commits() -> list[timeseries.Panel]:
             question="How large are batches?",
         ),
         line_panel(
-            "Since the last commit and publication",
+            "Since the last commit, publication, failure and answer",
             "s",
             Query(f"time() - {series('tidemark_last_commit_timestamp_seconds')}", "{{instance}} commit"),
             Query(f"time() - {series('tidemark_last_publication_timestamp_seconds')}", "{{instance}} publication"),
-            question="Do commits or publications stop?",
+            Query(f"time() - {series('tidemark_unpublished_since_timestamp_seconds')}", "{{instance}} unpublished"),
+            Query(f"time() - {series('tidemark_last_error_timestamp_seconds')}", "{{instance}} failure"),
+            Query(f"time() - {series('tidemark_log_ends_timestamp_seconds')}", "{{instance}} answer of the broker"),
+            question="Do commits, publications or the broker's answers stop?",
+            alert="TidemarkNoCommit",
         ),
         line_panel(
             "Publication",
@@ -64,6 +68,13 @@ def _commits() -> list[timeseries.Panel]:
             Query(series("tidemark_unpublished_batches"), "{{instance}} batches unpublished"),
             Query(f"increase({series('tidemark_publication_failures_total')}[5m])", "{{instance}} refused in 5 min"),
             question="Is publication delayed, or refused?",
+            alert="TidemarkPublicationFailing",
+        ),
+        line_panel(
+            "Jobs on tables",
+            "cps",
+            Query(rate("tidemark_table_jobs_total"), "{{instance}} {{job}} {{by}}"),
+            question="Does large work go to the executors?",
         ),
     ]
 

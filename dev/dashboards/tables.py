@@ -19,7 +19,8 @@ def _disk() -> list[timeseries.Panel]:
             "Bytes written",
             "Bps",
             Query(rate("tidemark_table_written_bytes_total"), "{{instance}} {{table}} {{purpose}}"),
-            question="Which tables are written how much, and for what?",
+            Query(rate("tidemark_table_replaced_bytes_total"), "{{instance}} {{table}} {{purpose}} replaced"),
+            question="Which tables are written how much, for what, and how much of it replaces older files?",
         ),
         line_panel(
             "Free disk",
@@ -27,6 +28,7 @@ def _disk() -> list[timeseries.Panel]:
             Query(series("tidemark_warehouse_free_bytes"), "{{instance}} free"),
             Query(series("tidemark_warehouse_size_bytes"), "{{instance}} in all"),
             question="When will the disk be full?",
+            alert="TidemarkDiskFilling",
         ),
     ]
 
@@ -58,6 +60,16 @@ def _process() -> list[timeseries.Panel]:
             Query(rate("process_cpu_seconds_total"), "{{instance}} Python"),
             Query(rate("tidemark_java_process_cpu_seconds_total"), "{{instance}} Java"),
             question="How many cores does the service use?",
+        ),
+        line_panel(
+            "Open files",
+            "percentunit",
+            Query(f"{series('process_open_fds')} / {series('process_max_fds')}", "{{instance}} Python"),
+            Query(
+                f"{series('tidemark_java_process_open_fds')} / {series('tidemark_java_process_max_fds')}",
+                "{{instance}} Java",
+            ),
+            question="Does the service leak files or sockets?",
         ),
     ]
 

@@ -15,6 +15,7 @@ from kafka_access.admin import Admin
 from kafka_access.errors import Refused
 from pipeline.errors import SetUpError, TransientError, Unreachable
 from pipeline.kafka.clients import java_client, librdkafka_client
+from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.secrets import raising_set_up_errors
@@ -54,6 +55,16 @@ class Topic:
     def high_watermarks(self) -> dict[int, int]:
         """Returns the offset after the last record, including open transactions, by partition."""
         return self._offsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+
+    def offsets(self) -> TopicOffsets:
+        """Returns `earliest`, `log_ends` and `high_watermarks` by requests that are sent at once."""
+        partitions = sorted(partition.id for partition in self._described().partitions)
+        requests = (
+            self._ask(partitions, OffsetSpec.earliest()),
+            self._ask(partitions, OffsetSpec.latest()),
+            self._ask(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED),
+        )
+        return TopicOffsets(*map(self._answers, requests))
 
     def newest(self) -> dict[int, int | None]:
         """Returns the highest Kafka timestamp of each partition, in milliseconds; None: it has no record.

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import hmac
-import ssl
 from http import HTTPStatus
 from typing import Final
 
@@ -20,6 +19,7 @@ from http_server.server import Server
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
 from pipeline.metrics.observer import Observer
+from pipeline.metrics.page_certificate import tls_context
 from pipeline.metrics.probes import ProbeAnswer
 from pipeline.settings.model import MetricsSettings
 from pipeline.settings.secrets import raising_set_up_errors
@@ -35,7 +35,9 @@ class Exporter:
     def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
         """Listens. Raises SetUpError if the address, a secret or the certificate cannot be used."""
         self.observer = observer
-        server = Server(_application(observer, _credentials(settings)), LIMITS, tls=_tls(settings), stop_s=_STOP_S)
+        server = Server(
+            _application(observer, _credentials(settings)), LIMITS, tls=tls_context(settings), stop_s=_STOP_S
+        )
         try:
             listening = listen(settings.host, settings.port)
         except OSError as error:
@@ -87,17 +89,3 @@ def _credentials(settings: MetricsSettings) -> bytes | None:
         password = clear_text(settings.password, settings.password_file, "metrics.password")
     credentials = f"{settings.username}:{password}".encode()
     return None if password is None else b"Basic " + base64.b64encode(credentials)
-
-
-def _tls(settings: MetricsSettings) -> ssl.SSLContext | None:
-    """Returns the TLS context of the settings; None without a certificate."""
-    if settings.certificate is None or settings.key is None:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        context.load_cert_chain(settings.certificate, settings.key)
-    except OSError as error:
-        raise SetUpError(
-            f"metrics.certificate {settings.certificate} and metrics.key {settings.key} cannot be used: {error}"
-        ) from error
-    return context

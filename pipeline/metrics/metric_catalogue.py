@@ -68,6 +68,14 @@ BUILD: Final = _gauge(
     "deltalake",
     asks="Which version runs where?",
 )
+CERTIFICATE_END: Final = _gauge(
+    "certificate_end_timestamp_seconds",
+    "When a configured certificate ends; absent if its file is not configured or cannot be read.",
+    "use",
+    asks="When does a certificate have to be renewed?",
+    note="`kafka`: `kafka.tls.certificate`; `kafka_authorities`: the authority of `kafka.tls.ca` that ends last; "
+    "`metrics`: `metrics.certificate`. Certificates of the brokers are not known.",
+)
 DEAD_LETTERS: Final = _counter(
     "dead_letters_total",
     "Records rejected, by reason.",
@@ -138,6 +146,18 @@ PARTITION_COMMITTED: Final = _gauge(
     "partition",
     asks="How far is each partition counted?",
 )
+PARTITION_EARLIEST: Final = _gauge(
+    "partition_earliest_offset",
+    "Offset of the first record that the broker retains; unread records before it are lost.",
+    "partition",
+    asks="How much can be lost?",
+)
+PARTITION_HELD_BACK: Final = _gauge(
+    "partition_held_back_records",
+    "Offsets from the first open transaction to the log end, which cannot be read yet; part of the lag.",
+    "partition",
+    asks="Does an open transaction hold records back?",
+)
 PARTITION_IDLE: Final = _gauge(
     "partition_idle",
     "1 if the partition is idle and does not hold the watermark, else 0.",
@@ -149,11 +169,11 @@ PARTITION_LAG: Final = _gauge(
     "Offsets between the committed offset and the log end.",
     "partition",
     asks="How much waits to be read?",
-    note="Transaction markers and compacted offsets included.",
+    note="Transaction markers, compacted offsets and records of open transactions included.",
 )
 PARTITION_LOG_END: Final = _gauge(
     "partition_log_end_offset",
-    "Offset after the last record on the broker.",
+    "Offset after the last record on the broker, also if its transaction is open.",
     "partition",
     asks="How much arrives?",
 )
@@ -231,9 +251,7 @@ UNACCOUNTED: Final = _gauge(
     note="Records without a verdict, and offsets that are neither record nor gap.",
 )
 UNPUBLISHED: Final = _gauge(
-    "unpublished_batches",
-    "Batches committed whose windows are not published yet.",
-    asks="Does publication lag?",
+    "unpublished_batches", "Batches committed whose windows are not published yet.", asks="Does publication lag?"
 )
 UNPUBLISHED_SINCE: Final = _gauge(
     "unpublished_since_timestamp_seconds",

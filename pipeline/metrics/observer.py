@@ -21,6 +21,7 @@ from pipeline.metrics.readings import Readings, read
 from pipeline.metrics.service_state import ServiceState
 from pipeline.runtime.disk import Size, Space, Traffic
 from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import MetricsSettings
 
@@ -37,6 +38,8 @@ class Host:
     """Returns None if the store has no such limit, or does not report it; may block."""
     java: Callable[[], int | None] = lambda: None
     """Returns the process id; None while there is no process."""
+    certificate_ends: Callable[[], Mapping[str, int]] = dict
+    """Returns the ends of certificates in ms by use; may block."""
 
 
 _NO_HOST: Final = Host()
@@ -63,8 +66,9 @@ class Observer:
         self._stuck_after_ms = milliseconds(settings.stuck_after)
         self._policy = policy
         self._now = now
-        self._log_ends = Inquirer[Mapping[int, int]]("log_ends", None, self._set_log_ends, now, patience_s)
+        self._log_ends = Inquirer[TopicOffsets]("log_ends", None, self._set_offsets, now, patience_s)
         self._space = Inquirer("space", host.space, self._set_space, now, patience_s)
+        self._certificates = Inquirer("certificates", host.certificate_ends, self._set_certificates, now, patience_s)
         self._lock = Lock()
         self._state = ServiceState([report.name for report in policy.reports if report.windows.ends_are_known])
         self._loop = Loop(now(), is_starting=True)
@@ -75,9 +79,9 @@ class Observer:
         ProcessCollector(registry=self.registry)
         ProcessCollector(JAVA, pid=lambda: host.java() or "none", registry=self.registry)
 
-    def follow(self, log_ends: Callable[[], Mapping[int, int]]) -> None:
-        """Takes the function that returns the log ends, or raises a TidemarkError; before, log ends are unknown."""
-        self._log_ends.ask = log_ends
+    def follow(self, offsets: Callable[[], TopicOffsets]) -> None:
+        """Takes the function that returns the topic's offsets, or raises a TidemarkError; before, they are unknown."""
+        self._log_ends.ask = offsets
 
     def opening(self) -> None:
         """Notes that an attempt to open the service begins."""
@@ -187,24 +191,29 @@ class Observer:
     def _read(self) -> Readings:
         self._log_ends.refresh()
         self._space.refresh()
+        self._certificates.refresh()
         with self._lock:
             return read(self._state, self._policy, self._warehouse, self._now())
 
-    def _set_log_ends(self, log_ends: Mapping[int, int]) -> None:
+    def _set_offsets(self, offsets: TopicOffsets) -> None:
         with self._lock:
             now, positions = self._now(), self._state.positions
-            self._state.log_ends, self._state.log_ends_at = log_ends, now
-            self._state.backlog.add(log_ends, positions, now)
+            self._state.offsets, self._state.log_ends_at = offsets, now
+            self._state.backlog.add(offsets.readable_ends, positions, now)
             self._update_caught_up()
 
     def _set_space(self, space: Space | None) -> None:
         with self._lock:
             self._state.space = space
 
+    def _set_certificates(self, ends: Mapping[str, int]) -> None:
+        with self._lock:
+            self._state.certificate_ends = ends
+
     def _update_caught_up(self) -> None:
         """Compares positions with the log ends of the opening: under steady traffic the end is never reached."""
         if self._state.epoch is None or self._state.log_ends_at is None:
             return
         if self._goal is None:
-            self._goal = self._state.log_ends
+            self._goal = self._state.offsets.readable_ends
         self._caught_up = self._caught_up or reached(self._state.positions, self._goal)

@@ -30,6 +30,7 @@ def read(state: ServiceState, policy: Policy, warehouse: str, now: int) -> Readi
         m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in state.steps.items()},
         m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
         m.BUILD: {_BUILD: 1},
+        m.CERTIFICATE_END: {(use,): end / 1000 for use, end in state.certificate_ends.items()},
         m.EPOCH: {} if state.epoch is None else {(warehouse,): state.epoch},
         m.FRESHNESS: {(): state.freshness.read()},
         m.LAST_COMMIT: _seconds(state.last_commit_at),
@@ -97,14 +98,18 @@ def _partitions(state: ServiceState, policy: Policy, now: int) -> Readings:
     partitions: dict[Labels, PartitionState] = {(str(name),): partition for name, partition in state.partitions.items()}
     strategy = policy.strategy
     watermarks = {labels: strategy.watermark(each.max_event_time, now) for labels, each in partitions.items()}
-    log_ends: dict[Labels, float] = {
-        (str(partition),): end for partition, end in state.log_ends.items() if partition in state.partitions
-    }
+    offsets: list[dict[Labels, float]] = [
+        {(str(partition),): float(offset) for partition, offset in each.items() if partition in state.partitions}
+        for each in state.offsets
+    ]
+    earliest, readable_ends, ends = offsets
     return {
         m.PARTITION_COMMITTED: {labels: partition.position for labels, partition in partitions.items()},
+        m.PARTITION_EARLIEST: earliest,
+        m.PARTITION_HELD_BACK: {labels: max(0, ends[labels] - end) for labels, end in readable_ends.items()},
         m.PARTITION_IDLE: {labels: int(partition.idle) for labels, partition in partitions.items()},
-        m.PARTITION_LAG: {labels: max(0, end - partitions[labels].position) for labels, end in log_ends.items()},
-        m.PARTITION_LOG_END: log_ends,
+        m.PARTITION_LAG: {labels: max(0, end - partitions[labels].position) for labels, end in ends.items()},
+        m.PARTITION_LOG_END: ends,
         m.PARTITION_WATERMARK: {
             labels: watermark / 1000 for labels, watermark in watermarks.items() if watermark is not None
         },

@@ -13,6 +13,7 @@ from pipeline.metrics.metric_catalogue import BATCH_DURATION, FRESHNESS, Failure
 from pipeline.metrics.probes import Backlog
 from pipeline.runtime.disk import Size, Space, Traffic
 from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.topic_offsets import TopicOffsets
 
 
 @dataclass(slots=True)
@@ -46,11 +47,12 @@ class ServiceState:
     steps: dict[Step, Histogram] = field(
         default_factory=lambda: {step: Histogram(BATCH_DURATION.buckets) for step in Step}
     )
-    log_ends: Mapping[int, int] = field(default_factory=dict)
-    """The last answer of the broker, by partition."""
+    offsets: TopicOffsets = field(default_factory=lambda: TopicOffsets({}, {}, {}))
+    """The last answer of the broker."""
     log_ends_at: int | None = None
     space: Space | None = None
     """The last answer of the file system; None if unknown."""
+    certificate_ends: Mapping[str, int] = field(default_factory=dict)
     backlog: Backlog = field(default_factory=Backlog)
 
     @property

@@ -6,6 +6,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from pipeline.app import open_service
+from pipeline.kafka.topic import connect
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
@@ -58,7 +59,10 @@ def test_an_open_transaction_is_read_once_it_is_committed_and_holds_what_came_af
     transaction(first, topic, [event("ann", START)])
     transaction(second, topic, [event("bob", START + 1000)])
     second.commit_transaction(30)
-    with open_service(settings_of(broker, topic, tmp_path, **SETTINGS)) as service:
+    settings = settings_of(broker, topic, tmp_path, **SETTINGS)
+    offsets = connect(settings.kafka).offsets()
+    assert offsets == ({0: 0}, {0: 0}, {0: 3})  # two records and a marker, all after the start of an open transaction
+    with open_service(settings) as service:
         service.drain()
         assert assert_conserved(tmp_path).records == 0
         first.commit_transaction(30)

@@ -24,7 +24,7 @@ _NOT_NAMES: Final = r"""
   | \[[^\]]*\]                                       # a range
   | \b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)
   | \boffset\s+\w+
-  | (?<![:\w])(?:and|or|unless|sum|min|max)\b
+  | (?<![:\w])(?:and|or|unless|sum|min|max|bool)\b
   | \b[a-z_]+\s*(?=\()                               # a function
 """
 
@@ -54,10 +54,11 @@ def names_in(expression: str) -> set[str]:
     return set(re.findall(r"[a-zA-Z_:][\w:]*", left))
 
 
-def queries(file: Path) -> list[str]:
-    """The expressions of a dashboard, as Grafana would ask them of every instance."""
-    panels = json.loads(file.read_text())["panels"]
-    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+def queries(file: Path, *, annotations: bool = False) -> list[str]:
+    """The expressions of a dashboard's panels or annotations, as Grafana would ask them of every instance."""
+    board = json.loads(file.read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked = [each["expr"] for each in board["annotations"]["list"]] if annotations else asked
     return [query.replace("$__rate_interval", "1m").replace("$instance", ".*") for query in asked]
 
 

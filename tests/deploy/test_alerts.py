@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from pipeline.event_time.policy import Verdict
 from tests.deploy.rules import ALERTMANAGER, FOLDER, RULES, RUNBOOK, alerts, known_names, names_in, rules, tool
 from tests.support.yaml_text import parsed
 
 TESTS = sorted((FOLDER / "tests").glob("*.yml"))
+INHIBITIONS = parsed(ALERTMANAGER.read_text())["inhibit_rules"]
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL))
 
 
@@ -55,6 +57,14 @@ def test_every_alert_is_seen_to_fire_and_to_stay_silent() -> None:
     assert {check["alertname"] for check in checks() if not check.get("exp_alerts")} == {*alerts()}
 
 
+def test_every_file_evaluates_recording_rules_before_the_alerts_that_use_them() -> None:
+    groups = [group["name"] for file in RULES.glob("*.yml") for group in parsed(file.read_text())["groups"]]
+    for file in TESTS:  # promtool evaluates groups that are not listed first, in any order
+        first, *others = parsed(file.read_text())["group_eval_order"]
+        assert first == "tidemark-recording"
+        assert sorted([first, *others]) == sorted(groups)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file", TESTS, ids=lambda file: file.stem)
 def test_the_alerts_do_what_their_tests_say(file: Path) -> None:
@@ -69,9 +79,43 @@ def test_amtool_takes_the_configuration_of_alertmanager() -> None:
     run("amtool", "check-config", ALERTMANAGER)
 
 
-def test_what_alertmanager_leaves_out_are_alerts_that_there_are() -> None:
-    inhibited = parsed(ALERTMANAGER.read_text())["inhibit_rules"]
-    for matcher in (one for rule in inhibited for part in ("source", "target") for one in rule[f"{part}_matchers"]):
-        operator, patterns = re.fullmatch(r'alertname (=|=~|!~) "(.*)"', matcher).groups()  # type: ignore[union-attr]
-        for pattern in patterns.split("|"):
-            assert [name for name in alerts() if re.fullmatch(pattern, name)], (operator, pattern)
+def matchers(rule: dict[str, Any], side: str) -> list[tuple[str, str]]:
+    """The operators and patterns of one side of an inhibition."""
+    matches = (re.fullmatch(r'alertname (=|=~|!~) "(.*)"', text) for text in rule[f"{side}_matchers"])
+    return [(match[1], match[2]) for match in matches if match]
+
+
+def matched(rule: dict[str, Any], side: str) -> list[str]:
+    """The alerts of one side of an inhibition."""
+    return [
+        name
+        for name in alerts()
+        if all((operator == "!~") != bool(re.fullmatch(text, name)) for operator, text in matchers(rule, side))
+    ]
+
+
+def test_inhibitions_name_existing_alerts_only() -> None:
+    for rule in INHIBITIONS:
+        for side in ("source", "target"):
+            assert len(matchers(rule, side)) == len(rule[f"{side}_matchers"])
+            for _, patterns in matchers(rule, side):
+                for pattern in patterns.split("|"):
+                    assert [name for name in alerts() if re.fullmatch(pattern, name)], pattern
+
+
+def test_an_alert_is_inhibited_only_by_alerts_of_at_least_its_severity() -> None:
+    pairs = [(a, b) for rule in INHIBITIONS for a in matched(rule, "source") for b in matched(rule, "target")]
+    assert len(pairs) > len(INHIBITIONS)
+    severity = {name: alert["labels"]["severity"] for name, alert in alerts().items()}
+    assert [(a, b) for a, b in pairs if a == b or (severity[a], severity[b]) == ("warning", "critical")] == []
+
+
+@pytest.mark.parametrize("reason", [*Verdict, "partly_late"])
+def test_a_verdict_has_a_rule_or_the_runbook_says_why_not(reason: str) -> None:
+    selectors = [
+        re.fullmatch(selector, reason)
+        for alert in alerts().values()
+        for selector in re.findall(r'(?:reason|verdict)=~?"([^"]+)"', alert["expr"])
+    ]
+    has_no_alert = re.search(rf"^\| `{reason}` \| \S", RUNBOOK.read_text(), re.MULTILINE)
+    assert any(selectors) != bool(has_no_alert)

@@ -15,29 +15,36 @@ from pipeline.event_time.tallies import Tallies, Tally
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.disk import Space
+from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.model import MetricsSettings, Settings
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()
 NOTHING_DUE = WindowsDue()
-HOST = Host("/warehouse", lambda: Space(total=1000, free=400), os.getpid)
+HOST = Host("/warehouse", lambda: Space(total=1000, free=400), os.getpid, lambda: {"kafka": START})
 
 
 @dataclass
 class World:
-    """The clock in milliseconds and the broker's log ends; `silent` makes the broker fail as a real broker does."""
+    """The clock in ms and the broker's offsets; `silent` makes the broker fail as a real broker does.
+
+    `held_back` are the records of each partition that an open transaction holds back.
+    """
 
     now: int = START
     log_ends: dict[int, int] = field(default_factory=dict)
+    held_back: dict[int, int] = field(default_factory=dict)
+    earliest: dict[int, int] = field(default_factory=dict)
     silent: bool = False
     asked: int = 0
 
-    def ask(self) -> Mapping[int, int]:
-        """Like Topic.log_ends."""
+    def ask(self) -> TopicOffsets:
+        """Like Topic.offsets."""
         self.asked += 1
         if self.silent:
             raise TransientError("no broker answers")
-        return dict(self.log_ends)
+        ends = {partition: end + self.held_back.get(partition, 0) for partition, end in self.log_ends.items()}
+        return TopicOffsets({**dict.fromkeys(ends, 0), **self.earliest}, dict(self.log_ends), ends)
 
     def observer(self, settings: MetricsSettings | None = None, policy: Policy = POLICY) -> Observer:
         """An observer of this world; patient, because the fake broker answers at once on however busy a machine."""

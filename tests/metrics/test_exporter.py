@@ -179,6 +179,24 @@ def test_the_page_uses_tls_and_a_client_without_tls_does_not_delay_others(observ
             assert connection.getresponse().status == 200
 
 
+def served(port: int) -> bytes:
+    """The certificate that the endpoint presents, as DER."""
+    return ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", port), timeout=PATIENCE_S))
+
+
+def test_a_renewed_certificate_is_served_and_a_broken_file_changes_nothing(observer: Observer, tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "authority")
+    pair = authority.sign("page", timedelta(seconds=-1))  # it has ended: no scrape succeeds any more
+    settings = SETTINGS.model_copy(update={"certificate": pair.certificate, "key": pair.key})
+    with closing(Exporter(observer, settings)) as exporter:
+        ended = served(exporter.port)
+        authority.sign("page")
+        renewed = served(exporter.port)
+        assert renewed == ssl.PEM_cert_to_DER_cert(pair.certificate.read_text()) != ended
+        pair.key.write_text("half a key")
+        assert served(exporter.port) == renewed
+
+
 def test_a_certificate_that_cannot_be_used_is_a_set_up_error(observer: Observer, tmp_path: Path) -> None:
     pair = Authority(tmp_path, "authority").sign("page")
     pair.key.write_text("no key")

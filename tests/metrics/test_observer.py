@@ -18,6 +18,7 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.metrics.metric_catalogue import FailureKind
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.disk import Purpose, Size, Space, Traffic
+from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
 
@@ -172,6 +173,25 @@ def test_the_lag_follows_the_broker_while_the_service_is_stuck() -> None:
     assert page['tidemark_partition_committed_offset{partition="0"}'] == 2
 
 
+def test_an_open_transaction_is_lag_but_no_record_that_waits() -> None:
+    world = World(log_ends={0: 5}, held_back={0: 40})
+    observer = world.observer()
+    observer.opened(1, frontier({0: 5}))
+    world.now += 3_600_000
+    page = samples(observer)
+    assert page['tidemark_partition_lag_records{partition="0"}'] == 40
+    assert page['tidemark_partition_held_back_records{partition="0"}'] == 40
+    assert page['tidemark_partition_log_end_offset{partition="0"}'] == 45
+    assert page["tidemark_oldest_unprocessed_age_seconds"] == 0
+    assert observer.ready().ok
+
+
+def test_the_first_retained_offset_is_on_the_page() -> None:
+    observer = World(log_ends={0: 5}, earliest={0: 3}).observer()
+    observer.opened(1, frontier({0: 4}))
+    assert samples(observer)['tidemark_partition_earliest_offset{partition="0"}'] == 3
+
+
 def test_the_broker_is_asked_at_most_once_a_second() -> None:
     world = World(log_ends={0: 5})
     observer = world.observer()
@@ -197,9 +217,9 @@ def test_a_broker_that_fails_leaves_the_last_known_values_on_the_page() -> None:
 def test_a_broker_that_never_answers_holds_neither_the_page_nor_a_batch() -> None:
     release = Event()
 
-    def ask() -> dict[int, int]:
+    def ask() -> TopicOffsets:
         release.wait()
-        return {}
+        return TopicOffsets({}, {}, {})
 
     observer = Observer(MetricsSettings(), POLICY, lambda: START, patience_s=0.01)
     observer.follow(ask)
