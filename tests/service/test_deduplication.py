@@ -30,7 +30,7 @@ from tests.support.topic_writer import value_of
 
 pytestmark = pytest.mark.jvm
 Row = tuple[bytes, bytes, str, int, int, datetime]
-CONTEXT = BatchContext(None, 0)
+CONTEXT = BatchContext(None, 1_000_000)
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 STAMP = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = replace(Settings().policy(), deduplicate=True)
