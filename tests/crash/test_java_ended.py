@@ -26,7 +26,7 @@ from tests.support.waiting import wait_for
 PATIENCE_S = 180
 NOTICED_S = 8
 """A second or two, on a machine that does other things as well; clean-up that hung would be ended after ten."""
-SENTENCE = "tidemark: Spark's Java process has ended: what was not committed is read again by the next start\n"
+SENTENCE = "tidemark: Spark's Java process has ended: the next start reads again what was not committed\n"
 
 
 @pytest.mark.parametrize("busy", [True, False], ids=["while_batches_run", "while_there_is_nothing_to_do"])

@@ -102,7 +102,7 @@ def test_the_statements_can_be_had_for_a_session_of_ones_own(site: Site) -> None
 
 @pytest.mark.parametrize(
     ("warehouse", "said"),
-    [("/nowhere", "there is no Tidemark warehouse"), ("s3://bucket/tidemark", "is no folder of this machine")],
+    [("/nowhere", "there is no Tidemark warehouse"), ("s3://bucket/tidemark", "is not a local folder")],
 )
 def test_what_cannot_be_read_is_exit_code_2(warehouse: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", f"--warehouse={warehouse}", "SELECT 1"]) == 2
