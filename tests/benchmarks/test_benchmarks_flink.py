@@ -90,7 +90,7 @@ def test_what_was_not_sent_so_is_refused(
         check(written(tmp_path, windows, late), SENT, has_late_file=True)
 
 
-def test_jobs_are_chosen_by_the_words_that_an_unknown_one_is_answered_with(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_for_an_unknown_job_lists_the_names_of_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert parse(["--jobs", "ours,flink-sql,flink-datastream"]).jobs == (Job.OURS, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
     with pytest.raises(SystemExit):
         parse(["--jobs", "flink"])
@@ -118,7 +118,7 @@ def test_the_lock_has_one_flink_with_whole_hashes() -> None:
     assert own == {version()}
 
 
-def test_flink_is_told_the_fields_in_the_order_of_its_table_and_consumer_options_by_kafkas_names() -> None:
+def test_flink_gets_fields_in_the_order_of_its_table_and_consumer_options_by_kafkas_names() -> None:
     found = drain_settings(Task("localhost:1", "events", 1, "/work"), "sql")
     names = [field["name"] for field in json.loads(found["readerSchema"])["fields"]]
     # Flink's Avro converter reads fields by position.
