@@ -1,4 +1,4 @@
-"""The page beside a service at work, and after that was killed: both as processes, seen in a real Chromium."""
+"""The page while a service runs, and after the service was killed: both as processes, in a real Chromium."""
 
 import os
 import re
@@ -140,6 +140,6 @@ def _sees_it_dead(person: Eyes) -> None:
 
 
 def _photograph(person: Eyes, name: str) -> None:
-    """For whoever wants to look: pictures go where TIDEMARK_TEST_PICTURES says."""
+    """Saves a screenshot if TIDEMARK_TEST_PICTURES names a folder."""
     if folder := os.environ.get("TIDEMARK_TEST_PICTURES"):
         person.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
