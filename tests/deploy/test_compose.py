@@ -34,7 +34,7 @@ def test_it_is_valid_by_the_compose_specification() -> None:
 
 
 @pytest.mark.parametrize("service", each_service())
-def test_every_image_is_pinned_to_a_version_and_runs_as_nobody_special(service: dict[str, Any]) -> None:
+def test_every_image_is_pinned_to_a_version_and_runs_without_root(service: dict[str, Any]) -> None:
     assert PINNED.fullmatch(service["image"])
     assert service["image"].startswith(NOT_ROOT)
     assert service.get("user") not in {"root", "0", 0}
@@ -56,7 +56,7 @@ def test_published_ports_are_those_of_the_page_on_security() -> None:
     assert {service.get("network_mode") for service in services().values()} == {None}
 
 
-def test_whoever_is_waited_for_can_say_that_it_is_ready() -> None:
+def test_a_service_that_others_wait_for_has_a_health_check_or_ends() -> None:
     for name, service in services().items():
         for other, wanted in service.get("depends_on", {}).items():
             condition = wanted["condition"]

@@ -139,7 +139,7 @@ def test_the_rules_are_those_of_prometheus() -> None:
     assert RESOURCE.read_text() == text(), "run `python -m dev.prometheus_rule`"
 
 
-def test_secrets_are_named_and_not_told() -> None:
+def test_manifests_refer_to_secrets_and_contain_no_secret() -> None:
     for folder in ALL:
         assert "Secret" not in {resource["kind"] for resource in rendered(folder)}
         told = yaml.safe_dump([without_files(resource) for resource in rendered(folder)])
