@@ -186,7 +186,7 @@ def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_s
         assert found == TotalsDue(is_due=is_due), after
 
 
-def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
+def test_a_start_writes_all_totals_again_once_there_is_a_watermark() -> None:
     state = TotalsState(every_ms=10)
     assert state.at_start(rules.NO_WATERMARK, batch=1)[0].is_empty
     firing, state = state.at_start(25, batch=1)

@@ -1,4 +1,4 @@
-"""`tidemark health` says what the page of the service says, found by the service's own settings."""
+"""`tidemark health` reports the health page of the service, whose address is in the service's settings."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,10 +23,10 @@ def world() -> World:
 
 @pytest.fixture(params=["127.0.0.1", "0.0.0.0", "::1"])  # noqa: S104 - for a moment
 def port(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The port of a page, whose host is told by its variable."""
+    """Yields the port of a health page whose host is in its environment variable."""
     settings = MetricsSettings(host=request.param, port=0, stuck_after=timedelta(minutes=1))
     monkeypatch.setenv("TIDEMARK_METRICS__HOST", request.param)
-    # A proxy is for the way out, and there is none here.
+    # A proxy must not be used for a local address.
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with closing(Exporter(world.observer(settings), settings)) as exporter:
         yield exporter.port
@@ -44,7 +44,7 @@ def test_it_asks_the_port_of_variable_file_or_flag(
     assert capsys.readouterr().out == "Healthy: the service starts; its last loop was 0.0 s ago.\n" * 3
 
 
-def test_one_that_is_stuck_or_away_is_told_in_a_sentence_and_by_the_exit_code(
+def test_a_stuck_or_missing_service_is_one_sentence_and_exit_code_1(
     port: int, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.now += 61_000
