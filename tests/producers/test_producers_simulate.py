@@ -50,7 +50,7 @@ def test_a_session_begins_with_a_visit_and_a_click_is_on_the_page_in_view() -> N
     assert len(page) > 200  # ten events a session: users leave and come back
 
 
-def test_nobody_is_on_the_site_twice_at_a_time() -> None:
+def test_no_user_is_on_the_site_twice_at_a_time() -> None:
     for batch in batches(Site(users=40), Disorder()):
         assert len(np.unique(batch.users)) == len(batch)
 

@@ -116,7 +116,7 @@ def disturb(server: Server, life: int) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_run_that_is_killed_loses_no_line_and_repeats_none(
+def test_a_killed_run_neither_loses_nor_repeats_a_line(
     broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
 ) -> None:
     topic, chance = make_topic(PARTITIONS), random.Random(7)

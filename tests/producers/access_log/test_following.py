@@ -137,7 +137,7 @@ def test_history_is_read_first_oldest_first(server: Server, reader: Reader) -> N
         ["access.1714521600.log", "access-1714608000.log", "access.log"],
     ],
 )
-def test_names_tell_the_order_whatever_the_times_of_files(tmp_path: Path, names: list[str]) -> None:
+def test_file_names_determine_the_order_whatever_the_times_of_files(tmp_path: Path, names: list[str]) -> None:
     for age, name in enumerate(names):
         (tmp_path / name).write_bytes(b"")
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
@@ -275,7 +275,7 @@ def test_the_rest_of_a_file_that_ends_without_a_line_end_is_a_line(server: Serve
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_truncated_log_without_a_copy_is_told_and_read_from_its_beginning(
+def test_a_truncated_log_without_a_copy_is_reported_and_read_from_its_start(
     server: Server, reader: Reader, is_killed: bool
 ) -> None:
     wrote(server)
@@ -293,7 +293,7 @@ def test_a_truncated_log_without_a_copy_is_told_and_read_from_its_beginning(
     assert "access.log that was read up to byte" in reader.reports[0]
 
 
-def test_files_that_were_removed_before_they_were_read_are_told_and_the_rest_is_read(
+def test_files_that_were_removed_before_they_were_read_are_reported_and_the_rest_is_read(
     server: Server, reader: Reader
 ) -> None:
     first = wrote(server)

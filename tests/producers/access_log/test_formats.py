@@ -23,7 +23,7 @@ def test_a_combined_line_is_a_request() -> None:
     assert combined(COMBINED) == REQUEST
 
 
-def test_a_common_line_tells_neither_referrer_nor_agent() -> None:
+def test_a_common_line_has_neither_referrer_nor_agent() -> None:
     expected = Request("203.0.113.7", NOON_MS, "GET /shoes?size=42 HTTP/1.1", 200)
     assert common(COMMON) == common(COMBINED) == expected
 
@@ -73,7 +73,7 @@ def test_another_line_is_refused(line: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_what_a_server_escapes_is_told_as_it_was(referrer: str, agent: str) -> None:
+def test_text_that_a_server_escaped_is_unescaped(referrer: str, agent: str) -> None:
     for escaped in (escaped_by_nginx, escaped_by_apache):
         found = combined(f'{COMMON} "{escaped(referrer)}" "{escaped(agent)}"')
         assert found.referrer == ("" if referrer == "-" else referrer)
@@ -181,7 +181,7 @@ def test_half_of_a_surrogate_pair_is_replaced() -> None:
 
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - as Hypothesis takes it
-def test_every_way_to_write_a_time_tells_the_same(moment: datetime) -> None:
+def test_every_format_of_a_time_gives_the_same_instant(moment: datetime) -> None:
     second = moment.replace(microsecond=0)
     expected = int(second.timestamp()) * 1000
     written = (second.isoformat(), f"{second:%d/%b/%Y:%H:%M:%S %z}", str(expected // 1000), f"{expected // 1000}.000")

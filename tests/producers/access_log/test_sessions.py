@@ -34,7 +34,7 @@ def test_a_session_ends_when_other_visits_are_later_by_more_than_the_gap() -> No
     assert list(sessions.changes()) == []
 
 
-def test_of_too_many_sessions_the_one_that_was_silent_for_longest_ends() -> None:
+def test_beyond_the_limit_the_session_that_was_silent_for_longest_ends() -> None:
     sessions = Sessions(GAP_MS, most=2)
     first = sessions.visit("a", 1)
     assert sessions.visit("b", 2) != first

@@ -30,9 +30,7 @@ SITE = ["--allow-origin", "https://shop.example"]
         ),
     ],
 )
-def test_what_cannot_be_is_told_in_one_sentence(
-    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_option_is_one_sentence(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", *options]) == 2
     said = capsys.readouterr()
     assert words in said.err
@@ -40,7 +38,7 @@ def test_what_cannot_be_is_told_in_one_sentence(
     assert said.out == ""
 
 
-def test_help_tells_where_it_listens_and_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_the_address_to_listen_on_and_the_required_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "--host ADDRESS Address to listen on; 0.0.0.0: all addresses. [default: 127.0.0.1]" in said
@@ -48,7 +46,7 @@ def test_help_tells_where_it_listens_and_what_it_needs(capsys: pytest.CaptureFix
 
 
 @pytest.mark.broker
-def test_an_address_that_is_taken_and_a_topic_that_is_not_there_are_told(
+def test_an_address_in_use_and_a_missing_topic_are_reported(
     broker: Cluster, make_topic: MakeTopic, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = ["collect", *SITE, "--bootstrap-servers", broker.bootstrap_servers, "--topic"]

@@ -74,7 +74,7 @@ def test_any_site_may_send_where_that_is_said() -> None:
         assert ask.post(b"", origin=OTHER).status == 400
 
 
-def test_a_browser_that_asks_first_is_told_that_a_site_may_send_json(ask: Asker) -> None:
+def test_a_preflight_answer_allows_a_site_to_send_json(ask: Asker) -> None:
     wants = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
     told_so = ask("OPTIONS", "/events", origin=SITE, **wants)
     assert told_so.status == 200
@@ -83,7 +83,7 @@ def test_a_browser_that_asks_first_is_told_that_a_site_may_send_json(ask: Asker)
     assert ask("OPTIONS", "/events", origin=OTHER, **wants).status == 400
 
 
-def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
+def test_an_address_above_its_rate_gets_the_time_to_wait() -> None:
     with served(application(collector(rate=0.1))) as ask:
         answers = [ask.post(b"") for _ in range(3)]
     assert [one.status for one in answers] == [400, 429, 429]
@@ -96,7 +96,7 @@ def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> Non
         assert ask.post(b"").json == {"error": "too many events"}
 
 
-def test_an_address_brings_only_so_many_users_and_pages() -> None:
+def test_new_users_and_pages_of_an_address_are_limited() -> None:
     with served(application(collector(variety=1))) as ask:
         ask.post(request_body(event(user_id="ann", page_url="/")))
         assert (
@@ -114,7 +114,7 @@ def test_an_address_brings_only_so_many_users_and_pages() -> None:
             assert ask.metric(f'tidemark_collect_rejected_total{{reason="{reason}"}}') == 1
 
 
-def test_thousands_of_clients_that_never_finish_hold_up_nobody_and_write_no_line(
+def test_thousands_of_clients_that_never_finish_delay_no_other_client_and_write_no_line(
     ask: Asker, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert ask("GET", "/healthz").status == 200
@@ -154,7 +154,7 @@ def test_a_body_that_is_too_large_is_not_read_to_its_end(ask: Asker, *, chunked:
     assert ask.post(b"x" * BODY_BYTES).status == 400
 
 
-def test_a_body_that_does_not_come_is_waited_for_so_long(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_arrive_times_out(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "BODY_S", 0.1)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
@@ -172,7 +172,7 @@ def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.Capt
     assert capfd.readouterr().err == ""
 
 
-def test_what_no_event_can_be_read_of_is_told_why_and_counted(ask: Asker) -> None:
+def test_an_unreadable_request_is_answered_with_the_reason_and_counted(ask: Asker) -> None:
     counted = 'tidemark_collect_rejected_total{reason="missing"}'
     before = ask.metric(counted)
     refused = ask.post(request_body(event(user_id=None), event(event_type="buy")))
