@@ -1,4 +1,4 @@
-"""A value opened as far as it goes: its frame, its fields up to the one that is wrong, its bytes."""
+"""A value is decoded as far as possible: its frame, its fields up to the first error, its bytes."""
 
 import json
 
@@ -12,7 +12,7 @@ SCHEMAS = load_schemas()
 WHOLE = value_of("ann", 1_714_564_800_000, page="/a")
 
 
-def test_an_event_is_told_field_by_field() -> None:
+def test_an_event_is_decoded_field_by_field() -> None:
     found = decode_value(WHOLE, SCHEMAS)
     told = dict(found.fields)
     assert found.sentence == "It is Avro of schema 1, UserEvent."
@@ -47,7 +47,7 @@ def test_bytes_that_are_left_over_are_counted() -> None:
         (b"\0\0\0\0\x01" + b"x" * 2_000_000, "has 2,000,005 bytes, which is too large"),
     ],
 )
-def test_what_is_no_avro_is_told_in_a_sentence(value: bytes | None, said: str) -> None:
+def test_a_value_that_is_not_avro_is_described_in_a_sentence(value: bytes | None, said: str) -> None:
     found = decode_value(value, SCHEMAS)
     assert said in found.sentence
     assert found.fields == ()

@@ -199,7 +199,7 @@ def test_a_setting_is_taken_and_changes_nothing(client: psycopg.Connection, stat
     assert before[1] is False
 
 
-def test_transactions_are_told_of_and_end_by_an_error(client: psycopg.Connection) -> None:
+def test_the_state_of_a_transaction_is_reported_to_the_client(client: psycopg.Connection) -> None:
     states = []
     for statement in (b"BEGIN", b"SELECT nonsense FROM page_views", b"ROLLBACK"):
         with suppress(psycopg.ProgrammingError):
@@ -264,7 +264,7 @@ def test_bytes_that_are_no_start_are_refused(server: tuple[int, Process], bytes_
     assert not answer or b"FATAL" in answer
 
 
-def test_it_listens_where_it_was_told_alone(server: tuple[int, Process]) -> None:
+def test_it_listens_only_on_its_configured_address(server: tuple[int, Process]) -> None:
     assert listening(*family(server[1].popen.pid)) == {Address("127.0.0.1", server[0])}
 
 
