@@ -31,7 +31,7 @@ def files(panes: DeltaTable) -> int:
     return sum("report=page_views" in uri for uri in panes.file_uris())
 
 
-def test_keys_are_shared_out_among_portions_and_none_is_in_two(tmp_path: Path) -> None:
+def test_each_key_is_in_exactly_one_portion(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open()
     users = [f"user {number}" for number in range(100)]
     site.batch(*(Event(minute, user) for user in users for minute in (1, 2)))

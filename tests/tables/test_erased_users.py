@@ -1,4 +1,4 @@
-"""The table of erased users knows them again, names nobody, and forgets without a trace."""
+"""The table of erased users recognises them, contains no user id, and removes a user without a trace."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A handle commits at exactly the version after the one it has seen; what lands late or unanswered counts once."""
+"""A handle commits at exactly the version after the version that it loaded; late or unanswered commits count once."""
 
 from collections.abc import Callable
 from pathlib import Path

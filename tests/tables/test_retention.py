@@ -32,8 +32,8 @@ def windows(warehouse: Path, name: str) -> set[int]:
 
 
 @pytest.mark.slow
-def test_windows_go_by_the_watermark_once_they_are_closed(tmp_path: Path) -> None:
-    """The watermark stands at 41 minutes: [10, 20) would be 21 old, and has closed; [30, 40) has not."""
+def test_windows_are_removed_by_the_watermark_once_they_are_closed(tmp_path: Path) -> None:
+    """The watermark is at 41 minutes: [10, 20) would be 21 old, and has closed; [30, 40) has not."""
     site = Site(tmp_path, replace(POLICY, reports=REPORTS[:2])).open()
     site.batch(Event(1), Event(12, "bob"), Event(35)).batch(Event(41, "cat"))
     age(site, {"page_views": TableRetention(0, 0)})
@@ -53,7 +53,7 @@ def test_the_laws_hold_of_what_is_left(tmp_path: Path, *, corrected_first: bool)
     age(site, {one.name: ROWS for one in policy.reports})
     if not corrected_first:
         site.correct()
-    # What was corrected after it had been removed does not come back.
+    # A correction does not restore a window that was removed.
     assert windows(tmp_path, "page_views") == {90}
     assert "page_views: windows that ended by 2024-05-01T13:10:00Z were removed by age" in notes(tmp_path)
     site.open().batch(Event(130), Event(128, "bob")).compact()
