@@ -172,7 +172,7 @@ def test_a_clients_own_properties_win_and_reach_no_other_client() -> None:
         ("SSL", None, {"key_password": MARK}, "key_password has no effect without key"),
     ],
 )
-def test_what_does_not_go_together_is_refused(
+def test_contradictory_settings_of_access_are_refused(
     protocol: str, sasl: dict[str, Any] | None, tls: dict[str, Any] | None, words: str
 ) -> None:
     with pytest.raises(ValidationError, match=words) as refused:

@@ -69,7 +69,7 @@ def test_an_event_that_was_sent_late_is_counted_or_kept_apart(
     assert found == {"windows": 2, "counted": 5 - len(late), "late": len(late), "sent": 5}
 
 
-def test_where_late_events_are_dropped_those_in_time_are_counted_all_the_same(tmp_path: Path) -> None:
+def test_events_in_time_are_counted_where_late_events_are_dropped(tmp_path: Path) -> None:
     assert check(written(tmp_path, [("a", 0, 2, 0), B], []), SENT, has_late_file=False)["counted"] == 4
 
 
@@ -83,7 +83,7 @@ def test_where_late_events_are_dropped_those_in_time_are_counted_all_the_same(tm
         ([("a", 0, 1, 0), ("a", 0, 1, 0), B], [("a", 0, True)], "a user has one row in a window"),
     ],
 )
-def test_what_was_not_sent_so_is_refused(
+def test_results_that_differ_from_the_sent_events_are_refused(
     tmp_path: Path, windows: list[Row], late: list[tuple[str, int, bool]], breach: str
 ) -> None:
     with pytest.raises(BenchmarkError, match=breach):

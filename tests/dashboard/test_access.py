@@ -91,7 +91,7 @@ def guarded(locked: Path) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "tidemark_dashboard=wrong"}])
-def test_who_has_not_the_token_sees_nothing_but_the_question(locked: Path, headers: dict[str, str]) -> None:
+def test_without_the_token_only_the_login_form_is_served(locked: Path, headers: dict[str, str]) -> None:
     with serving(locked, TOKEN) as page:
         for path in ("/", "/reports/page_views", "/users?id=ann", "/dead-letters", "/nothing"):
             answer = page.get(path, None, **headers)
@@ -202,7 +202,7 @@ def raw(page: Served, said: bytes, *, ends: bool = False) -> bytes:
         return answer
 
 
-def test_who_has_it_says_it_once_and_the_browser_keeps_something_else(locked: Path) -> None:
+def test_the_token_is_entered_once_and_the_browser_stores_only_a_hash(locked: Path) -> None:
     with serving(locked, TOKEN) as page:
         assert page.get("/login", b"token=wrong").status == 401
         welcomed = page.get("/login", f"token={TOKEN}".encode())

@@ -50,7 +50,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.timeout(900)
-def test_who_looks_sees_what_the_service_does_and_that_it_is_dead(
+def test_the_page_displays_the_batches_of_the_service_and_that_it_died(
     browser: Browser, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     topic, port, page = make_topic(partitions=4), str(free_port()), str(free_port())

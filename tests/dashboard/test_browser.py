@@ -70,7 +70,7 @@ def test_screen_readers_get_the_same_from_the_picture_and_the_tables(browser: Br
             assert name
 
 
-def test_what_happens_is_shown_by_itself_and_nothing_that_is_open_closes(browser: Browser, tmp_path: Path) -> None:
+def test_updates_appear_without_a_reload_and_open_elements_stay_open(browser: Browser, tmp_path: Path) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1))
     with serving(tmp_path) as page, eyes(browser) as person:
         person.open(page.address).page.click("#traffic-table summary")

@@ -106,7 +106,7 @@ def test_the_history_of_a_page_is_of_that_page(served: Served) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_what_comes_from_outside_is_text_and_nothing_else(served: Served, path: str) -> None:
+def test_text_from_events_cannot_become_markup(served: Served, path: str) -> None:
     answer = served.get(path)
     seen = Seen(answer.text)
     assert answer.status == 200
@@ -193,7 +193,7 @@ def rows(text: str) -> list[str]:
     return re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL)
 
 
-def test_where_there_is_no_warehouse_the_page_says_what_to_do_and_then_shows_it(tmp_path: Path) -> None:
+def test_without_a_warehouse_the_page_says_what_to_do_and_later_displays_it(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
         said = page.get().words()
         assert "There is no ledger in" in said

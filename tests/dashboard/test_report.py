@@ -67,7 +67,7 @@ def test_the_file_needs_no_other_file_and_is_accessible(browser: Browser, file: 
             assert person.page.title() == f"{DAY} - Tidemark"  # and not what the user of the story wants
 
 
-def test_it_has_what_the_first_screen_has(browser: Browser, file: Path) -> None:
+def test_the_report_has_the_content_of_the_first_screen(browser: Browser, file: Path) -> None:
     with eyes(browser, script=False) as person:
         person.open(file.as_uri())
         for place, words in {
@@ -155,7 +155,7 @@ def test_nothing_is_written_but_the_file_and_that_at_once(told: Path, tmp_path: 
     assert [path.name for path in tmp_path.iterdir()] == ["day.html"]
 
 
-def test_it_goes_to_standard_output_or_to_a_file_named_by_the_day(
+def test_the_report_is_written_to_standard_output_or_to_a_file_named_by_the_day(
     told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)

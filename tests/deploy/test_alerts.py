@@ -69,7 +69,7 @@ def test_amtool_takes_the_configuration_of_alertmanager() -> None:
     run("amtool", "check-config", ALERTMANAGER)
 
 
-def test_what_alertmanager_leaves_out_are_alerts_that_there_are() -> None:
+def test_inhibit_rules_refer_to_alerts_that_exist() -> None:
     inhibited = parsed(ALERTMANAGER.read_text())["inhibit_rules"]
     for matcher in (one for rule in inhibited for part in ("source", "target") for one in rule[f"{part}_matchers"]):
         operator, patterns = re.fullmatch(r'alertname (=|=~|!~) "(.*)"', matcher).groups()  # type: ignore[union-attr]

@@ -25,7 +25,7 @@ def each_service() -> list[Any]:
 
 
 @pytest.mark.slow
-def test_it_is_valid_by_the_compose_specification() -> None:
+def test_the_file_is_valid_by_the_compose_specification() -> None:
     tool = Path(sys.executable).with_name("check-jsonschema")
     checked = subprocess.run(
         [tool, "--builtin-schema", "vendor.compose-spec", str(COMPOSE)], capture_output=True, text=True, check=False
@@ -72,13 +72,13 @@ def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
     assert services()["topic"]["depends_on"]["kafka"]["condition"] == "service_started"
 
 
-def test_what_lasts_is_in_named_volumes() -> None:
+def test_persistent_data_is_in_named_volumes() -> None:
     declared = set(compose()["volumes"])
     assert {name for name, _ in named_volumes()} == declared
     assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "dashboard", "sql", *MONITORING}
 
 
-def test_who_only_reads_the_warehouse_cannot_write_it() -> None:
+def test_services_that_only_read_mount_the_warehouse_read_only() -> None:
     for name, verb in (("sql", "sql-server"), ("dashboard", "dashboard")):
         assert services()[name]["command"][0] == verb
         assert services()[name]["volumes"] == ["warehouse:/var/lib/tidemark:ro"]
@@ -103,7 +103,7 @@ def test_our_image_is_built_once_from_the_dockerfile_that_is_there() -> None:
     assert {service["pull_policy"] for service in taken} == {"never"}
 
 
-def test_what_is_ours_writes_nothing_but_its_volumes_and_has_no_rights() -> None:
+def test_our_services_write_only_to_their_volumes_and_have_no_capabilities() -> None:
     for service in (service for service in services().values() if service["image"] == SERVICE):
         assert service["read_only"]
         assert service["tmpfs"] == ["/tmp"]  # noqa: S108 - of the container

@@ -35,7 +35,7 @@ def test_every_base_can_be_pinned_to_a_digest_where_it_is_built() -> None:
     assert {found[1] for base in values_of("FROM") for found in VARIABLE.finditer(base)} == set(build["args"])
 
 
-def test_it_runs_as_a_user_that_is_not_root() -> None:
+def test_the_image_runs_as_a_user_that_is_not_root() -> None:
     users = [rest for word, rest in last_stage() if word == "USER"]
     assert users
     assert all(int(user) >= 1000 for user in users)
@@ -48,7 +48,7 @@ def test_python_packages_and_jars_come_from_the_locks() -> None:
     assert "pip install" not in runs
 
 
-def test_what_builds_packages_comes_first_and_is_gone_at_the_end() -> None:
+def test_build_packages_are_installed_first_and_removed_at_the_end() -> None:
     runs = " && ".join(values_of("RUN"))
     first, *others, last = re.findall(r"uv sync --frozen ([^&]+?)(?= &&|$)", runs)
     assert first == "--only-group build"
@@ -67,7 +67,7 @@ def test_its_health_check_asks_the_service_whose_port_is_exposed() -> None:
     assert values_of("EXPOSE") == [str(Settings().metrics.port)]
 
 
-def test_nothing_of_it_is_run_by_a_shell_but_its_building() -> None:
+def test_a_shell_runs_only_the_build() -> None:
     for word in ("ENTRYPOINT", "CMD"):
         assert all(rest.startswith("[") for found, rest in last_stage() if found == word)
 

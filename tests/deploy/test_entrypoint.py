@@ -23,7 +23,7 @@ EXECUTOR = {
 }
 
 
-def test_what_is_no_role_of_spark_is_a_command_of_tidemark() -> None:
+def test_a_word_that_is_no_role_of_spark_is_a_command_of_tidemark() -> None:
     assert command(["status", "--warehouse", "/w"], {}) == (["tidemark", "status", "--warehouse", "/w"], {})
 
 

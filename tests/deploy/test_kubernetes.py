@@ -104,7 +104,7 @@ def test_executors_find_the_driver_by_its_pod_and_its_service() -> None:
 
 
 @pytest.mark.parametrize("folder", NAMED)
-def test_what_selects_pods_finds_them(folder: Path) -> None:
+def test_every_selector_matches_a_pod(folder: Path) -> None:
     labels = [each["metadata"]["labels"] for each in templates(folder)]
     for selector in selectors(folder):
         assert any(selector.items() <= each.items() for each in labels), selector

@@ -29,7 +29,7 @@ def test_a_share_is_one_and_covers_no_more_than_the_window_or_the_last_batch(
 
 
 @given(limits, batches)
-def test_it_is_exact_until_the_window_is_full(limit: MalformedLimit, read: list[tuple[int, int]]) -> None:
+def test_the_share_is_exact_until_the_window_is_full(limit: MalformedLimit, read: list[tuple[int, int]]) -> None:
     records = sum(one for one, _ in read)
     if records <= limit.records:
         assert share_after(limit, read) == MalformedShare(limit, records, sum(bad for _, bad in read))

@@ -91,7 +91,7 @@ def test_a_partition_with_unread_records_is_never_idle() -> None:
     assert frontier.watermark == 140
 
 
-def test_where_all_are_idle_the_watermark_holds() -> None:
+def test_the_watermark_holds_if_all_partitions_are_idle() -> None:
     frontier = advanced(read(200), read(150), ends=(5, 5), now=100, before=140)
     assert all(state.idle for state in frontier.partitions.values())
     assert frontier.watermark == 140

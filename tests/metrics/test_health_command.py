@@ -32,7 +32,7 @@ def port(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.Monke
         yield exporter.port
 
 
-def test_it_asks_the_port_of_variable_file_or_flag(
+def test_health_asks_the_port_of_variable_file_or_flag(
     port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tidemark.toml"
@@ -55,7 +55,7 @@ def test_a_stuck_or_missing_service_is_one_sentence_and_exit_code_1(
     assert line.startswith("tidemark: no service answers at http://")
 
 
-def test_it_asks_a_page_that_is_encrypted_and_trusts_its_own_certificate_only(
+def test_health_trusts_only_the_configured_certificate_of_an_encrypted_page(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, other = (Authority(tmp_path / name, name).sign("page", host="192.0.2.1") for name in ("own", "other"))

@@ -36,7 +36,7 @@ def simulate(broker: Broker, topic: str, *options: str) -> int:
     return main(["simulate", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, *options])
 
 
-def test_what_is_on_the_topic_is_what_the_truth_says(broker: Broker, make_topic: MakeTopic, tmp_path: Path) -> None:
+def test_the_topic_contains_the_records_of_the_truth(broker: Broker, make_topic: MakeTopic, tmp_path: Path) -> None:
     topic, now = make_topic(partitions=4), time.time_ns() // 1_000_000
     file = ["--truth", str(tmp_path / "truth.json")]
     assert simulate(broker, topic, "--rate", "0", "--events", "60000", *DISORDER, *file) == 0

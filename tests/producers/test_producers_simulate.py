@@ -148,6 +148,6 @@ def test_no_time_passes_between_steps_unseen() -> None:
         (Disorder(), 600_000, 4, "start later"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused(disorder: Disorder, start_ms: int, partitions: int, words: str) -> None:
+def test_impossible_simulations_are_refused(disorder: Disorder, start_ms: int, partitions: int, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Simulator(Site(users=4), disorder, start_ms, partitions)

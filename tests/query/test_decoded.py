@@ -21,7 +21,7 @@ def test_an_event_is_decoded_field_by_field() -> None:
 
 
 @pytest.mark.parametrize("cut", range(5, len(WHOLE)))
-def test_what_is_cut_off_is_read_up_to_there(cut: int) -> None:
+def test_a_truncated_value_is_decoded_up_to_its_end(cut: int) -> None:
     found, whole = decode_value(WHOLE[:cut], SCHEMAS), decode_value(WHOLE, SCHEMAS)
     assert found.fields == whole.fields[: len(found.fields)]
     assert len(found.fields) < len(whole.fields)
@@ -65,7 +65,7 @@ def test_a_text_that_claims_a_length_beyond_its_bytes_takes_no_memory() -> None:
     assert "event_id, field 1 of 9, is unreadable" in decode_value(huge, SCHEMAS).sentence
 
 
-def test_what_is_long_is_cut() -> None:
+def test_long_values_are_shortened() -> None:
     found = decode_value(value_of("u" * 100_000, 1, page="/"), SCHEMAS)
     assert len(dict(found.fields)["user_id"]) < 600
     assert len(found.bytes) < 5000

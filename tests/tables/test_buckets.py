@@ -159,7 +159,7 @@ def due_of_many(warehouse: Path) -> tuple[Site, Firings]:
 
 
 @pytest.mark.usefixtures("_small")
-def test_nothing_of_a_replaced_service_comes_between_two_commits_of_a_publication(tmp_path: Path) -> None:
+def test_a_replaced_service_cannot_commit_between_two_commits_of_a_publication(tmp_path: Path) -> None:
     site, due = due_of_many(tmp_path)
 
     def meanwhile() -> None:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 SMALL = replace(POLICY, reports=REPORTS[:1])
 
 
-def test_what_many_batches_have_of_final_windows_goes_in_one_commit(tmp_path: Path) -> None:
+def test_one_commit_removes_the_panes_of_final_windows_of_many_batches(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open()
     for minute in range(0, 120, 11):
         site.batch(Event(minute))

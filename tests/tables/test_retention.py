@@ -112,7 +112,7 @@ def test_a_service_that_was_replaced_removes_nothing(tmp_path: Path) -> None:
     assert rows(tmp_path, "page_views") == before
 
 
-def test_how_long_versions_stay_is_set_by_table_and_set_back(tmp_path: Path) -> None:
+def test_the_retention_of_versions_is_set_by_table_and_reset(tmp_path: Path) -> None:
     warehouse, policy = str(tmp_path), replace(POLICY, reports=REPORTS[:1], totals=None)
     for kept, interval in (
         ({"page_views": TableRetention(7 * DAY)}, "interval 604800 seconds"),
@@ -133,7 +133,7 @@ def test_how_long_versions_stay_is_set_by_table_and_set_back(tmp_path: Path) -> 
         ('visits = { rows = "1d" }', "only rows of windows of time have an age"),
     ],
 )
-def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, said: str) -> None:
+def test_retention_of_a_table_without_an_age_is_refused_in_one_sentence(tmp_path: Path, table: str, said: str) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text(f'[reports.visits]\nwindow = {{ gap = "5m" }}\n[retention]\n{table}\n')
     with pytest.raises(SetUpError, match=said):

@@ -158,7 +158,7 @@ def test_another_process_of_the_name_takes_over_and_the_older_one_ends(
     assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
 
 
-def test_who_is_replaced_while_it_queues_says_so_too(broker: Cluster, make_topic: MakeTopic) -> None:
+def test_a_producer_that_is_replaced_while_it_queues_reports_that(broker: Cluster, make_topic: MakeTopic) -> None:
     """A fatal error of a producer is reported only at the end of a transaction."""
     target = Target(broker.bootstrap_servers, make_topic(1))
     older, _ = (Transactions(target, 1, target.topic, "none") for _ in range(2))

@@ -202,9 +202,7 @@ def test_a_copy_is_not_read_again_while_the_log_is_not_yet_truncated(server: Ser
     assert reader.lines == server.written
 
 
-def test_what_was_written_between_the_last_reading_and_the_truncation_is_read_from_the_copy(
-    server: Server, reader: Reader
-) -> None:
+def test_lines_between_the_last_read_and_the_truncation_are_read_from_the_copy(server: Server, reader: Reader) -> None:
     wrote(server)
     reader.all()
     wrote(server)
@@ -215,7 +213,7 @@ def test_what_was_written_between_the_last_reading_and_the_truncation_is_read_fr
     assert reader.lines == server.written
 
 
-def test_what_was_written_to_an_empty_log_before_its_truncation_is_read_from_the_copy(
+def test_lines_written_to_an_empty_log_before_its_truncation_are_read_from_the_copy(
     server: Server, reader: Reader
 ) -> None:
     assert reader.chunk() is None

@@ -47,7 +47,7 @@ def test_a_common_line_has_neither_referrer_nor_agent() -> None:
         (COMBINED.replace("12:00:00 +0000", "11:59:60 +0000"), {}),
     ],
 )
-def test_what_servers_write_otherwise_is_read(line: str, changed: dict[str, str]) -> None:
+def test_variants_of_the_format_are_read(line: str, changed: dict[str, str]) -> None:
     assert combined(line) == Request(**{name: getattr(REQUEST, name) for name in REQUEST.__slots__} | changed)
 
 
@@ -102,7 +102,7 @@ def test_a_line_of_json_is_a_request_by_nginxs_own_names() -> None:
 
 
 @pytest.mark.parametrize("empty", ["-", "", None])
-def test_what_json_has_no_value_for_was_not_sent(empty: str | None) -> None:
+def test_empty_fields_of_json_mean_that_a_header_was_not_sent(empty: str | None) -> None:
     names = ("http_referer", "http_user_agent", "host", "scheme", "http_sec_purpose")
     found = json_format({})(json.dumps({**JSON, **dict.fromkeys(names, empty)}))
     assert (found.referrer, found.agent, found.site, found.purpose) == ("", "", None, "")
@@ -110,7 +110,7 @@ def test_what_json_has_no_value_for_was_not_sent(empty: str | None) -> None:
     assert json_format({})(json.dumps({**JSON, "request": empty})).line == ""
 
 
-def test_what_json_does_not_have_is_not_known() -> None:
+def test_missing_fields_of_json_are_unknown() -> None:
     found = json_format({})(json.dumps({name: value for name, value in JSON.items() if "http" not in name}))
     assert (found.referrer, found.agent) == (None, None)
 

@@ -147,7 +147,7 @@ def test_a_line_of_json_without_an_agent_is_no_visit(agent: str | None) -> None:
     assert one.counts == {LineOutcome.NO_AGENT: 1}
 
 
-def test_what_json_has_no_value_for_is_neither_a_referrer_nor_a_host() -> None:
+def test_empty_fields_of_json_are_neither_a_referrer_nor_a_host() -> None:
     line = json.dumps({**JSON, "http_referer": "-", "host": "-"}).encode()
     (event,) = visits(VisitRules(json_format({}))).events_from([Line(line, 0)])
     assert (event["page_url"], event["referrer"]) == ("/shoes", None)
@@ -193,7 +193,7 @@ def test_the_state_of_a_run_is_restored_from_its_own_records() -> None:
     assert RunState.from_records("web-2", records) == RunState()
 
 
-def test_what_another_version_kept_is_refused() -> None:
+def test_the_state_of_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="it has version 2, but this program reads version 1"):
         RunState.from_records("web-1", [(b"web-1", b'{"version": 2}')])
 

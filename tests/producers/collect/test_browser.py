@@ -181,7 +181,7 @@ def test_a_user_stays_and_a_session_ends_after_half_an_hour_of_silence(stage: St
     assert (len(one), len(both)) == (1, 2)
 
 
-def test_what_cannot_be_sent_is_sent_when_the_browser_is_online_again_with_its_own_time(stage: Stage) -> None:
+def test_an_offline_browser_sends_its_events_later_with_their_own_times(stage: Stage) -> None:
     with stage.user() as user:
         user.context.set_offline(True)
         user.page.click("b")

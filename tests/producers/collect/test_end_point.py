@@ -50,13 +50,13 @@ def outcomes(ask: Asker, outcome: RequestOutcome) -> float:
 
 
 @pytest.mark.parametrize("header", [{"dnt": "1"}, {"sec_gpc": "1"}])
-def test_who_does_not_want_to_be_followed_is_not(ask: Asker, header: dict[str, str]) -> None:
+def test_events_of_a_browser_that_asks_not_to_be_tracked_are_dropped(ask: Asker, header: dict[str, str]) -> None:
     before = outcomes(ask, RequestOutcome.OPTED_OUT)
     assert ask.post(request_body(event()), **header).status == 204
     assert outcomes(ask, RequestOutcome.OPTED_OUT) == before + 1
 
 
-def test_who_may_be_followed_is_not_taken_for_one_who_may_not(ask: Asker) -> None:
+def test_a_browser_that_allows_tracking_is_not_dropped(ask: Asker) -> None:
     assert ask.post(b"", dnt="0").status == 400
 
 
@@ -90,7 +90,7 @@ def test_an_address_above_its_rate_gets_the_time_to_wait() -> None:
     assert answers[-1].headers["retry-after"] == "10"
 
 
-def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> None:
+def test_the_rate_of_an_address_counts_events_and_not_requests() -> None:
     with served(application(collector(rate=1))) as ask:
         assert ask.post(request_body(*[event(event_type="buy")] * 100)).status == 400
         assert ask.post(b"").json == {"error": "too many events"}
@@ -138,7 +138,7 @@ def test_hostile_requests_are_answered_or_ended(ask: Asker, capfd: pytest.Captur
 
 
 @pytest.mark.parametrize(("proxies", "statuses"), [((), [400, 429]), (("127.0.0.0/8",), [400, 400])])
-def test_what_a_proxy_says_of_its_clients_is_believed_only_of_those_to_trust(
+def test_forwarded_addresses_are_used_only_if_the_proxy_is_trusted(
     proxies: tuple[str, ...], statuses: list[int]
 ) -> None:
     with served(application(collector(rate=0.1)), proxies) as ask:
@@ -162,7 +162,7 @@ def test_a_body_that_does_not_arrive_times_out(ask: Asker, monkeypatch: pytest.M
         assert line.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
-def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_disconnects_is_counted_and_not_logged(ask: Asker, capfd: pytest.CaptureFixture[str]) -> None:
     before = outcomes(ask, RequestOutcome.TOO_SLOW)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
@@ -192,7 +192,7 @@ def test_nothing_is_acknowledged_that_kafka_does_not_have(ask: Asker) -> None:
     assert ask.metric('tidemark_collect_events_total{type="visit"}') == 0
 
 
-def test_where_too_much_waits_for_kafka_nothing_more_is_taken() -> None:
+def test_events_are_refused_while_too_many_wait_for_kafka() -> None:
     with served(application(collector(pending=3))) as ask:
         assert ask.post(request_body(*[event()] * 4)).json == {"error": "Kafka has not acknowledged (full)"}
         assert ask.metric("tidemark_collect_pending_events") == 0

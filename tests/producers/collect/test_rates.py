@@ -19,7 +19,7 @@ def test_an_address_has_its_burst_and_then_its_rate() -> None:
     assert admitted(rates, ANN, 100, now_s=1_000_000) == 2 * BURST_S
 
 
-def test_who_is_refused_pays_nothing_for_it() -> None:
+def test_a_refused_request_does_not_count_for_the_rate() -> None:
     rates = Rates(1)
     assert admitted(rates, ANN, BURST_S, now_s=0) == BURST_S
     assert [rates.take(ANN, 1, now_s) for now_s in (0.5, 0.9, 1.0)] == [False, False, True]

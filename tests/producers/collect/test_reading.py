@@ -89,7 +89,7 @@ def test_an_event_that_was_held_back_as_long_as_it_may_be_is_not_too_old() -> No
     assert (len(records), rejected) == (1, list[Rejected]())
 
 
-def test_how_old_an_event_may_be_is_a_setting_and_does_not_depend_on_the_tellers_clock() -> None:
+def test_the_maximum_age_of_an_event_does_not_depend_on_the_senders_clock() -> None:
     for clock in (0, NOW_MS, 2 * NOW_MS):
         old, young = (event(event_time=clock + 1_000_000 - age) for age in (5_001, 5_000))
         records, rejected = read(
