@@ -168,7 +168,7 @@ def sessions(batches: int, rows: int, work: Path) -> Figures:
         step = window_states.moved(EPOCH + number, {_clock_ms(number)}, _watermark(number - 1), _watermark(number))
         new, state = state.after_batch(step)
         firing, since = firing.merge(new), number - batches
-        # What is measured replaces what the batch before it has published.
+        # The measured publication replaces the result of the batch before it.
         if since in (0, _FEW - 1, _FEW, batches - 1, batches):
             seconds, firing = _seconds_to_publish(warehouse, _VISITS, firing, number), SessionsDue()
             if since in (_FEW, batches):

@@ -1,4 +1,4 @@
-"""A real Kafka broker without Docker: one process of the locked jars, for the demo and the tests.
+"""A real Kafka broker without Docker, as one process of the locked jars. The demo and the tests use it.
 
 `python -m demo.broker --port 9092 --data-dir DIR` runs it until Ctrl-C or SIGTERM.
 """

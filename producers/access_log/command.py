@@ -10,7 +10,7 @@ from producers.access_log.options import access_log_options
 
 
 def _access_log(**options: Any) -> int:
-    # Imported here, so that `--help` does not wait for the patterns of bots.
+    # Imported late, so that `--help` does not wait for the patterns of bots.
     from producers.access_log.access_log_run import execute
 
     click.echo(execute(Namespace(**options)))

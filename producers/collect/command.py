@@ -8,7 +8,7 @@ from producers.collect.options import collect_options
 
 
 def _collect(**options: Any) -> int:
-    # Imported here, so that `--help` does not wait for the server.
+    # Imported late, so that `--help` does not wait for the server.
     from producers.collect.collect_run import execute
 
     execute(Namespace(**options))

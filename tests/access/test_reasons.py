@@ -1,4 +1,4 @@
-"""A person is told of a refusal in words to act on. The texts are librdkafka's own, of version 2.16."""
+"""Reports of refused connections say what to do. The texts are librdkafka's own, of version 2.16."""
 
 import re
 import socket
@@ -116,7 +116,7 @@ def test_an_outage_is_no_refusal(text: str) -> None:
     assert not is_refusal(text)
 
 
-def test_a_missing_right_is_told_with_how_to_give_it() -> None:
+def test_a_missing_right_is_reported_with_the_command_that_grants_it() -> None:
     assert forbidden_sentence(access(BY_PASSWORD), AclOperation.READ, "clicks") == (
         "ann may not read topic clicks: allow it, for example by "
         "`kafka-acls.sh --add --allow-principal User:ann --operation Read --topic clicks`"
@@ -125,7 +125,7 @@ def test_a_missing_right_is_told_with_how_to_give_it() -> None:
 
 @contextmanager
 def listening(pair: Pair) -> Iterator[str]:
-    """The address of a listener that shows a certificate to whoever comes."""
+    """Yields the address of a listener that presents the certificate `pair` to every client."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pair.certificate, pair.key)
 
@@ -153,7 +153,7 @@ def listening(pair: Pair) -> Iterator[str]:
         ({"valid": timedelta(days=20)}, True, "full", "is not valid yet: correct the clock of this machine"),
     ],
 )
-def test_what_is_wrong_with_a_brokers_certificate_is_told(
+def test_the_fault_of_a_brokers_certificate_is_reported(
     signed: dict[str, Any], trusted: bool, verify: str, words: str, tmp_path: Path
 ) -> None:
     authority, stranger = Authority(tmp_path, "authority"), Authority(tmp_path, "stranger")

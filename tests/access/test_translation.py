@@ -1,4 +1,4 @@
-"""One vocabulary, told to two clients."""
+"""One vocabulary configures two clients."""
 
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def test_a_secret_in_a_file_is_read_each_time_without_its_last_line_end(tmp_path
 
 
 @pytest.mark.parametrize(("content", "words"), [(None, "cannot be read: No such file"), ("\n", "is empty")])
-def test_a_file_without_a_secret_is_told_by_its_setting(tmp_path: Path, content: str | None, words: str) -> None:
+def test_a_file_without_a_secret_is_reported_with_its_setting(tmp_path: Path, content: str | None, words: str) -> None:
     file = tmp_path / "password"
     if content is not None:
         file.write_text(content)
@@ -134,7 +134,7 @@ def test_java_gets_a_key_in_its_own_form_whatever_the_file_has(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("password", "words"), [(None, "[Pp]assword was not given"), ("wrong", "[Ii]ncorrect password")]
 )
-def test_a_key_that_cannot_be_read_is_told_by_its_setting(tmp_path: Path, password: str | None, words: str) -> None:
+def test_an_unreadable_key_is_reported_with_its_setting(tmp_path: Path, password: str | None, words: str) -> None:
     pair = Authority(tmp_path, "authority").sign("ann", password=MARK)
     tls = {"certificate": pair.certificate, "key": pair.key} | ({"key_password": password} if password else {})
     with pytest.raises(AccessError, match=rf"^kafka\.tls\.key {pair.key} cannot be read: .*{words}"):
@@ -172,7 +172,7 @@ def test_a_clients_own_properties_win_and_reach_no_other_client() -> None:
         ("SSL", None, {"key_password": MARK}, "key_password has no effect without key"),
     ],
 )
-def test_what_does_not_go_together_is_refused(
+def test_contradictory_settings_of_access_are_refused(
     protocol: str, sasl: dict[str, Any] | None, tls: dict[str, Any] | None, words: str
 ) -> None:
     with pytest.raises(ValidationError, match=words) as refused:

@@ -32,7 +32,7 @@ def test_every_answer_is_counted_and_timed() -> None:
     assert sum(answers.waits_s) <= answers.seconds * PLAN.browsers
 
 
-def test_an_answer_that_is_not_a_good_one_ends_it() -> None:
+def test_an_answer_with_an_error_status_ends_the_benchmark() -> None:
     with served(APPLICATION) as ask, pytest.raises(BenchmarkError, match="404 Not Found"):
         send(port_of(ask.address), request(1).replace(b"/events", b"/nowhere"), 1, PLAN.seconds)
 

@@ -49,7 +49,7 @@ def test_a_long_drain_is_repeated_less_often_unless_it_is_said_how_often() -> No
     assert plan(9, 5_000_000, 4, 1) == Plan(9, drains=4, rounds=1)
 
 
-def test_what_stands_beside_quick_wins_over_it() -> None:
+def test_explicit_options_override_quick() -> None:
     options = parse(["--quick", "--events", "1000", "--only", "drain,growth", "--jobs", "ours"])
     assert (options.events, options.drains, options.only, options.jobs) == (1000, 2, ("drain", "growth"), (Job.OURS,))
 

@@ -54,7 +54,7 @@ def test_a_percentile_is_the_smallest_value_that_the_share_does_not_exceed() -> 
     assert [percentile(histogram, share) for share in (0.5, 0.51, 0.99, 1.0)] == [10, 20, 20, 90]
 
 
-def test_compilations_in_publication_are_told_from_those_of_batches_and_of_the_warm_up() -> None:
+def test_compilations_are_counted_apart_for_publication_batches_and_warm_up() -> None:
     #    warm-up | batch   publishing 2000..2600   batch
     seen = [(0, 3), (500, 9), (1000, 9), (1500, 10), (1900, 10), (2100, 16), (2700, 17), (3500, 17), (3600, 19)]
     found = compiled(

@@ -69,7 +69,7 @@ def test_an_event_that_was_sent_late_is_counted_or_kept_apart(
     assert found == {"windows": 2, "counted": 5 - len(late), "late": len(late), "sent": 5}
 
 
-def test_where_late_events_are_dropped_those_in_time_are_counted_all_the_same(tmp_path: Path) -> None:
+def test_events_in_time_are_counted_where_late_events_are_dropped(tmp_path: Path) -> None:
     assert check(written(tmp_path, [("a", 0, 2, 0), B], []), SENT, has_late_file=False)["counted"] == 4
 
 
@@ -83,14 +83,14 @@ def test_where_late_events_are_dropped_those_in_time_are_counted_all_the_same(tm
         ([("a", 0, 1, 0), ("a", 0, 1, 0), B], [("a", 0, True)], "a user has one row in a window"),
     ],
 )
-def test_what_was_not_sent_so_is_refused(
+def test_results_that_differ_from_the_sent_events_are_refused(
     tmp_path: Path, windows: list[Row], late: list[tuple[str, int, bool]], breach: str
 ) -> None:
     with pytest.raises(BenchmarkError, match=breach):
         check(written(tmp_path, windows, late), SENT, has_late_file=True)
 
 
-def test_jobs_are_chosen_by_the_words_that_an_unknown_one_is_answered_with(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_for_an_unknown_job_lists_the_names_of_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert parse(["--jobs", "ours,flink-sql,flink-datastream"]).jobs == (Job.OURS, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
     with pytest.raises(SystemExit):
         parse(["--jobs", "flink"])
@@ -118,7 +118,7 @@ def test_the_lock_has_one_flink_with_whole_hashes() -> None:
     assert own == {version()}
 
 
-def test_flink_is_told_the_fields_in_the_order_of_its_table_and_consumer_options_by_kafkas_names() -> None:
+def test_flink_gets_fields_in_the_order_of_its_table_and_consumer_options_by_kafkas_names() -> None:
     found = drain_settings(Task("localhost:1", "events", 1, "/work"), "sql")
     names = [field["name"] for field in json.loads(found["readerSchema"])["fields"]]
     # Flink's Avro converter reads fields by position.

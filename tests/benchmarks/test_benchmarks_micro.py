@@ -9,7 +9,7 @@ from benchmarks import age, micro, totals
 from benchmarks.rows import rows_of
 
 
-def test_a_column_is_one_value_for_all_or_an_array_and_null_where_nothing_is_told() -> None:
+def test_a_column_is_one_value_for_all_rows_or_an_array_and_null_if_it_is_not_given() -> None:
     schema = pa.schema([("batch", pa.int64()), ("user", pa.string()), ("url", pa.string())])
     rows = rows_of(schema, 2, {"batch": 7, "user": pa.array(["ann", "bob"])})
     assert rows.to_pylist() == [{"batch": 7, "user": "ann", "url": None}, {"batch": 7, "user": "bob", "url": None}]
@@ -38,7 +38,7 @@ def test_the_table_of_growth_has_a_column_for_each_tenth() -> None:
     assert len(micro.growth_table([0.5] * 10, 600).columns) == 10
 
 
-def test_a_year_is_told_by_its_second_and_its_last_tenth() -> None:
+def test_the_table_of_a_year_has_its_second_and_its_last_tenth() -> None:
     same = {"seconds": 9.0, "reopening_seconds": 0.5, "python_bytes": 3e8, "rows": 40, "files": 7, "bytes": 2e6}
     found = {100: {**same, "tenths": [0.9, *[0.2] * 8, 0.3]}, 2: {**same, "tenths": [1.0]}}
     columns = {str(column.header): list(column.cells) for column in micro.year_table(found, 300).columns}

@@ -1,4 +1,4 @@
-"""`tidemark check`: each line passes, warns or fails with the errors of `run`, and nothing is left behind."""
+"""`tidemark check`: each line passes, warns or fails with the errors of `run`, and no trace remains."""
 
 import re
 import socket

@@ -49,7 +49,7 @@ def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_store_that_lets_two_writers_have_a_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_lets_two_writers_commit_a_version_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
     (seen,) = results_of("warehouse", lambda: check_store(str(tmp_path)))
     assert seen.level is Level.FAIL
@@ -67,7 +67,9 @@ def test_a_report_that_changed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("serves", [True, False])
-def test_a_port_that_is_taken_is_told_with_by_whom(monkeypatch: pytest.MonkeyPatch, *, serves: bool) -> None:
+def test_a_port_in_use_warns_if_a_tidemark_service_has_it_and_otherwise_fails(
+    monkeypatch: pytest.MonkeyPatch, *, serves: bool
+) -> None:
     if not serves:
         monkeypatch.setattr("pipeline.reading.health_client._ANSWER_S", 0.2)
     settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
@@ -96,7 +98,7 @@ def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pyte
     assert [*tmp_path.iterdir()] == []
 
 
-def test_jars_of_another_spark_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_of_another_version_of_spark_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
@@ -112,13 +114,13 @@ def test_without_java_it_says_what_a_start_would_say(tmp_path: Path, monkeypatch
     assert seen.message.startswith("Tidemark needs Java 17 or 21: no Java was found")
 
 
-def test_a_disk_that_is_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_free_space_warns_and_less_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for free, level in ((50 << 20, Level.FAIL), (500 << 20, Level.WARN), (2 << 30, Level.PASS)):
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
         assert machine_checks.check_space("space", tmp_path, "warehouse").level is level
 
 
-def test_a_master_that_does_not_listen_is_told() -> None:
+def test_a_master_that_does_not_listen_fails() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         master = SparkSettings(master=f"spark://127.0.0.1:{server.getsockname()[1]}")
         (seen,) = machine_checks.check_master(Settings(spark=master))
@@ -140,7 +142,7 @@ def test_a_master_that_does_not_listen_is_told() -> None:
         ("k8s://https://far", {**CLOSED, "spark.network.crypto.enabled": "true"}, Level.PASS, "encrypt their traffic"),
     ],
 )
-def test_who_may_speak_to_spark_is_told(
+def test_open_ports_and_plain_traffic_of_spark_are_reported(
     master: str | None, conf: dict[str, str], level: Level, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)

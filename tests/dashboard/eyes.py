@@ -15,27 +15,27 @@ Scheme = Literal["light", "dark"]
 
 @dataclass
 class Eyes:
-    """An open page, and what its browser complained of."""
+    """An open page, and the errors that its browser logged."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)
 
     def open(self, address: str) -> "Eyes":
-        """Goes there."""
+        """Opens `address`."""
         self.page.goto(address)
         return self
 
     def barriers(self) -> list[str]:
-        """What axe finds that keeps somebody out, by rule and element; it looks at WCAG 2.2 AA and best practices."""
+        """Returns rule and element of each violation that axe reports of WCAG 2.2 AA and best practices."""
         found: dict[str, Any] = Axe().run(self.page).response
         return [f"{one['id']}: {node['html'][:200]}" for one in found["violations"] for node in one["nodes"]]
 
     def overflow(self) -> int:
-        """By how many pixels the page is wider than its window."""
+        """Returns how many pixels the page is wider than its window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
     def say(self, selector: str) -> str:
-        """The text of an element."""
+        """Returns the text of the element `selector`."""
         return " ".join(self.page.inner_text(selector).split())
 
     def press_through(self, most: int = 400) -> list[str]:

@@ -33,7 +33,7 @@ from tests.support.waiting import wait_for
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
 
 EVIL = "<script>document.title='taken'</script>'\"&/../%00"
-"""A user, and a page, that somebody sends who means harm."""
+"""Name of a user and of a page that an attacker sends."""
 
 
 def story(folder: Path) -> Site:
@@ -134,7 +134,7 @@ _OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
 def serving(
     warehouse: Path | str, token: str | None = None, port: int = 0, reader: TableReader | None = None
 ) -> Iterator[Served]:
-    """The application of `tidemark dashboard` behind its own server, in a thread; no service is beside it."""
+    """Serves the application of `tidemark dashboard` from a thread; no service runs."""
     beside = partial(service_health, MetricsSettings(port=free_port()))
     guard = Guard(SecretStr(token) if token else None)
     server = page_server(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))

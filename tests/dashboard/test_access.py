@@ -1,4 +1,4 @@
-"""Who may look: this machine by its own names, or who has the token; and nobody is told the token."""
+"""Access: for this machine by its own names, or with the token; no answer contains the token."""
 
 import re
 import socket
@@ -40,7 +40,7 @@ def test_other_machines_are_not_listened_to_without_a_token(host: str, capsys: p
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
-def test_this_machine_needs_none(host: str) -> None:
+def test_local_hosts_need_no_token(host: str) -> None:
     assert not Guard.from_settings(DashboardSettings(host=host)).has_token
 
 
@@ -51,7 +51,7 @@ def test_a_token_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
     assert TOKEN not in said
 
 
-def test_a_short_token_is_refused_without_being_told(
+def test_the_error_for_a_short_token_does_not_contain_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TIDEMARK_DASHBOARD__TOKEN", "hunter2bqkz")
@@ -67,7 +67,7 @@ def test_a_file_may_have_the_token(token_file: Path) -> None:
     assert not guard.is_token(f"{TOKEN}\n")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_token_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dashboard", "--warehouse", "/nowhere", f"--dashboard.token-file={tmp_path / 'none'}"]) == 2
     assert "dashboard.token_file" in capsys.readouterr().err
 
@@ -91,7 +91,7 @@ def guarded(locked: Path) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "tidemark_dashboard=wrong"}])
-def test_who_has_not_the_token_sees_nothing_but_the_question(locked: Path, headers: dict[str, str]) -> None:
+def test_without_the_token_only_the_login_form_is_served(locked: Path, headers: dict[str, str]) -> None:
     with serving(locked, TOKEN) as page:
         for path in ("/", "/reports/page_views", "/users?id=ann", "/dead-letters", "/nothing"):
             answer = page.get(path, None, **headers)
@@ -130,9 +130,7 @@ def test_only_exact_paths_are_open(guarded: Served, path: str) -> None:
     assert raw(guarded, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).split()[1] == b"401"
 
 
-def test_a_token_of_any_size_is_read_to_its_bound_and_for_so_long(
-    locked: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_login_is_read_up_to_a_limit_of_bytes_and_seconds(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.reading.dashboard.dashboard_site._LOGIN_S", 0.2)
     begin = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\ntoken="
     with serving(locked, TOKEN) as page:
@@ -204,7 +202,7 @@ def raw(page: Served, said: bytes, *, ends: bool = False) -> bytes:
         return answer
 
 
-def test_who_has_it_says_it_once_and_the_browser_keeps_something_else(locked: Path) -> None:
+def test_the_token_is_entered_once_and_the_browser_stores_only_a_hash(locked: Path) -> None:
     with serving(locked, TOKEN) as page:
         assert page.get("/login", b"token=wrong").status == 401
         welcomed = page.get("/login", f"token={TOKEN}".encode())
@@ -231,7 +229,7 @@ def test_names_of_this_machine_are_not(locked: Path, host: str) -> None:
         assert page.get("/", Host=host).status == 200
 
 
-def test_whether_it_is_well_tells_nothing_of_the_tables(tmp_path: Path) -> None:
+def test_the_health_endpoint_discloses_nothing_of_the_tables(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
         assert healthy(page)
         (tmp_path / "ledger" / "_delta_log").mkdir(parents=True)

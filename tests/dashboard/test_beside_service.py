@@ -1,4 +1,4 @@
-"""The page beside a service at work, and after that was killed: both as processes, seen in a real Chromium."""
+"""The page while a service runs, and after the service was killed: both as processes, in a real Chromium."""
 
 import os
 import re
@@ -50,7 +50,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.mark.timeout(900)
-def test_who_looks_sees_what_the_service_does_and_that_it_is_dead(
+def test_the_page_displays_the_batches_of_the_service_and_that_it_died(
     browser: Browser, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     topic, port, page = make_topic(partitions=4), str(free_port()), str(free_port())
@@ -140,6 +140,6 @@ def _sees_it_dead(person: Eyes) -> None:
 
 
 def _photograph(person: Eyes, name: str) -> None:
-    """For whoever wants to look: pictures go where TIDEMARK_TEST_PICTURES says."""
+    """Saves a screenshot if TIDEMARK_TEST_PICTURES names a folder."""
     if folder := os.environ.get("TIDEMARK_TEST_PICTURES"):
         person.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)

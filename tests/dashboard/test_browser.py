@@ -1,4 +1,4 @@
-"""The page in a real Chromium: whoever looks, with whatever they look, and however bad things are."""
+"""The page in a real Chromium: for every user, on every screen, and after failures."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_nobody_is_kept_out(browser: Browser, served: Served, path: str, scheme: Scheme) -> None:
+def test_every_page_is_accessible_at_every_width(browser: Browser, served: Served, path: str, scheme: Scheme) -> None:
     for width in (DESK, PHONE):
         with eyes(browser, width, scheme) as person:
             person.open(served.address + path)
@@ -60,7 +60,7 @@ def test_every_control_is_reached_by_the_keyboard_and_seen_when_it_is(browser: B
         assert "summary The windows as a table" in names
 
 
-def test_the_picture_and_the_tables_say_the_same_to_whoever_cannot_see_it(browser: Browser, served: Served) -> None:
+def test_screen_readers_get_the_same_from_the_picture_and_the_tables(browser: Browser, served: Served) -> None:
     with eyes(browser) as person:
         person.open(served.address).page.click("#tide-table summary")
         assert "1 is idle" in person.say("#tide-table")
@@ -70,7 +70,7 @@ def test_the_picture_and_the_tables_say_the_same_to_whoever_cannot_see_it(browse
             assert name
 
 
-def test_what_happens_is_shown_by_itself_and_nothing_that_is_open_closes(browser: Browser, tmp_path: Path) -> None:
+def test_updates_appear_without_a_reload_and_open_elements_stay_open(browser: Browser, tmp_path: Path) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1))
     with serving(tmp_path) as page, eyes(browser) as person:
         person.open(page.address).page.click("#traffic-table summary")

@@ -57,7 +57,7 @@ def test_today_and_yesterday_are_those_of_the_zone() -> None:
 
 
 @pytest.mark.parametrize("told", ["", "tomorrow", "2026-02-30", "22.11.2026"])
-def test_what_is_no_day_is_told(told: str) -> None:
+def test_a_text_that_is_not_a_day_is_refused(told: str) -> None:
     with pytest.raises(ValueError, match="is not a day: write today, yesterday, or a date such as 2026-11-22"):
         checked_day(told)
 
@@ -101,7 +101,7 @@ def test_every_bar_of_a_steady_site_is_as_high_as_the_others(length: int, togeth
     assert all(one.end <= other.start for one, other in pairwise(bars))
 
 
-def test_a_bar_is_what_its_least_final_window_is_and_tells_nothing_that_does_not_add_up() -> None:
+def test_a_bar_has_the_state_of_its_least_final_window_and_sums_additive_measures_only() -> None:
     (bar,) = bars_of([window(0), window(1, state="fired", late=4), window(2, state="open")], MAY_DAY, {"page_views"})
     assert (bar.start, bar.end) == (MAY_DAY.start, MAY_DAY.start + 15 * MINUTE)
     assert (bar.state, bar.late_events, bar.sums) == ("open", 4, {"page_views": 9})
@@ -141,12 +141,12 @@ def summary(watermark: int | None) -> LedgerSummary:
         ),
     ],
 )
-def test_whether_a_day_is_over_is_told_by_the_clock_and_by_the_watermark(
+def test_the_state_of_a_day_depends_on_the_clock_and_on_the_watermark(
     now: int, watermark: int | None, passed_at: int | None, words: str
 ) -> None:
     assert words in state_sentence(MAY_DAY, now, summary(watermark), REPORT, passed_at)
 
 
-def test_days_are_told_by_the_clocks_of_their_zone() -> None:
+def test_the_start_of_a_day_is_written_in_its_zone() -> None:
     day: Day = day_of("2024-05-01", ZoneInfo("Europe/Berlin"), 0)
     assert "starts at 2024-05-01 00:00:00" in state_sentence(day, 0, summary(None), REPORT, None)

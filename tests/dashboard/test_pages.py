@@ -46,7 +46,7 @@ class Seen(HTMLParser):
         self.links += [value for name, value in attrs if name == "href" and value]
 
 
-def test_the_first_screen_tells_all_of_it(served: Served) -> None:
+def test_the_first_screen_has_every_section(served: Served) -> None:
     said = served.get().words()
     for heading in (
         "Traffic",
@@ -83,14 +83,14 @@ def test_dead_letters_are_counted_by_reason_and_one_is_opened(served: Served) ->
     assert "It is Avro of schema 1, UserEvent." in opened
 
 
-def test_a_broken_one_is_read_as_far_as_it_goes(served: Served) -> None:
+def test_a_broken_record_is_decoded_as_far_as_possible(served: Served) -> None:
     links = [one for one in Seen(served.get("/dead-letters?reason=malformed").text).links if "/dead-letters/1" in one]
     said = " ".join(served.get(link).words() for link in links)
     assert "event_id, field 1 of 9, is unreadable" in said
     assert "The record has no value: a tombstone, or" in said
 
 
-def test_the_history_of_a_user_has_what_each_report_tells(served: Served) -> None:
+def test_the_history_of_a_user_has_the_rows_of_each_report(served: Served) -> None:
     said = served.get("/users?id=bob").words()
     assert "User bob" in said
     assert "first seen" in said  # of user_totals
@@ -106,7 +106,7 @@ def test_the_history_of_a_page_is_of_that_page(served: Served) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_what_comes_from_outside_is_text_and_nothing_else(served: Served, path: str) -> None:
+def test_text_from_events_cannot_become_markup(served: Served, path: str) -> None:
     answer = served.get(path)
     seen = Seen(answer.text)
     assert answer.status == 200
@@ -148,7 +148,7 @@ def test_every_link_of_a_page_leads_somewhere(served: Served) -> None:
         f"/reports/page_views?until={10**30}",
     ],
 )
-def test_what_is_not_there_is_told_in_a_sentence(served: Served, path: str) -> None:
+def test_an_unknown_page_is_a_404_with_a_sentence(served: Served, path: str) -> None:
     answer = served.get(path)
     assert answer.status == 404
     assert re.search(r'class="notice warn">[A-Z][^<]+\.<', answer.text)
@@ -193,7 +193,7 @@ def rows(text: str) -> list[str]:
     return re.findall(r"<tr><th scope=\"row\">.*?</tr>", table, re.DOTALL)
 
 
-def test_where_there_is_no_warehouse_the_page_says_what_to_do_and_then_shows_it(tmp_path: Path) -> None:
+def test_without_a_warehouse_the_page_says_what_to_do_and_later_displays_it(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
         said = page.get().words()
         assert "There is no ledger in" in said
@@ -220,7 +220,7 @@ def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:
             assert "zoe" not in said
 
 
-def test_a_user_without_a_name_is_told_and_leads_nowhere(tmp_path: Path) -> None:
+def test_an_empty_user_id_is_displayed_without_a_link(tmp_path: Path) -> None:
     nobody = story(tmp_path)
     rejected(nobody, {**malformed(nobody, b"\0\0\0\0\1"), "user_id": ""})
     with serving(tmp_path) as page:
@@ -230,7 +230,7 @@ def test_a_user_without_a_name_is_told_and_leads_nowhere(tmp_path: Path) -> None
             assert "empty" in said.words()
 
 
-def test_a_record_of_an_erased_user_is_in_the_account_and_tells_nothing(tmp_path: Path) -> None:
+def test_a_record_of_an_erased_user_is_counted_without_its_content(tmp_path: Path) -> None:
     Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1), Event(31)).batch(Event(2, "zoe"))
     alter(tmp_path, "ledger", change({"too_late": 1}, too_late=0, erased=1))
     nothing = dict.fromkeys(("user_id", "key", "value", "event_time"))
@@ -245,7 +245,7 @@ def test_a_record_of_an_erased_user_is_in_the_account_and_tells_nothing(tmp_path
         assert "Its user was erased, and later events of the user are dropped" in page.get(link).words()
 
 
-def test_a_warehouse_that_was_made_anew_is_read_anew(tmp_path: Path) -> None:
+def test_a_recreated_warehouse_is_displayed(tmp_path: Path) -> None:
     folder = tmp_path / "warehouse"
     story(folder)
     with serving(folder) as page:
@@ -255,7 +255,7 @@ def test_a_warehouse_that_was_made_anew_is_read_anew(tmp_path: Path) -> None:
         wait_for_words(page, "epoch 1, batch 1")
 
 
-def test_tables_that_cannot_be_read_are_told_in_a_sentence(tmp_path: Path) -> None:
+def test_unreadable_tables_are_a_503_with_a_sentence(tmp_path: Path) -> None:
     Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1))
     for file in (tmp_path / "panes").rglob("*.parquet"):
         file.write_bytes(b"nothing")

@@ -52,7 +52,7 @@ def file(told: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_file_opens_by_itself_and_nobody_is_kept_out(browser: Browser, file: Path, scheme: Scheme) -> None:
+def test_the_file_needs_no_other_file_and_is_accessible(browser: Browser, file: Path, scheme: Scheme) -> None:
     for width in (DESK, PHONE):
         with eyes(browser, width, scheme) as person:
             asked = list[str]()
@@ -67,7 +67,7 @@ def test_the_file_opens_by_itself_and_nobody_is_kept_out(browser: Browser, file:
             assert person.page.title() == f"{DAY} - Tidemark"  # and not what the user of the story wants
 
 
-def test_it_has_what_the_first_screen_has(browser: Browser, file: Path) -> None:
+def test_the_report_has_the_content_of_the_first_screen(browser: Browser, file: Path) -> None:
     with eyes(browser, script=False) as person:
         person.open(file.as_uri())
         for place, words in {
@@ -112,7 +112,7 @@ def test_each_event_is_in_one_day(tmp_path: Path) -> None:
     assert "it is at 2024-05-02 11:40:00" in pages["2024-05-02"]
 
 
-def test_a_day_begins_by_the_clocks_of_the_zone_that_is_told(tmp_path: Path) -> None:
+def test_a_day_starts_at_midnight_of_its_configured_zone(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     Site(warehouse, PAGE_VIEWS_ALONE, committed_at=NOON).open().batch(Event(MIDNIGHT - 119), Event(MIDNIGHT - 121))
     settings = tmp_path / "tidemark.toml"
@@ -150,12 +150,12 @@ def test_nothing_is_written_but_the_file_and_that_at_once(told: Path, tmp_path: 
     file.write_text("an older one")
     with file.open() as opened_before:
         assert report(told, file, "--day", DAY).startswith("<!doctype html>")
-        assert opened_before.read() == "an older one"  # which whoever has it open reads to its end
+        assert opened_before.read() == "an older one"  # an open file keeps its old content
     assert {path: path.stat().st_mtime_ns for path in told.rglob("*")} == before
     assert [path.name for path in tmp_path.iterdir()] == ["day.html"]
 
 
-def test_it_goes_to_standard_output_or_to_a_file_named_by_the_day(
+def test_the_report_is_written_to_standard_output_or_to_a_file_named_by_the_day(
     told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -177,7 +177,7 @@ def test_it_goes_to_standard_output_or_to_a_file_named_by_the_day(
         (["--warehouse", "nowhere"], "there is no Tidemark warehouse at 'nowhere'"),
     ],
 )
-def test_what_must_be_put_right_is_told_in_a_sentence(
+def test_a_configuration_error_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: list[str], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

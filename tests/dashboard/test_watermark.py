@@ -1,4 +1,4 @@
-"""What the page says of the watermark: which partition does what, and why, in words and as a picture."""
+"""The watermark on the page: the state of each partition and its reason, in words and as a picture."""
 
 from dataclasses import replace
 
@@ -75,7 +75,7 @@ def test_at_the_timeout_a_partition_is_idle_and_a_millisecond_before_it_is_not()
     assert doings(summary(1, 60, watermark=63, silent=(0, 19.999)))[1] is LaneState.HOLDS
 
 
-def test_a_partition_without_an_event_holds_the_watermark_at_none() -> None:
+def test_there_is_no_watermark_while_a_partition_has_no_event() -> None:
     found = summary(1, None, watermark=None)
     assert doings(found) == [LaneState.AHEAD, LaneState.EMPTY]
     assert "Partition 1 has no event yet and may still deliver old events" in said(found)
@@ -99,13 +99,13 @@ def test_a_partition_that_came_back_with_old_events_is_waited_for() -> None:
     ("rule", "words"),
     [(AllIdle.HOLD, "the last windows wait for the next event"), (AllIdle.ADVANCE, "follows the clock")],
 )
-def test_all_idle_is_told_by_the_rule(rule: AllIdle, words: str) -> None:
+def test_the_sentence_for_all_idle_depends_on_the_rule(rule: AllIdle, words: str) -> None:
     found = summary(30, 40, watermark=33, silent=(30, 40), policy=replace(POLICY, all_idle=rule))
     assert doings(found) == [LaneState.IDLE, LaneState.IDLE]
     assert words in said(found)
 
 
-def test_partitions_that_go_together_are_told_as_such() -> None:
+def test_partitions_close_to_one_another_are_described_as_close() -> None:
     assert "within 0.4 s of one another" in said(summary(1, 1.4, watermark=4.4))
 
 
@@ -131,7 +131,7 @@ def test_times_are_in_order_on_the_axis_and_within_it() -> None:
     assert 0 < places[0] < places[-1] <= 100
 
 
-def test_windows_left_of_the_watermark_have_fired_and_those_behind_the_lateness_are_closed() -> None:
+def test_windows_fire_at_the_watermark_and_close_after_the_allowed_lateness() -> None:
     found = summary(1, 2, 16, watermark=19)
     states = {(NOW - box.end) // SECOND: box.state for box in drawn(found).boxes}
     assert states == {20: "fired", 10: "open", 0: "open"}
@@ -159,7 +159,7 @@ def test_an_idle_partition_of_long_ago_does_not_stretch_the_axis() -> None:
     assert picture.axis.at(_ago(86400)) == 0
 
 
-def test_of_many_partitions_those_furthest_behind_are_drawn() -> None:
+def test_only_the_partitions_with_the_oldest_times_are_drawn() -> None:
     picture = drawn(summary(*map(float, range(1, 101)), watermark=103, policy=replace(POLICY, idle_timeout_ms=10**9)))
     assert [lane.partition for lane in picture.lanes] == list(range(88, 100))
     assert picture.hidden == 88

@@ -38,11 +38,11 @@ def instructions() -> list[tuple[str, str]]:
 
 def bases() -> list[str]:
     """The image that each stage begins with, by the defaults of the Dockerfile's arguments."""
-    defaults = dict(rest.split("=") for rest in told_by("ARG"))
-    return [VARIABLE.sub(lambda found: defaults[found[1]], rest.split(" AS ")[0]) for rest in told_by("FROM")]
+    defaults = dict(rest.split("=") for rest in values_of("ARG"))
+    return [VARIABLE.sub(lambda found: defaults[found[1]], rest.split(" AS ")[0]) for rest in values_of("FROM")]
 
 
-def told_by(instruction: str) -> list[str]:
+def values_of(instruction: str) -> list[str]:
     """The arguments of each instruction by this name."""
     return [rest for word, rest in instructions() if word == instruction]
 

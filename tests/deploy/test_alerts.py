@@ -39,7 +39,7 @@ def test_every_alert_has_its_section_in_the_runbook_and_every_section_an_alert()
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_tells_meaning_impact_diagnosis_and_mitigation(name: str) -> None:
+def test_a_section_has_meaning_impact_diagnosis_and_mitigation(name: str) -> None:
     assert re.findall(r"^- \*\*(\w+)\*\*: \S", SECTIONS[name], re.MULTILINE) == [
         "Meaning", "Impact", "Diagnosis", "Mitigation",
     ]  # fmt: skip

@@ -17,7 +17,7 @@ PATIENCE_S = 60
 
 
 @pytest.mark.broker
-def test_it_is_well_and_takes_what_pages_of_any_site_tell(
+def test_the_collector_is_healthy_and_accepts_events_from_pages_of_any_site(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     here, topic = Here(tmp_path), make_topic()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from producers.cli import producers
-from tests.deploy.files import SERVICE, SUBMIT, services, shell_commands, told_by
+from tests.deploy.files import SERVICE, SUBMIT, services, shell_commands, values_of
 from tests.support.parsed_settings import parsed_settings
 
 INSIDE = "kafka:19092"
@@ -23,7 +23,7 @@ def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
-def test_the_service_of_compose_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_of_compose_has_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in services()["tidemark"]["environment"].items():
         monkeypatch.setenv(name, value)
     hold, verb, *arguments = services()["tidemark"]["command"]
@@ -49,8 +49,8 @@ def test_topic_and_brokers_are_the_same_for_all() -> None:
     assert f"INSIDE://{INSIDE}" in listeners.split(",")
 
 
-def test_the_image_is_told_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = dict(pair.split("=", 1) for rest in told_by("ENV") for pair in rest.split())
+def test_the_image_has_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = dict(pair.split("=", 1) for rest in values_of("ENV") for pair in rest.split())
     for name, value in told.items():
         if name.startswith("TIDEMARK_"):
             monkeypatch.setenv(name, value)
@@ -86,7 +86,7 @@ def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:
 
 
 def test_the_entry_points_of_the_containers_are_commands_of_the_project() -> None:
-    (image,) = told_by("ENTRYPOINT")
+    (image,) = values_of("ENTRYPOINT")
     assert image == '["tini", "--", "python", "/opt/tidemark/entrypoint.py"]'
     assert not any("entrypoint" in service for service in services().values())
     assert {name for name, service in services().items() if service["image"] == SERVICE} == {

@@ -25,7 +25,7 @@ def each_service() -> list[Any]:
 
 
 @pytest.mark.slow
-def test_it_is_valid_by_the_compose_specification() -> None:
+def test_the_file_is_valid_by_the_compose_specification() -> None:
     tool = Path(sys.executable).with_name("check-jsonschema")
     checked = subprocess.run(
         [tool, "--builtin-schema", "vendor.compose-spec", str(COMPOSE)], capture_output=True, text=True, check=False
@@ -34,7 +34,7 @@ def test_it_is_valid_by_the_compose_specification() -> None:
 
 
 @pytest.mark.parametrize("service", each_service())
-def test_every_image_is_pinned_to_a_version_and_runs_as_nobody_special(service: dict[str, Any]) -> None:
+def test_every_image_is_pinned_to_a_version_and_runs_without_root(service: dict[str, Any]) -> None:
     assert PINNED.fullmatch(service["image"])
     assert service["image"].startswith(NOT_ROOT)
     assert service.get("user") not in {"root", "0", 0}
@@ -56,7 +56,7 @@ def test_published_ports_are_those_of_the_page_on_security() -> None:
     assert {service.get("network_mode") for service in services().values()} == {None}
 
 
-def test_whoever_is_waited_for_can_say_that_it_is_ready() -> None:
+def test_a_service_that_others_wait_for_has_a_health_check_or_ends() -> None:
     for name, service in services().items():
         for other, wanted in service.get("depends_on", {}).items():
             condition = wanted["condition"]
@@ -72,13 +72,13 @@ def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
     assert services()["topic"]["depends_on"]["kafka"]["condition"] == "service_started"
 
 
-def test_what_lasts_is_in_named_volumes() -> None:
+def test_persistent_data_is_in_named_volumes() -> None:
     declared = set(compose()["volumes"])
     assert {name for name, _ in named_volumes()} == declared
     assert {service for _, service in named_volumes()} == {"kafka", "tidemark", "dashboard", "sql", *MONITORING}
 
 
-def test_who_only_reads_the_warehouse_cannot_write_it() -> None:
+def test_services_that_only_read_mount_the_warehouse_read_only() -> None:
     for name, verb in (("sql", "sql-server"), ("dashboard", "dashboard")):
         assert services()[name]["command"][:2] == ["hold", verb]
         assert services()[name]["volumes"] == ["warehouse:/var/lib/tidemark:ro"]
@@ -103,7 +103,7 @@ def test_our_image_is_built_once_from_the_dockerfile_that_is_there() -> None:
     assert {service["pull_policy"] for service in taken} == {"never"}
 
 
-def test_what_is_ours_writes_nothing_but_its_volumes_and_has_no_rights() -> None:
+def test_our_services_write_only_to_their_volumes_and_have_no_capabilities() -> None:
     for service in (service for service in services().values() if service["image"] == SERVICE):
         assert service["read_only"]
         assert service["cap_drop"] == ["ALL"]

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from pipeline.settings.model import Settings
-from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, VARIABLE, bases, instructions, services, told_by
+from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, VARIABLE, bases, instructions, services, values_of
 
 PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
 
@@ -30,26 +30,26 @@ def test_every_base_is_pinned_to_a_version_and_the_stages_share_one_python() -> 
 
 
 def test_every_base_can_be_pinned_to_a_digest_where_it_is_built() -> None:
-    assert all(VARIABLE.match(base) for base in told_by("FROM"))
+    assert all(VARIABLE.match(base) for base in values_of("FROM"))
     build = services()["tidemark"]["build"]
-    assert {found[1] for base in told_by("FROM") for found in VARIABLE.finditer(base)} == set(build["args"])
+    assert {found[1] for base in values_of("FROM") for found in VARIABLE.finditer(base)} == set(build["args"])
 
 
-def test_it_runs_as_a_user_that_is_not_root() -> None:
+def test_the_image_runs_as_a_user_that_is_not_root() -> None:
     users = [rest for word, rest in last_stage() if word == "USER"]
     assert users
     assert all(int(user) >= 1000 for user in users)
 
 
 def test_python_packages_and_jars_come_from_the_locks() -> None:
-    runs = " ".join(told_by("RUN"))
+    runs = " ".join(values_of("RUN"))
     assert runs.count("uv sync") == runs.count("uv sync --frozen ")
     assert "-m pipeline.runtime.jars spark --into /opt/tidemark/jars" in runs
     assert "pip install" not in runs
 
 
-def test_what_builds_packages_comes_first_and_is_gone_at_the_end() -> None:
-    runs = " && ".join(told_by("RUN"))
+def test_build_packages_are_installed_first_and_removed_at_the_end() -> None:
+    runs = " && ".join(values_of("RUN"))
     first, *others, last = re.findall(r"uv sync --frozen ([^&]+?)(?= &&|$)", runs)
     assert first == "--only-group build"
     assert all(each.startswith("--no-dev --group build ") for each in others)
@@ -57,14 +57,14 @@ def test_what_builds_packages_comes_first_and_is_gone_at_the_end() -> None:
 
 
 def test_the_service_finds_at_run_time_the_jars_that_were_fetched_at_build_time() -> None:
-    environment = dict(pair.split("=", 1) for rest in told_by("ENV") for pair in rest.split())
+    environment = dict(pair.split("=", 1) for rest in values_of("ENV") for pair in rest.split())
     assert environment["TIDEMARK_JARS_CACHE"] == "/opt/tidemark/jars"
 
 
-def test_its_health_is_told_by_the_service_on_the_port_that_it_has() -> None:
-    (check,) = told_by("HEALTHCHECK")
+def test_its_health_check_asks_the_service_whose_port_is_exposed() -> None:
+    (check,) = values_of("HEALTHCHECK")
     assert check.endswith('CMD ["tidemark", "health"]')
-    assert told_by("EXPOSE") == [str(Settings().metrics.port)]
+    assert values_of("EXPOSE") == [str(Settings().metrics.port)]
 
 
 def test_a_step_that_fails_fails_the_build() -> None:
@@ -78,7 +78,7 @@ def test_nothing_of_it_is_run_by_a_shell_but_its_building() -> None:
 
 
 def test_everything_that_is_copied_is_there_and_not_ignored() -> None:
-    copied = [rest.split() for rest in told_by("COPY") if not rest.startswith("--from")]
+    copied = [rest.split() for rest in values_of("COPY") if not rest.startswith("--from")]
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     for source in (source for words in copied for source in words[:-1]):
         assert (ROOT / source).exists()

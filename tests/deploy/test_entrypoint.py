@@ -7,7 +7,7 @@ from pathlib import Path
 
 from deploy.docker import entrypoint
 from deploy.docker.entrypoint import command, properties
-from tests.deploy.files import told_by
+from tests.deploy.files import values_of
 
 EXECUTOR = {
     "SPARK_EXECUTOR_MEMORY": "1024m",
@@ -23,7 +23,7 @@ EXECUTOR = {
 }
 
 
-def test_what_is_no_role_of_spark_is_a_command_of_tidemark() -> None:
+def test_a_word_that_is_no_role_of_spark_is_a_command_of_tidemark() -> None:
     assert command(["status", "--warehouse", "/w"], {}) == (["tidemark", "status", "--warehouse", "/w"], {})
 
 
@@ -70,7 +70,7 @@ def test_properties_are_read_as_java_writes_them() -> None:
     assert properties(text) == {"a b": "c=d:e#", "slash": "\\", "line": "x\ny", "letter": "é", "nothing": ""}
 
 
-def test_what_the_entry_is_told_to_run_is_in_the_image() -> None:
-    copied = " ".join(told_by("COPY"))
+def test_the_image_contains_what_the_entry_point_runs() -> None:
+    copied = " ".join(values_of("COPY"))
     assert "deploy/docker/entrypoint.py" in copied
     assert "deploy/spark-submit/tidemark_job.py" in copied

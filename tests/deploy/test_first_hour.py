@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.deploy.containers import HOST, Here
-from tests.deploy.files import ROOT, services, shell_commands, told_by
+from tests.deploy.files import ROOT, services, shell_commands, values_of
 from tests.deploy.ports import listed, scanned
 from tests.deploy.rules import alerts
 from tests.support.against_truth import ledger_version
@@ -50,7 +50,7 @@ def test_compose_has_the_profiles_and_services_that_the_page_names() -> None:
     assert verbs == VERBS
 
 
-def test_the_page_tells_ports_and_alerts_that_exist() -> None:
+def test_the_page_names_ports_and_alerts_that_exist() -> None:
     page, published = PAGE.read_text(), [port for one in services().values() for port in one.get("ports", [])]
     for port in (METRICS, SQL, 3000, 9093, 9478, 8480):
         assert f"127.0.0.1:{port}" in page
@@ -73,7 +73,7 @@ def asked(here: Here, address: str, option: str, statement: str) -> list[tuple[A
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.timeout(900)
-def test_its_containers_as_processes_do_all_that_it_tells(tmp_path: Path) -> None:
+def test_its_containers_as_processes_do_all_that_the_page_describes(tmp_path: Path) -> None:
     here = Here(tmp_path)
     warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])
     warehouse.parent.mkdir()
@@ -144,7 +144,7 @@ def said_by(here: Here, name: str, *words: str) -> str:
 
 def health_check() -> list[str]:
     """The command of the image's own check."""
-    (check,) = told_by("HEALTHCHECK")
+    (check,) = values_of("HEALTHCHECK")
     command: list[str] = json.loads(check.split("CMD ")[1])
     return command
 

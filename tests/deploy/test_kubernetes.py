@@ -143,7 +143,7 @@ def test_executors_are_of_the_drivers_pod_and_find_it_by_its_address() -> None:
 
 
 @pytest.mark.parametrize("folder", NAMED)
-def test_what_selects_pods_finds_them(folder: Path) -> None:
+def test_every_selector_matches_a_pod(folder: Path) -> None:
     labels = [each["metadata"]["labels"] for each in templates(folder)]
     for selector in selectors(folder):
         assert any(selector.items() <= each.items() for each in labels), selector
@@ -193,7 +193,7 @@ def test_inhibitions_are_matchers_with_an_operator_and_a_value() -> None:
         assert '"' not in matcher["value"]
 
 
-def test_secrets_are_named_and_not_told() -> None:
+def test_manifests_refer_to_secrets_and_contain_no_secret() -> None:
     for folder in ALL:
         assert "Secret" not in {resource["kind"] for resource in rendered(folder)}
         told = yaml.safe_dump([without_files(resource) for resource in rendered(folder)])

@@ -22,7 +22,7 @@ def ids_of(told: Sequence[Event]) -> Ids:
 
 
 @given(batches)
-def test_an_event_repeats_what_is_remembered_or_stands_before_it_in_its_batch(batches: list[Batch]) -> None:
+def test_an_event_repeats_a_remembered_event_or_an_earlier_event_of_its_batch(batches: list[Batch]) -> None:
     remembered, known, since = RememberedIds(), dict[tuple[int, int], int](), 0
     for told, passes, chance in batches:
         since += passes

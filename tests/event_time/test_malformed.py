@@ -29,7 +29,7 @@ def test_a_share_is_one_and_covers_no_more_than_the_window_or_the_last_batch(
 
 
 @given(limits, batches)
-def test_it_is_exact_until_the_window_is_full(limit: MalformedLimit, read: list[tuple[int, int]]) -> None:
+def test_the_share_is_exact_until_the_window_is_full(limit: MalformedLimit, read: list[tuple[int, int]]) -> None:
     records = sum(one for one, _ in read)
     if records <= limit.records:
         assert share_after(limit, read) == MalformedShare(limit, records, sum(bad for _, bad in read))
@@ -56,7 +56,7 @@ def test_a_topic_of_another_kind_stops_at_its_first_ten_thousand_records_in_smal
     assert share_after(LIMIT, [*small, (10, 10)]).exceeded()
 
 
-def test_a_bad_producer_beside_a_good_one_does_not_stop_anything() -> None:
+def test_a_bad_producer_next_to_a_good_producer_stops_nothing() -> None:
     assert not share_after(LIMIT, [(1000, 500)] * 100).exceeded()
 
 
@@ -78,6 +78,6 @@ def test_the_sentence_says_what_was_found_and_what_to_do() -> None:
     )
 
 
-def test_a_share_is_told_without_rounding_up() -> None:
+def test_a_share_is_reported_without_rounding_up() -> None:
     state = share_after(LIMIT, [(100_000, 99_999)])
     assert " 99.9 % are malformed, more" in limit_exceeded_message(state, {})

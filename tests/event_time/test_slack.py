@@ -53,11 +53,11 @@ def test_count_windows_take_no_part_in_what_waits_to_be_final() -> None:
 
 #   panes of 10:  [0, 10)  [10, 20)  [20, 30)     W = 5, bound 10
 #   too late at:       10        20        30     by 5, by 15, by 25
-def test_what_no_bound_makes_too_late_is_not_told() -> None:
+def test_events_that_no_bound_makes_too_late_are_left_out() -> None:
     assert slack({0: 3, 10: 4, 20: 5}, 5, rules_for(10, 0)) == {5: 3}
 
 
-def test_panes_under_a_long_bound_are_told_to_three_of_its_digits() -> None:
+def test_the_slack_under_a_long_bound_has_three_digits_of_the_bound() -> None:
     policy = Policy(Bounded(10_000), 1, 1, (Report("all", Grid(10, 10), 0),))
     assert slack(dict.fromkeys(range(0, 20000, 10), 1), 0, policy) == dict.fromkeys(range(100, 10_001, 100), 10)
 

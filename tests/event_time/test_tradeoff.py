@@ -49,7 +49,7 @@ def test_a_window_that_has_not_had_its_result_yet_is_left_out() -> None:
 
 
 def test_the_bound_of_a_batch_is_its_own() -> None:
-    # The watermark stands still for 20 s after the bound went from 10 to 30.
+    # The watermark does not move for 20 s after the bound went from 10 to 30.
     steps = [*STEADY[:51], *[BoundStep(max(140, clock - 30), 30, clock) for clock in range(151, 301)]]
     now = history(steps, bound=30)
     assert outcome_of(now, 30).too_late == 1

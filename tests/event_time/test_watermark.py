@@ -65,7 +65,7 @@ def test_the_slowest_of_several_partitions_decides() -> None:
     assert advanced(read(200), read(150), ends=(5, 5), now=0).watermark == 140
 
 
-def test_a_partition_that_never_had_an_event_holds_the_watermark_at_none() -> None:
+def test_there_is_no_watermark_while_a_partition_never_had_an_event() -> None:
     assert advanced(read(200), read(None), ends=(5, 5), now=99).watermark is None
 
 
@@ -91,7 +91,7 @@ def test_a_partition_with_unread_records_is_never_idle() -> None:
     assert frontier.watermark == 140
 
 
-def test_where_all_are_idle_the_watermark_holds() -> None:
+def test_the_watermark_holds_if_all_partitions_are_idle() -> None:
     frontier = advanced(read(200), read(150), ends=(5, 5), now=100, before=140)
     assert all(state.idle for state in frontier.partitions.values())
     assert frontier.watermark == 140

@@ -69,7 +69,7 @@ def test_a_window_closes_at_its_end_plus_the_allowed_lateness(watermark: int, cl
     assert windows.state.open == {100} - closed
 
 
-def test_what_was_closed_stays_closed_whatever_the_allowed_lateness_is_now() -> None:
+def test_closed_windows_stay_closed_if_the_allowed_lateness_grows() -> None:
     windows = Windows(replace(REPORT, allowed_lateness_ms=1000, closed_before_ms=100))
     firing = windows.after_batch({100, 150}, 160, 160, batch=2)
     assert firing.refired == {150}
@@ -151,7 +151,7 @@ def test_a_publication_names_the_batch_whose_watermark_reached_the_end(policy: P
 
 
 @given(policies, streams, st.data())
-def test_one_publication_for_several_batches_covers_what_theirs_would(
+def test_one_publication_for_several_batches_covers_the_publications_of_each(
     policy: Policy, stream: list[Step], data: st.DataObject
 ) -> None:
     core, firings = Core(policy), list[WindowsDue]()
@@ -186,7 +186,7 @@ def test_totals_are_due_where_the_watermark_passes_a_multiple_if_anything_came_s
         assert found == TotalsDue(is_due=is_due), after
 
 
-def test_a_start_writes_totals_anew_once_there_is_a_watermark() -> None:
+def test_a_start_writes_all_totals_again_once_there_is_a_watermark() -> None:
     state = TotalsState(every_ms=10)
     assert state.at_start(rules.NO_WATERMARK, batch=1)[0].is_empty
     firing, state = state.at_start(25, batch=1)

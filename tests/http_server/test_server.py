@@ -124,7 +124,7 @@ def test_a_client_that_does_not_read_is_cut_off(hasty: int) -> None:
         wait_for(lambda: of_server not in established(), 30, "the end of the server's side")
 
 
-def test_a_body_is_read_only_so_far_and_so_long(hasty: int) -> None:
+def test_a_body_is_read_up_to_a_limit_of_bytes_and_seconds(hasty: int) -> None:
     begin = b"POST /taking HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
     for said, status in ((begin % 5 + b"x" * 5, b"200"), (begin % 99 + b"x" * 11, b"413"), (begin % 9 + b"x", b"408")):
         with client(hasty, said) as line:

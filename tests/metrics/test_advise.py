@@ -25,7 +25,7 @@ MINUTE_MS = 60_000
 
 
 def policy(**time: str) -> str:
-    """Windows of a minute, a bound of 10 s unless told otherwise, no allowed lateness."""
+    """Policy with windows of a minute, by default a bound of 10 s, and no allowed lateness."""
     settings = Settings(time={"bound": "10s", "allowed_lateness": "0s", **time})  # type: ignore[arg-type]
     return Opening(settings.policy(), {}).to_text()
 
@@ -78,7 +78,7 @@ def warehouse(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "warehouse"))
 
 
-def test_a_larger_bound_saves_dead_letters_and_a_smaller_one_makes_more(warehouse: Path) -> None:
+def test_a_larger_bound_makes_fewer_dead_letters_and_a_smaller_bound_makes_more(warehouse: Path) -> None:
     # One event was too late by 10 s, one by 70 s; three would be with a bound smaller by 4 s.
     bounds = {0: 5, 6_000: 5, 6_001: 2, 10_000: 2, 20_000: 2, 20_001: 1, 80_000: 1, 80_001: 0}
     outcomes, now_ms = outcomes_of(str(warehouse), list(bounds))
@@ -139,7 +139,9 @@ def test_a_wrong_option_is_one_sentence(warehouse: Path, capsys: pytest.CaptureF
     assert told.count("\n") == 1
 
 
-def test_a_warehouse_with_nothing_to_go_by_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warehouse_without_data_for_advice_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def said() -> str:
         assert main(["advise", f"--warehouse={tmp_path}"]) == 2
         return capsys.readouterr().err

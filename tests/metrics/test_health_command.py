@@ -1,4 +1,4 @@
-"""`tidemark health` says what the page of the service says, found by the service's own settings."""
+"""`tidemark health` reports the health page of the service, whose address is in the service's settings."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,16 +23,16 @@ def world() -> World:
 
 @pytest.fixture(params=["127.0.0.1", "0.0.0.0", "::1"])  # noqa: S104 - for a moment
 def port(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """The port of a page, whose host is told by its variable."""
+    """Yields the port of a health page whose host is in its environment variable."""
     settings = MetricsSettings(host=request.param, port=0, stuck_after=timedelta(minutes=1))
     monkeypatch.setenv("TIDEMARK_METRICS__HOST", request.param)
-    # A proxy is for the way out, and there is none here.
+    # A proxy must not be used for a local address.
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with closing(Exporter(world.observer(settings), settings)) as exporter:
         yield exporter.port
 
 
-def test_it_asks_the_port_of_variable_file_or_flag(
+def test_health_asks_the_port_of_variable_file_or_flag(
     port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tidemark.toml"
@@ -44,7 +44,7 @@ def test_it_asks_the_port_of_variable_file_or_flag(
     assert capsys.readouterr().out == "Healthy: the service starts; its last loop was 0.0 s ago.\n" * 3
 
 
-def test_one_that_is_stuck_or_away_is_told_in_a_sentence_and_by_the_exit_code(
+def test_a_stuck_or_missing_service_is_one_sentence_and_exit_code_1(
     port: int, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     world.now += 721_000
@@ -55,7 +55,7 @@ def test_one_that_is_stuck_or_away_is_told_in_a_sentence_and_by_the_exit_code(
     assert line.startswith("tidemark: no service answers at http://")
 
 
-def test_it_asks_a_page_that_is_encrypted_and_trusts_its_own_certificate_only(
+def test_health_trusts_only_the_configured_certificate_of_an_encrypted_page(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, other = (Authority(tmp_path / name, name).sign("page", host="192.0.2.1") for name in ("own", "other"))

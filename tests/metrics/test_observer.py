@@ -375,7 +375,7 @@ def test_readiness_is_not_revoked_by_a_later_goal() -> None:
     assert observer.ready().ok
 
 
-def test_a_service_that_falls_behind_is_well_but_not_ready_until_a_commit() -> None:
+def test_a_lagging_service_is_healthy_but_not_ready_until_a_commit() -> None:
     world = World(log_ends={0: 10})
     observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
     observer.opened(1, frontier({0: 0}))
@@ -389,7 +389,7 @@ def test_a_service_that_falls_behind_is_well_but_not_ready_until_a_commit() -> N
     assert observer.ready().ok
 
 
-def test_a_publication_that_is_behind_for_too_long_makes_it_unready_until_it_is_made() -> None:
+def test_an_overdue_publication_makes_the_service_unready_until_it_is_made() -> None:
     world = World()
     observer = world.observer(MetricsSettings(max_age=timedelta(minutes=1)))
     observer.caught_up()

@@ -182,7 +182,7 @@ def test_the_view_shows_the_numbers(warehouse: str) -> None:
         assert re.search(rf"(?m){line.replace('$', ' *$')}", text), (line, text)
 
 
-def test_a_warehouse_that_nobody_opened_says_so() -> None:
+def test_the_status_of_a_warehouse_that_no_service_has_opened_says_so() -> None:
     assert shown(render(Status("/lake"), NOON_MS)) == "/lake: no service has opened this warehouse yet\n"
 
 

@@ -85,7 +85,7 @@ def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
         (["--watch", "--every", "0s"], "--every: "),
     ],
 )
-def test_what_cannot_be_watched_is_told_in_a_sentence(
+def test_invalid_options_of_watch_are_one_sentence(
     told: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["status", "--warehouse", "/nowhere", *told]) == 2
@@ -95,7 +95,7 @@ def test_what_cannot_be_watched_is_told_in_a_sentence(
 
 
 @pytest.mark.slow
-def test_a_place_without_a_warehouse_is_told_before_the_screen_is_taken(tmp_path: Path) -> None:
+def test_a_missing_warehouse_is_reported_before_the_screen_changes(tmp_path: Path) -> None:
     with Terminal("pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
         assert terminal.popen.wait(WAIT_S) == 2
         wait_for(lambda: "there is no Tidemark warehouse at" in terminal.said, WAIT_S, "the sentence")

@@ -36,7 +36,7 @@ def simulate(broker: Broker, topic: str, *options: str) -> int:
     return main(["simulate", "--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, *options])
 
 
-def test_what_is_on_the_topic_is_what_the_truth_says(broker: Broker, make_topic: MakeTopic, tmp_path: Path) -> None:
+def test_the_topic_contains_the_records_of_the_truth(broker: Broker, make_topic: MakeTopic, tmp_path: Path) -> None:
     topic, now = make_topic(partitions=4), time.time_ns() // 1_000_000
     file = ["--truth", str(tmp_path / "truth.json")]
     assert simulate(broker, topic, "--rate", "0", "--events", "60000", *DISORDER, *file) == 0
@@ -81,7 +81,7 @@ def test_a_topic_that_is_not_there_is_a_set_up_error_and_is_not_made(
     assert partitions_of(Target(broker.bootstrap_servers, "no-such-topic")) is None
 
 
-def test_a_topic_is_created_on_request_with_so_many_partitions_and_kept_if_there(
+def test_a_topic_is_created_on_request_and_an_existing_topic_is_not_changed(
     broker: Broker, make_topic: MakeTopic
 ) -> None:
     topic = f"{make_topic(partitions=1)}-made"
@@ -107,7 +107,7 @@ def test_a_signal_ends_the_run_in_order_and_the_truth_is_written(
     assert len(list(consumed(broker.bootstrap_servers, topic))) == total > 0
 
 
-def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_told(tmp_path: Path) -> None:
+def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_written(tmp_path: Path) -> None:
     file = tmp_path / "truth.json"
     Tally(["user-000000"], 60_000).truth("an earlier run").write(file)
     with Broker(tmp_path / "broker", heap="256m") as mortal:

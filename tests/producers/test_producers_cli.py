@@ -61,7 +61,7 @@ def test_a_set_up_error_leaves_an_earlier_runs_truth_alone(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.write_text("{}")])
-def test_only_an_earlier_truth_may_stand_where_the_truth_is_to_go(
+def test_the_truth_overwrites_only_an_earlier_truth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], make: Callable[[Path], object]
 ) -> None:
     make(tmp_path / "precious")

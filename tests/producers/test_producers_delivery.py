@@ -167,7 +167,7 @@ def test_event_ids_are_read_as_avro_has_them(broker: Cluster, make_topic: MakeTo
         (["--delivery", "twice"], "twice"),
     ],
 )
-def test_what_cannot_be_is_told(
+def test_invalid_options_of_delivery_are_reported(
     broker: Cluster, options: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["simulate", "--bootstrap-servers", broker.bootstrap_servers, *options]) == 2

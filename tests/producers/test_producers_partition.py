@@ -16,7 +16,7 @@ from producers.partition import murmur2, partition_of
         (b"abc", 479470107),
     ],
 )
-def test_the_hash_is_the_one_in_kafkas_own_tests(key: bytes, signed: int) -> None:
+def test_the_hash_equals_the_values_in_kafkas_own_tests(key: bytes, signed: int) -> None:
     assert murmur2(key) == signed % 2**32
 
 

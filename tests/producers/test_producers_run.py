@@ -78,7 +78,7 @@ def test_a_paced_run_is_even_over_its_seconds() -> None:
 
 @pytest.mark.parametrize("rate", [0, 700])
 @pytest.mark.parametrize("events", [1, 99, 100, 101, 1_234])
-def test_a_bounded_run_sends_exactly_so_many_events(rate: float, events: int) -> None:
+def test_a_bounded_run_sends_exactly_its_number_of_events(rate: float, events: int) -> None:
     assert len(ran(Pace(rate, events=events)).sent) == events
 
 

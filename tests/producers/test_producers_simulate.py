@@ -50,7 +50,7 @@ def test_a_session_begins_with_a_visit_and_a_click_is_on_the_page_in_view() -> N
     assert len(page) > 200  # ten events a session: users leave and come back
 
 
-def test_nobody_is_on_the_site_twice_at_a_time() -> None:
+def test_no_user_is_on_the_site_twice_at_a_time() -> None:
     for batch in batches(Site(users=40), Disorder()):
         assert len(np.unique(batch.users)) == len(batch)
 
@@ -148,6 +148,6 @@ def test_no_time_passes_between_steps_unseen() -> None:
         (Disorder(), 600_000, 4, "start later"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused(disorder: Disorder, start_ms: int, partitions: int, words: str) -> None:
+def test_impossible_simulations_are_refused(disorder: Disorder, start_ms: int, partitions: int, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Simulator(Site(users=4), disorder, start_ms, partitions)

@@ -1,4 +1,4 @@
-"""The blocks of docs/queries.md."""
+"""The code blocks of docs/queries.md."""
 
 import re
 from pathlib import Path
@@ -11,11 +11,11 @@ SECTIONS = {
 
 
 def blocks(section: str, language: str) -> list[str]:
-    """Those of a language, in order."""
+    """Returns the code blocks of `section` in `language`, in order."""
     return [block for found, block in _BLOCK.findall(SECTIONS[section]) if found == language]
 
 
 def block_of(section: str) -> str:
-    """The only one that is Python."""
+    """Returns the only Python block of `section`."""
     (block,) = blocks(section, "python")
     return block

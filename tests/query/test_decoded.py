@@ -1,4 +1,4 @@
-"""A value opened as far as it goes: its frame, its fields up to the one that is wrong, its bytes."""
+"""A value is decoded as far as possible: its frame, its fields up to the first error, its bytes."""
 
 import json
 
@@ -12,7 +12,7 @@ SCHEMAS = load_schemas()
 WHOLE = value_of("ann", 1_714_564_800_000, page="/a")
 
 
-def test_an_event_is_told_field_by_field() -> None:
+def test_an_event_is_decoded_field_by_field() -> None:
     found = decode_value(WHOLE, SCHEMAS)
     told = dict(found.fields)
     assert found.sentence == "It is Avro of schema 1, UserEvent."
@@ -21,7 +21,7 @@ def test_an_event_is_told_field_by_field() -> None:
 
 
 @pytest.mark.parametrize("cut", range(5, len(WHOLE)))
-def test_what_is_cut_off_is_read_up_to_there(cut: int) -> None:
+def test_a_truncated_value_is_decoded_up_to_its_end(cut: int) -> None:
     found, whole = decode_value(WHOLE[:cut], SCHEMAS), decode_value(WHOLE, SCHEMAS)
     assert found.fields == whole.fields[: len(found.fields)]
     assert len(found.fields) < len(whole.fields)
@@ -47,7 +47,7 @@ def test_bytes_that_are_left_over_are_counted() -> None:
         (b"\0\0\0\0\x01" + b"x" * 2_000_000, "has 2,000,005 bytes, which is too large"),
     ],
 )
-def test_what_is_no_avro_is_told_in_a_sentence(value: bytes | None, said: str) -> None:
+def test_a_value_that_is_not_avro_is_described_in_a_sentence(value: bytes | None, said: str) -> None:
     found = decode_value(value, SCHEMAS)
     assert said in found.sentence
     assert found.fields == ()
@@ -70,7 +70,7 @@ def test_a_text_that_claims_a_length_beyond_its_bytes_takes_no_memory() -> None:
     assert "event_id, field 1 of 9, is unreadable" in decode_value(huge, SCHEMAS).sentence
 
 
-def test_what_is_long_is_cut() -> None:
+def test_long_values_are_shortened() -> None:
     found = decode_value(value_of("u" * 100_000, 1, page="/"), SCHEMAS)
     assert len(dict(found.fields)["user_id"]) < 600
     assert len(found.bytes) < 5000

@@ -43,7 +43,7 @@ def seen(user: str, second: int, page: str, act: str = "visit", partition: int =
 
 @pytest.fixture(scope="module")
 def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """What users did was read two days ago, and more of it today: some in time, one too late, which is corrected."""
+    """Settings of a warehouse with events of two days ago and of today: some in time, one too late and corrected."""
     topic = "queries"
     broker.create_topic(topic, 2, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path_factory.mktemp("queries"), time=TIME, reports=REPORTS)

@@ -44,7 +44,7 @@ def hostile(chance: random.Random) -> bytes:
 
 
 def talk(serve: Callable[[Wire], object], sent: bytes) -> bytes:
-    """What a server answers to these bytes, over a connection; raises what it raised, but for refusals."""
+    """Returns the answer of `serve` to the bytes `sent` over a connection; raises its errors except refusals."""
     here, there = socket.socketpair()
     with ThreadPoolExecutor(2) as pool, here:
         answering = pool.submit(_answer, serve, there)
@@ -104,7 +104,7 @@ def test_a_store_that_does_not_answer_one_client_does_not_block_the_others(
     assert b"another request has been waiting for the store" in heard
 
 
-def test_hostile_starts_let_nobody_in() -> None:
+def test_hostile_starts_are_never_authenticated() -> None:
     chance, access = random.Random(32), Access("tidemark", SecretStr("sesame-of-forty-thieves"))
     for _ in range(HOSTILE // 10):
         start = chance.choice(

@@ -180,7 +180,7 @@ def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -
         "SELECT * FROM page_views FOR UPDATE; DROP VIEW ledger",
     ],
 )
-def test_what_does_more_than_read_the_views_is_refused(client: psycopg.Connection, statement: str) -> None:
+def test_statements_that_do_more_than_read_views_are_refused(client: psycopg.Connection, statement: str) -> None:
     for prepare in (False, True):
         with pytest.raises(psycopg.Error) as refused:
             client.execute(statement.encode(), prepare=prepare)
@@ -199,7 +199,7 @@ def test_a_setting_is_taken_and_changes_nothing(client: psycopg.Connection, stat
     assert before[1] is False
 
 
-def test_transactions_are_told_of_and_end_by_an_error(client: psycopg.Connection) -> None:
+def test_the_state_of_a_transaction_is_reported_to_the_client(client: psycopg.Connection) -> None:
     states = []
     for statement in (b"BEGIN", b"SELECT nonsense FROM page_views", b"ROLLBACK"):
         with suppress(psycopg.ProgrammingError):
@@ -223,9 +223,7 @@ def test_a_statement_can_be_cancelled(client: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize(("user", "password"), [("tidemark", "wrong"), ("tidemark", ""), ("root", PASSWORD)])
-def test_who_does_not_know_user_and_password_is_not_let_in(
-    server: tuple[int, Process], user: str, password: str
-) -> None:
+def test_a_client_without_user_and_password_is_refused(server: tuple[int, Process], user: str, password: str) -> None:
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(address(server[0], user, password))
 
@@ -264,7 +262,7 @@ def test_bytes_that_are_no_start_are_refused(server: tuple[int, Process], bytes_
     assert not answer or b"FATAL" in answer
 
 
-def test_it_listens_where_it_was_told_alone(server: tuple[int, Process]) -> None:
+def test_the_server_listens_only_on_its_configured_address(server: tuple[int, Process]) -> None:
     assert listening(*family(server[1].popen.pid)) == {Address("127.0.0.1", server[0])}
 
 

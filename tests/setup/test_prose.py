@@ -40,22 +40,22 @@ DOCUMENTS = ("*.md", "docs/**/*.md", "*/README.md", "deploy/*/README.md")
 COLUMNS = ("pipeline", "producers", "tools", "tests", "messages", "docs", "decisions")
 BUDGETS = """\
                pipeline  producers      tools      tests   messages       docs  decisions
-told, tells           0          0          0         89          0          0          0
-What ...              0          0          1          6          0          0          1
-none                  0          0          0         17          0          0          4
-that one              0          0          2         12          0          0          5
-Of x, y               0          0          0          2          0          0          0
-nobody                0          0          0         23          0          0          0
-so many               0          0          0         11          0          0          0
-beside                0          0          0          6          0          0          0
-is there.             0          2          1          2          0          0          7
-stand                 0          0          0          7          0          0          0
-, for it              0          0          1          0          0          0          0
-behind                0          0          0          6          0          0          0
-Those                 0          0          0          1          0          0          0
-lest                  0          0          0          4          0          0          0
+told, tells           0          0          0          0          0          0          0
+What ...              0          0          0          0          0          0          0
+none                  0          0          0          0          0          0          0
+that one              0          0          0          0          0          0          0
+Of x, y               0          0          0          0          0          0          0
+nobody                0          0          0          0          0          0          0
+so many               0          0          0          0          0          0          0
+beside                0          0          0          0          0          0          0
+is there.             0          0          0          0          0          0          0
+stand                 0          0          0          0          0          0          0
+, for it              0          0          0          0          0          0          0
+behind                0          0          0          0          0          0          0
+Those                 0          0          0          0          0          0          0
+lest                  0          0          0          0          0          0          0
 The same              0          0          0          0          0          0          0
-goes by               0          0          0          2          0          0          0
+goes by               0          0          0          0          0          0          0
 its begin             0          0          0          0          0          0          0
 """
 TEXTS_AND_COMMENTS = re.compile(r'(?s:""".*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|(#.*(?:\n[ \t]*#.*)*)')

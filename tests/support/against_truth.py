@@ -27,9 +27,9 @@ def assert_matches_truth(warehouse: Path | str, truth: Truth) -> Balance:
 
 
 def assert_shows(warehouse: Path | str, truth: Truth, corrected: Counter[Cell] | None = None) -> None:
-    """Hold what is counted and what is rejected against the truth; `corrected` was added to closed windows later.
+    """Compares counted and rejected events with `truth`; `corrected` was added to closed windows later.
 
-    Of the dead letters those count that the ledger has: a service that was replaced may leave some of a void batch.
+    Only dead letters of committed batches count: a service that was replaced may leave dead letters of a void batch.
     """
     ledger = rows(warehouse, "ledger")
     committed = {row["batch"] for row in ledger}

@@ -44,19 +44,19 @@ HASHES = st.lists(st.integers(0, 2**20 - 1), unique=True, max_size=90)
 
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Buckets of three users, and commits of few of them."""
+    """Limits a bucket to three users, and a commit to six rows."""
     monkeypatch.setattr(buckets.split, "__defaults__", (3,))
     monkeypatch.setattr(kind, "MANY_ROWS", 6)
 
 
 @pytest.fixture(params=[result_table.MANY_ROWS, 2], ids=["at once", "in parts"])
 def _users_at_a_time(request: pytest.FixtureRequest, _small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of so many users, and of more, one statement would be too much."""
+    """Limits how many users one statement writes."""
     monkeypatch.setattr(result_table, "MANY_ROWS", request.param)
 
 
 @given(HASHES, st.integers(0, 90), st.integers(1, 9))
-def test_a_split_moves_nobody_but_out_of_its_bucket(hashes: list[int], first: int, most: int) -> None:
+def test_a_split_moves_only_users_of_the_bucket_that_is_split(hashes: list[int], first: int, most: int) -> None:
     known, more = np.array(hashes[:first], dtype=np.int64), np.array(hashes[first:], dtype=np.int64)
     before = buckets.split(known, (), most)
     there = {*before.tolist()}
@@ -117,7 +117,7 @@ def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_writt
             refusal = Refusal("user_totals", f"user_id <> 'new-{place}'")
             with refusing(tmp_path, [refusal]), pytest.raises(DeltaError):
                 site.publish_again()
-            user_totals(tmp_path)  # nobody is there twice
+            user_totals(tmp_path)  # fails if a user repeats
         if act in ("kill", "start"):
             site.open()
         if act == "compact":
@@ -142,7 +142,7 @@ def test_a_start_with_nothing_new_writes_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_small")
-def test_a_table_that_was_removed_is_made_anew(tmp_path: Path) -> None:
+def test_a_removed_table_is_recreated(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
     before = user_totals(tmp_path)
     shutil.rmtree(tmp_path / "user_totals")
@@ -159,7 +159,7 @@ def due_of_many(warehouse: Path) -> tuple[Site, Firings]:
 
 
 @pytest.mark.usefixtures("_small")
-def test_nothing_of_a_replaced_service_comes_between_two_commits_of_a_publication(tmp_path: Path) -> None:
+def test_a_replaced_service_cannot_commit_between_two_commits_of_a_publication(tmp_path: Path) -> None:
     site, due = due_of_many(tmp_path)
 
     def meanwhile() -> None:
@@ -195,7 +195,7 @@ def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path
 
 
 @pytest.mark.usefixtures("_small")
-def test_a_correction_is_taken_once_also_where_an_earlier_one_was_erased(tmp_path: Path) -> None:
+def test_a_correction_counts_once_even_after_an_earlier_correction_was_erased(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
     fixed = {"report": "user_totals", "topic": "t", "partition": 0, "page_views": 1, "clicks": 0, "late_events": 0}
 

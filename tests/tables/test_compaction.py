@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 SMALL = replace(POLICY, reports=REPORTS[:1])
 
 
-def test_what_many_batches_have_of_final_windows_goes_in_one_commit(tmp_path: Path) -> None:
+def test_one_commit_removes_the_panes_of_final_windows_of_many_batches(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open()
     for minute in range(0, 120, 11):
         site.batch(Event(minute))
@@ -31,7 +31,7 @@ def files(panes: DeltaTable) -> int:
     return sum("report=page_views" in uri for uri in panes.file_uris())
 
 
-def test_keys_are_shared_out_among_portions_and_none_is_in_two(tmp_path: Path) -> None:
+def test_each_key_is_in_exactly_one_portion(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open()
     users = [f"user {number}" for number in range(100)]
     site.batch(*(Event(minute, user) for user in users for minute in (1, 2)))

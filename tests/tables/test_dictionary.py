@@ -44,13 +44,13 @@ def test_a_table_says_what_it_is(tmp_path: Path, spec: TableSpec) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_nothing_is_told_of_columns_that_are_not_there(spec: TableSpec) -> None:
+def test_only_existing_columns_are_documented(spec: TableSpec) -> None:
     assert set(spec.about.key) <= set(spec.schema.names)
     assert set(spec.schema.names) == set(spec.about.columns)
 
 
 @pytest.mark.slow
-def test_tables_from_before_are_told_once(tmp_path: Path) -> None:
+def test_tables_of_earlier_versions_get_their_comments_once(tmp_path: Path) -> None:
     warehouse, policy = str(tmp_path), policy_of(EVERYTHING)
     for spec in FIXED:
         bare = pa.schema([field.remove_metadata() for field in spec.schema])

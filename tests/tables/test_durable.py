@@ -1,4 +1,4 @@
-"""What a power cut leaves of a commit is taken back; what was synced stays."""
+"""A commit that a power cut left incomplete is rolled back; synced commits remain."""
 
 import os
 from collections.abc import Callable

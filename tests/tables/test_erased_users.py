@@ -1,4 +1,4 @@
-"""The table of erased users knows them again, names nobody, and forgets without a trace."""
+"""The table of erased users recognises them, contains no user id, and removes a user without a trace."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_the_same_user_has_another_hash_in_another_warehouse(tmp_path: Path) -> 
     assert not one.hashes & other.hashes
 
 
-def test_who_is_taken_out_is_in_no_file_and_not_in_the_log(tmp_path: Path) -> None:
+def test_a_forgotten_user_is_in_no_file_and_not_in_the_log(tmp_path: Path) -> None:
     warehouse = str(tmp_path)
     assert not forget(warehouse, ANN), "there is no table"
     for user in (ANN, BOB):

@@ -1,4 +1,4 @@
-"""The table of event ids keeps what may come again, beside the appends of later batches, and for one writer."""
+"""The table of event ids retains ids that may repeat, while later batches append, and for one writer."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ def times(warehouse: str) -> list[int]:
     return sorted(row["event_time"] for row in rows(warehouse, "event_ids"))
 
 
-def test_upkeep_removes_what_is_old_and_merges_small_files_beside_the_appends(warehouse: str) -> None:
+def test_maintenance_removes_old_ids_and_merges_small_files_during_appends(warehouse: str) -> None:
     appender = Appender(EVENT_IDS, warehouse)
     for number in range(1, 110):
         append(appender, number, [number, number + 1_000])

@@ -1,4 +1,4 @@
-"""A handle commits at exactly the version after the one it has seen; what lands late or unanswered counts once."""
+"""A handle commits at exactly the version after the version that it loaded; late or unanswered commits count once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -168,7 +168,7 @@ def test_a_lost_answer_does_not_move_the_handle_past_its_own_commit(uri: str, mo
     assert count(uri) == 10
 
 
-def test_what_is_reported_as_failed_and_lands_later_excludes_its_repetition(
+def test_a_commit_that_was_reported_as_failed_and_lands_later_excludes_its_repetition(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handle, late = Handle(uri), landing_later(monkeypatch)

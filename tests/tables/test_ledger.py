@@ -68,7 +68,7 @@ def test_a_watermark_goes_back_only_where_the_opening_says_so(ledger: Ledger) ->
     assert ledger.commit_next([replace(back, opening=replace(OPENING, reset=Reset(1, "")).to_text())])
 
 
-def test_an_older_epoch_is_refused_and_told_which_one_is_newer(ledger: Ledger, tmp_path: Path) -> None:
+def test_an_older_epoch_is_refused_with_the_number_of_the_newer_epoch(ledger: Ledger, tmp_path: Path) -> None:
     newer = Ledger(str(tmp_path))
     assert [one.batch for one in newer.latest()] == [EPOCH + 1]
     assert newer.commit_next([replace(next_row(), batch=2 * EPOCH, epoch=2, opening=OPENING.to_text())])
@@ -88,7 +88,7 @@ def test_reading_the_openings_does_not_let_a_batch_land_after_one_that_was_not_r
     assert not ledger.commit_next([next_row()])
 
 
-def test_watermarks_are_told_from_a_time_on_with_the_first_batch_that_reached_them(ledger: Ledger) -> None:
+def test_watermarks_from_a_time_on_have_the_first_batch_that_reached_them(ledger: Ledger) -> None:
     for number, watermark in [(2, 5000), (3, 6000), (4, 6000), (5, 9000)]:
         ledger.commit([next_row(batch=EPOCH + number, watermark=watermark)])
     assert ledger.watermarks(5001) == [(6000, EPOCH + 3), (9000, EPOCH + 5)]

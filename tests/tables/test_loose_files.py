@@ -1,4 +1,4 @@
-"""Files below a table that no commit ever named: upkeep removes them once nobody can be about to commit them."""
+"""Files of a table that no commit refers to: maintenance removes them once no writer can still commit them."""
 
 import os
 import time

@@ -32,6 +32,6 @@ def test_parts_are_columns_of_panes_with_their_types() -> None:
     assert all(PANES.schema.field(part.name).type == pa.type_for_alias(part.type) for part in PARTS)
 
 
-def test_a_measure_that_nobody_knows_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_measure_is_refused_with_the_names_of_all_measures() -> None:
     with pytest.raises(ValidationError, match="no measure 'visits': choose from page_views, clicks, unique_users"):
         ReportSettings(measures=("visits",))

@@ -1,4 +1,4 @@
-"""Measures of windows of every kind: what the events of a row say, late ones and corrections too, compacted or not."""
+"""Measures of every kind of windows equal those of a row's events, also late and corrected, compacted or not."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ WATERMARKS = [None, 3, 12, 12, 42, 42]
 
 @pytest.fixture(params=[1, 99], ids=["compacted", "as_it_is"])
 def every(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """After so many batches panes are compacted."""
+    """Number of batches after which panes are compacted."""
     monkeypatch.setattr(levels, "_MANY", 2)
     return int(request.param)
 
@@ -66,18 +66,18 @@ def played(warehouse: Path, report: Report, every: int) -> Site:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_row_tells_of_the_events_in_it(name: str, every: int, tmp_path: Path) -> None:
+def test_a_row_has_the_measures_of_its_events(name: str, every: int, tmp_path: Path) -> None:
     played(tmp_path, REPORTS[name], every)
     assert_told(tmp_path, REPORTS[name], is_corrected=False)
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_so_it_does_once_too_late_events_are_added(name: str, every: int, tmp_path: Path) -> None:
+def test_a_row_has_the_measures_of_its_corrections_too(name: str, every: int, tmp_path: Path) -> None:
     played(tmp_path, REPORTS[name], every).correct()
     assert_told(tmp_path, REPORTS[name], is_corrected=True)
 
 
-def test_a_count_tells_of_its_events(every: int, tmp_path: Path) -> None:
+def test_a_count_window_has_the_measures_of_its_events(every: int, tmp_path: Path) -> None:
     played(tmp_path, Report("pairs", Counts(2), 0, measures=TOLD), every)
     by_user: dict[str, list[Event]] = {}
     for event in chain.from_iterable(BATCHES):
@@ -127,7 +127,7 @@ def shown(cell: Any) -> Any:
 
 @pytest.mark.parametrize("reader", ["delta-rs", "duckdb"])
 @pytest.mark.parametrize(("name", "windows"), [("grid", 1), ("grows", 4)])
-def test_the_live_view_tells_it_of_open_windows(name: str, windows: int, reader: str, tmp_path: Path) -> None:
+def test_the_live_view_has_the_measures_of_open_windows(name: str, windows: int, reader: str, tmp_path: Path) -> None:
     played(tmp_path, REPORTS[name], 99)
     view = READERS[reader](str(tmp_path), name).to_pylist()
     found = [row for row in view if row["state"] == "open"]

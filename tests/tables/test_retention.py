@@ -32,8 +32,8 @@ def windows(warehouse: Path, name: str) -> set[int]:
 
 
 @pytest.mark.slow
-def test_windows_go_by_the_watermark_once_they_are_closed(tmp_path: Path) -> None:
-    """The watermark stands at 41 minutes: [10, 20) would be 21 old, and has closed; [30, 40) has not."""
+def test_windows_are_removed_by_the_watermark_once_they_are_closed(tmp_path: Path) -> None:
+    """The watermark is at 41 minutes: [10, 20) would be 21 old, and has closed; [30, 40) has not."""
     site = Site(tmp_path, replace(POLICY, reports=REPORTS[:2])).open()
     site.batch(Event(1), Event(12, "bob"), Event(35)).batch(Event(41, "cat"))
     age(site, {"page_views": TableRetention(0, 0)})
@@ -53,7 +53,7 @@ def test_the_laws_hold_of_what_is_left(tmp_path: Path, *, corrected_first: bool)
     age(site, {one.name: ROWS for one in policy.reports})
     if not corrected_first:
         site.correct()
-    # What was corrected after it had been removed does not come back.
+    # A correction does not restore a window that was removed.
     assert windows(tmp_path, "page_views") == {90}
     assert "page_views: windows that ended by 2024-05-01T13:10:00Z were removed by age" in notes(tmp_path)
     site.open().batch(Event(130), Event(128, "bob")).compact()
@@ -112,7 +112,7 @@ def test_a_service_that_was_replaced_removes_nothing(tmp_path: Path) -> None:
     assert rows(tmp_path, "page_views") == before
 
 
-def test_how_long_versions_stay_is_set_by_table_and_set_back(tmp_path: Path) -> None:
+def test_the_retention_of_versions_is_set_by_table_and_reset(tmp_path: Path) -> None:
     warehouse, policy = str(tmp_path), replace(POLICY, reports=REPORTS[:1], totals=None)
     for kept, interval in (
         ({"page_views": TableRetention(7 * DAY)}, "interval 604800 seconds"),
@@ -133,7 +133,7 @@ def test_how_long_versions_stay_is_set_by_table_and_set_back(tmp_path: Path) -> 
         ('visits = { rows = "1d" }', "only rows of windows of time have an age"),
     ],
 )
-def test_what_has_no_age_is_refused_in_one_sentence(tmp_path: Path, table: str, said: str) -> None:
+def test_retention_of_a_table_without_an_age_is_refused_in_one_sentence(tmp_path: Path, table: str, said: str) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text(f'[reports.visits]\nwindow = {{ gap = "5m" }}\n[retention]\n{table}\n')
     with pytest.raises(SetUpError, match=said):

@@ -41,5 +41,5 @@ def test_a_warehouse_that_is_not_there_yet_has_the_space_of_where_it_will_be(tmp
     assert later.total == now.total > now.free > 0
 
 
-def test_an_object_store_has_no_space_to_tell() -> None:
+def test_an_object_store_has_no_free_space() -> None:
     assert space("s3://bucket/warehouse") is None

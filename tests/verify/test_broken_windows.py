@@ -1,4 +1,4 @@
-"""Violations in windows whose ends the clock tells, and in their panes, are found, each by its sentence."""
+"""Violations in windows with fixed ends, and in their panes, are found, each by its sentence."""
 
 import pytest
 
@@ -17,7 +17,7 @@ ODD_HOUR = {"window_start": at(-60), "window_end": at(-10), "page_views": 1, "cl
 
 
 BREAKS: dict[str, Break] = {
-    # Windows whose ends the clock tells.
+    # Windows with fixed ends.
     "a count is too high": (
         "page_views",
         "page_views",

@@ -116,7 +116,7 @@ def disturb(server: Server, life: int) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_run_that_is_killed_loses_no_line_and_repeats_none(
+def test_a_killed_run_neither_loses_nor_repeats_a_line(
     broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
 ) -> None:
     topic, chance = make_topic(PARTITIONS), random.Random(7)
@@ -158,7 +158,7 @@ def test_another_process_of_the_name_takes_over_and_the_older_one_ends(
     assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
 
 
-def test_who_is_replaced_while_it_queues_says_so_too(broker: Cluster, make_topic: MakeTopic) -> None:
+def test_a_producer_that_is_replaced_while_it_queues_reports_that(broker: Cluster, make_topic: MakeTopic) -> None:
     """A fatal error of a producer is reported only at the end of a transaction."""
     target = Target(broker.bootstrap_servers, make_topic(1))
     older, _ = (Transactions(target, 1, target.topic, "none") for _ in range(2))

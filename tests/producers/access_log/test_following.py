@@ -143,7 +143,7 @@ def test_history_is_read_first_oldest_first(server: Server, reader: Reader) -> N
         ["access.2024-05-01.9.log.gz", "access.2024-05-01.10.log.gz", "access.2024-05-02.0.log", "access.log"],
     ],
 )
-def test_names_tell_the_order_whatever_the_times_of_files(tmp_path: Path, names: list[str]) -> None:
+def test_file_names_determine_the_order_whatever_the_times_of_files(tmp_path: Path, names: list[str]) -> None:
     for age, name in enumerate(names):
         (tmp_path / name).write_bytes(b"")
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
@@ -305,9 +305,7 @@ def test_a_copy_is_not_read_again_while_the_log_is_not_yet_truncated(server: Ser
     assert reader.lines == server.written
 
 
-def test_what_was_written_between_the_last_reading_and_the_truncation_is_read_from_the_copy(
-    server: Server, reader: Reader
-) -> None:
+def test_lines_between_the_last_read_and_the_truncation_are_read_from_the_copy(server: Server, reader: Reader) -> None:
     wrote(server)
     reader.all()
     wrote(server)
@@ -318,7 +316,7 @@ def test_what_was_written_between_the_last_reading_and_the_truncation_is_read_fr
     assert reader.lines == server.written
 
 
-def test_what_was_written_to_an_empty_log_before_its_truncation_is_read_from_the_copy(
+def test_lines_written_to_an_empty_log_before_its_truncation_are_read_from_the_copy(
     server: Server, reader: Reader
 ) -> None:
     assert reader.chunk() is None
@@ -378,7 +376,7 @@ def test_the_rest_of_a_file_that_ends_without_a_line_end_is_a_line(server: Serve
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_truncated_log_without_a_copy_is_told_and_read_from_its_beginning(
+def test_a_truncated_log_without_a_copy_is_reported_and_read_from_its_start(
     server: Server, reader: Reader, is_killed: bool
 ) -> None:
     wrote(server)
@@ -396,7 +394,7 @@ def test_a_truncated_log_without_a_copy_is_told_and_read_from_its_beginning(
     assert "access.log that was read up to byte" in reader.reports[0]
 
 
-def test_files_that_were_removed_before_they_were_read_are_told_and_the_rest_is_read(
+def test_files_that_were_removed_before_they_were_read_are_reported_and_the_rest_is_read(
     server: Server, reader: Reader
 ) -> None:
     first = wrote(server)

@@ -23,7 +23,7 @@ def test_a_combined_line_is_a_request() -> None:
     assert combined(COMBINED) == REQUEST
 
 
-def test_a_common_line_tells_neither_referrer_nor_agent() -> None:
+def test_a_common_line_has_neither_referrer_nor_agent() -> None:
     expected = Request("203.0.113.7", NOON_MS, "GET /shoes?size=42 HTTP/1.1", 200)
     assert common(COMMON) == common(COMBINED) == expected
 
@@ -47,7 +47,7 @@ def test_a_common_line_tells_neither_referrer_nor_agent() -> None:
         (COMBINED.replace("12:00:00 +0000", "11:59:60 +0000"), {}),
     ],
 )
-def test_what_servers_write_otherwise_is_read(line: str, changed: dict[str, str]) -> None:
+def test_variants_of_the_format_are_read(line: str, changed: dict[str, str]) -> None:
     assert combined(line) == Request(**{name: getattr(REQUEST, name) for name in REQUEST.__slots__} | changed)
 
 
@@ -73,7 +73,7 @@ def test_another_line_is_refused(line: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_what_a_server_escapes_is_told_as_it_was(referrer: str, agent: str) -> None:
+def test_text_that_a_server_escaped_is_unescaped(referrer: str, agent: str) -> None:
     for escaped in (escaped_by_nginx, escaped_by_apache):
         found = combined(f'{COMMON} "{escaped(referrer)}" "{escaped(agent)}"')
         assert found.referrer == ("" if referrer == "-" else referrer)
@@ -102,7 +102,7 @@ def test_a_line_of_json_is_a_request_by_nginxs_own_names() -> None:
 
 
 @pytest.mark.parametrize("empty", ["-", "", None])
-def test_what_json_has_no_value_for_was_not_sent(empty: str | None) -> None:
+def test_empty_fields_of_json_mean_that_a_header_was_not_sent(empty: str | None) -> None:
     names = ("http_referer", "http_user_agent", "host", "scheme", "http_sec_purpose")
     found = json_format({})(json.dumps({**JSON, **dict.fromkeys(names, empty)}))
     assert (found.referrer, found.agent, found.site, found.purpose) == ("", "", None, "")
@@ -110,7 +110,7 @@ def test_what_json_has_no_value_for_was_not_sent(empty: str | None) -> None:
     assert json_format({})(json.dumps({**JSON, "request": empty})).line == ""
 
 
-def test_what_json_does_not_have_is_not_known() -> None:
+def test_missing_fields_of_json_are_unknown() -> None:
     found = json_format({})(json.dumps({name: value for name, value in JSON.items() if "http" not in name}))
     assert (found.referrer, found.agent) == (None, None)
 
@@ -181,7 +181,7 @@ def test_half_of_a_surrogate_pair_is_replaced() -> None:
 
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - as Hypothesis takes it
-def test_every_way_to_write_a_time_tells_the_same(moment: datetime) -> None:
+def test_every_format_of_a_time_gives_the_same_instant(moment: datetime) -> None:
     second = moment.replace(microsecond=0)
     expected = int(second.timestamp()) * 1000
     written = (second.isoformat(), f"{second:%d/%b/%Y:%H:%M:%S %z}", str(expected // 1000), f"{expected // 1000}.000")

@@ -60,7 +60,7 @@ def test_a_log_without_agents_takes_robots_for_visits() -> None:
     assert counted(common, SAMPLE / "common.log") == expected
 
 
-def test_no_event_of_the_sample_tells_an_address_or_a_query() -> None:
+def test_no_event_of_the_sample_contains_an_address_or_a_query() -> None:
     lines = [Line(text, 0) for text in (SAMPLE / "access.log").read_bytes().splitlines()]
     events = visits(combined).events_from(lines)
     assert events

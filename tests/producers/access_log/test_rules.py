@@ -62,7 +62,7 @@ def test_a_page_that_the_browser_had_already_is_a_visit_too(status: int) -> None
         (101, LineOutcome.OTHER_STATUS),
     ],
 )
-def test_another_status_is_none(status: int, outcome: LineOutcome) -> None:
+def test_another_status_is_no_visit(status: int, outcome: LineOutcome) -> None:
     assert judged(status=status) is outcome
 
 
@@ -82,7 +82,7 @@ def test_another_status_is_none(status: int, outcome: LineOutcome) -> None:
         *(f"/download/app-1.0.{name}" for name in ("jar", "deb", "rpm", "apk", "MSI", "pkg", "AppImage", "tar.zst")),
     ],
 )
-def test_an_asset_is_none(path: str) -> None:
+def test_an_asset_is_no_visit(path: str) -> None:
     assert of_path(path) in (LineOutcome.ASSET, LineOutcome.PROBE)
 
 
@@ -112,18 +112,18 @@ def test_an_asset_is_none(path: str) -> None:
         "/.env;a=1",
     ],
 )
-def test_a_probe_is_none_whatever_its_status(path: str) -> None:
+def test_a_probe_is_no_visit_whatever_its_status(path: str) -> None:
     assert of_path(path) is LineOutcome.PROBE
     assert judged(line=f"GET {path} HTTP/1.1", status=404) is LineOutcome.PROBE
 
 
 @pytest.mark.parametrize("line", ["", "\x16\x03\x01", "GET /", "quit", "GET /a b HTTP/1.1", "GET /a\tb HTTP/1.1"])
-def test_what_is_no_request_of_http_is_none(line: str) -> None:
+def test_a_line_without_an_http_request_is_no_visit(line: str) -> None:
     assert judged(line=line, status=400) is LineOutcome.NO_REQUEST
 
 
 @pytest.mark.parametrize("method", ["HEAD", "POST", "OPTIONS", "PROPFIND", "VERSION-CONTROL", "M-SEARCH", "X_1"])
-def test_another_method_is_none(method: str) -> None:
+def test_another_method_is_no_visit(method: str) -> None:
     assert judged(line=f"{method} /shoes HTTP/2.0") is LineOutcome.OTHER_METHOD
 
 
@@ -141,7 +141,7 @@ def test_another_method_is_none(method: str) -> None:
         "ApacheBench/2.3",
     ],
 )
-def test_a_robot_is_none(agent: str) -> None:
+def test_a_request_of_a_robot_is_no_visit(agent: str) -> None:
     assert judged(agent=agent) is LineOutcome.ROBOT
 
 
@@ -158,22 +158,22 @@ def test_a_person_is_a_visit(agent: str | None) -> None:
     assert judged(agent=agent) is LineOutcome.VISIT
 
 
-def test_a_request_without_an_agent_is_none_where_the_log_has_agents() -> None:
+def test_a_request_without_an_agent_is_no_visit_if_the_log_has_agents() -> None:
     assert judged(agent="") is LineOutcome.NO_AGENT
 
 
 @pytest.mark.parametrize("purpose", ["prefetch", "prefetch;prerender"])
-def test_what_the_browser_fetched_in_advance_is_none(purpose: str) -> None:
+def test_a_prefetched_page_is_no_visit(purpose: str) -> None:
     assert judged(purpose=purpose) is LineOutcome.PREFETCH
 
 
-def test_what_a_person_ignores_is_none() -> None:
+def test_a_request_for_an_ignored_path_is_no_visit() -> None:
     assert judge(replace(VISIT, line="GET /api/items?x HTTP/1.1"), 0, ["/api/*"]) is LineOutcome.IGNORED
     assert judge(VISIT, 0, ["/api/*"]) is LineOutcome.VISIT
     for pattern in ("/caf\u00e9/*", "/caf%c3%a9/*", "/%63af%C3%A9/*"):
         assert judge(replace(VISIT, line="GET /caf%C3%a9/1 HTTP/1.1"), 0, [pattern]) is LineOutcome.IGNORED
 
 
-def test_what_is_older_than_asked_for_is_none() -> None:
+def test_a_request_before_the_start_time_is_no_visit() -> None:
     assert judge(VISIT, VISIT.time_ms + 1, ()) is LineOutcome.BEFORE
     assert judge(VISIT, VISIT.time_ms, ()) is LineOutcome.VISIT

@@ -42,7 +42,7 @@ def test_a_visit_is_an_event_of_the_contract() -> None:
     }
 
 
-def test_the_address_stands_nowhere_in_an_event() -> None:
+def test_an_event_does_not_contain_the_address() -> None:
     (event,) = visits(VisitRules(combined)).events_from([Line(COMBINED.encode(), 0)])
     assert b"203.0.113.7" not in encode_one(event)
 
@@ -147,13 +147,13 @@ def test_a_line_of_json_without_an_agent_is_no_visit(agent: str | None) -> None:
     assert one.counts == {LineOutcome.NO_AGENT: 1}
 
 
-def test_what_json_has_no_value_for_is_neither_a_referrer_nor_a_host() -> None:
+def test_empty_fields_of_json_are_neither_a_referrer_nor_a_host() -> None:
     line = json.dumps({**JSON, "http_referer": "-", "host": "-"}).encode()
     (event,) = visits(VisitRules(json_format({}))).events_from([Line(line, 0)])
     assert (event["page_url"], event["referrer"]) == ("/shoes", None)
 
 
-def test_the_host_of_a_log_that_has_it_stands_before_the_path() -> None:
+def test_the_page_url_has_the_host_if_the_log_has_it() -> None:
     line = json.dumps({**JSON, "host": "shop.example"}).encode()
     (event,) = visits(VisitRules(json_format({}))).events_from([Line(line, 0)])
     assert event["page_url"] == "https://shop.example/shoes"
@@ -179,7 +179,7 @@ def test_lines_nested_too_deeply_are_malformed() -> None:
     assert one.counts == {LineOutcome.MALFORMED: 1}
 
 
-def test_what_is_kept_is_what_was_told_of_the_run_alone() -> None:
+def test_the_state_of_a_run_is_restored_from_its_own_records() -> None:
     position = LogPosition(FilePosition.after(b"head", 9), FilePosition.after(b"before", 400))
     counts = Counter({LineOutcome.VISIT: 3, LineOutcome.ASSET: 2})
     new, stays = (Session(5, 5),), (Session(1, 2), Session(3, 6))
@@ -194,7 +194,7 @@ def test_what_is_kept_is_what_was_told_of_the_run_alone() -> None:
     assert RunState.from_records("web-2", records) == RunState()
 
 
-def test_what_another_version_kept_is_refused() -> None:
+def test_the_state_of_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="it has version 2, but this program reads version 1"):
         RunState.from_records("web-1", [(b"web-1", b'{"version": 2}')])
 

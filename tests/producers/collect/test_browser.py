@@ -134,7 +134,7 @@ def shown(warehouse: Path) -> list[dict[str, Any]]:
     return rows(warehouse, "page_views") if there else []
 
 
-def test_a_visit_tells_its_page_and_the_one_before_without_what_may_be_secret(stage: Stage) -> None:
+def test_a_visit_has_its_page_and_its_referrer_without_query_and_fragment(stage: Stage) -> None:
     with stage.user(path="/reset?token=secret#top") as user:
         user.page.click("#more")
         user.page.wait_for_url("**/more")
@@ -151,7 +151,7 @@ def test_a_visit_tells_its_page_and_the_one_before_without_what_may_be_secret(st
     assert all("Chrome" in event["user_agent"] for event in events)
 
 
-def test_only_links_buttons_and_what_is_named_count_as_clicks_whoever_stops_them(stage: Stage) -> None:
+def test_only_links_buttons_and_named_elements_count_as_clicks_even_if_a_handler_stops_them(stage: Stage) -> None:
     with stage.user() as user:
         user.page.click("p")
         user.page.click("b")
@@ -181,7 +181,7 @@ def test_a_user_stays_and_a_session_ends_after_half_an_hour_of_silence(stage: St
     assert (len(one), len(both)) == (1, 2)
 
 
-def test_what_cannot_be_sent_is_sent_when_the_browser_is_online_again_with_its_own_time(stage: Stage) -> None:
+def test_an_offline_browser_sends_its_events_later_with_their_own_times(stage: Stage) -> None:
     with stage.user() as user:
         user.context.set_offline(True)
         user.page.click("b")
@@ -201,7 +201,7 @@ def test_what_cannot_be_sent_is_sent_when_the_browser_is_online_again_with_its_o
     ],
     ids=["global privacy control", "do not track", "no storage"],
 )
-def test_who_does_not_want_to_be_followed_tells_nothing(stage: Stage, wish: dict[str, str]) -> None:
+def test_a_browser_that_asks_not_to_be_tracked_sends_nothing(stage: Stage, wish: dict[str, str]) -> None:
     with stage.user(**wish) as user:
         user.page.click("b")
         user.page.click("#more")

@@ -35,9 +35,7 @@ SITE = ["--allow-origin", "https://shop.example"]
         ),
     ],
 )
-def test_what_cannot_be_is_told_in_one_sentence(
-    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_option_is_one_sentence(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", *options]) == 2
     said = capsys.readouterr()
     assert words in said.err
@@ -72,7 +70,7 @@ def test_help_tells_where_it_listens_and_what_it_needs(capsys: pytest.CaptureFix
 
 
 @pytest.mark.broker
-def test_an_address_that_is_taken_and_a_topic_that_is_not_there_are_told(
+def test_an_address_in_use_and_a_missing_topic_are_reported(
     broker: Cluster, make_topic: MakeTopic, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = ["collect", *SITE, "--bootstrap-servers", broker.bootstrap_servers, "--topic"]

@@ -77,7 +77,7 @@ def test_an_address_brings_only_so_many_users_and_pages() -> None:
             assert ask.metric(f'tidemark_collect_rejected_total{{reason="{reason}"}}') == 1
 
 
-def test_thousands_of_clients_that_never_finish_hold_up_nobody_and_write_no_line(
+def test_thousands_of_clients_that_never_finish_delay_no_other_client_and_write_no_line(
     ask: Asker, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert ask("GET", "/healthz").status == 200
@@ -101,7 +101,7 @@ def test_hostile_requests_are_answered_or_ended(ask: Asker, capfd: pytest.Captur
 
 
 @pytest.mark.parametrize(("proxies", "statuses"), [((), [400, 429]), (("127.0.0.0/8",), [400, 400])])
-def test_what_a_proxy_says_of_its_clients_is_believed_only_of_those_to_trust(
+def test_forwarded_addresses_are_used_only_if_the_proxy_is_trusted(
     proxies: tuple[str, ...], statuses: list[int]
 ) -> None:
     with served(app(collector(rate=0.1)), proxies) as ask:
@@ -117,7 +117,7 @@ def test_a_body_that_is_too_large_is_not_read_to_its_end(ask: Asker, *, chunked:
     assert ask.post(b"x" * BODY_BYTES).status == 400
 
 
-def test_a_body_that_does_not_come_is_waited_for_so_long(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_arrive_times_out(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "BODY_S", 0.1)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
@@ -125,7 +125,7 @@ def test_a_body_that_does_not_come_is_waited_for_so_long(ask: Asker, monkeypatch
         assert line.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
-def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_disconnects_is_counted_and_not_logged(ask: Asker, capfd: pytest.CaptureFixture[str]) -> None:
     before = outcomes(ask, RequestOutcome.TOO_SLOW)
     host, port = ask.address.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as line:
@@ -135,7 +135,7 @@ def test_who_hangs_up_leaves_no_trace_but_a_count(ask: Asker, capfd: pytest.Capt
     assert capfd.readouterr().err == ""
 
 
-def test_what_no_event_can_be_read_of_is_told_why_and_counted(ask: Asker) -> None:
+def test_an_unreadable_request_is_answered_with_the_reason_and_counted(ask: Asker) -> None:
     counted = 'tidemark_collect_rejected_total{reason="missing"}'
     before = ask.metric(counted)
     refused = ask.post(request_body(event(user_id=None), event(event_type="buy")))

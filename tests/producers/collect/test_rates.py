@@ -19,13 +19,13 @@ def test_an_address_has_its_burst_and_then_its_rate() -> None:
     assert admitted(rates, ANN, 100, now_s=1_000_000) == 2 * BURST_S
 
 
-def test_who_is_refused_pays_nothing_for_it() -> None:
+def test_a_refused_request_does_not_count_for_the_rate() -> None:
     rates = Rates(1)
     assert admitted(rates, ANN, BURST_S, now_s=0) == BURST_S
     assert [rates.take(ANN, 1, now_s) for now_s in (0.5, 0.9, 1.0)] == [False, False, True]
 
 
-def test_nobody_pays_for_another() -> None:
+def test_each_address_has_a_rate_of_its_own() -> None:
     rates = Rates(1)
     assert admitted(rates, ANN, 100, now_s=0) == BURST_S
     assert admitted(rates, BOB, 100, now_s=0) == BURST_S
@@ -46,7 +46,7 @@ def test_a_rate_counts_events_and_what_a_request_has_beyond_it_is_a_debt() -> No
     assert rates.take(BOB, 0, now_s=0, least=0)
 
 
-def test_an_address_brings_only_so_many_values_in_an_hour_and_those_as_often_as_it_likes() -> None:
+def test_new_values_of_an_address_are_limited_per_hour_and_known_values_are_not() -> None:
     users = Variety(2)
     assert [users.admits(ANN, user, 0) for user in "abcab"] == [True, True, False, True, True]
     assert users.admits(BOB, "c", 0)
@@ -54,16 +54,16 @@ def test_an_address_brings_only_so_many_values_in_an_hour_and_those_as_often_as_
     assert all(Variety(0).admits(ANN, str(number), 0) for number in range(10_000))
 
 
-def test_only_so_many_values_are_remembered() -> None:
+def test_a_limited_number_of_values_is_remembered() -> None:
     users = Variety(2, remembered=1)
     assert [users.admits(ANN, user, 0) for user in "aabba"] == [True, True, True, True, False]
 
 
-def test_a_rate_of_0_is_none() -> None:
+def test_a_rate_of_0_is_no_limit() -> None:
     assert admitted(Rates(0), ANN, 10_000, now_s=0) == 10_000
 
 
-def test_only_so_many_addresses_are_remembered_those_that_asked_last() -> None:
+def test_only_the_addresses_that_asked_last_are_remembered() -> None:
     rates = Rates(0.01, addresses=2)
     assert [rates.take(address, 1, 0) for address in (ANN, BOB, ANN, "192.0.2.3")] == [True, True, False, True]
     assert [rates.take(address, 1, 0) for address in (ANN, BOB)] == [False, True]

@@ -23,14 +23,14 @@ JSON = st.recursive(
 )
 
 
-def test_an_event_has_the_fields_of_the_schema_but_the_one_that_the_request_tells() -> None:
+def test_an_event_has_the_fields_of_the_schema_except_those_of_the_request() -> None:
     fields = {field["name"]: field for field in json.loads(load_schemas()[1])["fields"]}
     assert Event.model_fields.keys() == fields.keys() - {"user_agent"}
     kinds = Event.model_json_schema()["properties"]["event_type"]["enum"]
     assert kinds == fields["event_type"]["type"]["symbols"]
 
 
-def test_what_was_told_is_what_goes_to_kafka() -> None:
+def test_records_for_kafka_have_the_values_of_the_request() -> None:
     visit = event(session_id="s", referrer="https://search.example/", event_time=NOW_MS - 7 * SECOND)
     click = event(event_type="click", user_id="béa", element_id="buy", referrer="")
     records, rejected = read(request_body(visit, click), RECEIVED_MS, "Firefox")
@@ -76,7 +76,9 @@ def test_the_tellers_clock_cancels_out_and_nothing_is_in_the_future(acted: int, 
         ("visit", "model_type", "Input should be a valid dictionary"),
     ],
 )
-def test_a_bad_event_is_told_what_is_wrong_and_costs_no_other(bad: Any, reason: str, detail: str) -> None:
+def test_a_bad_event_is_rejected_with_its_error_and_without_the_other_events(
+    bad: Any, reason: str, detail: str
+) -> None:
     records, rejected = read(request_body(event(), bad, event()), RECEIVED_MS, None)
     assert len(records) == 2
     assert [(one.event, one.reason) for one in rejected] == [(1, reason)]
@@ -144,7 +146,7 @@ def test_an_event_that_was_held_back_as_long_as_it_may_be_is_not_too_old() -> No
     assert (len(records), rejected) == (1, list[Rejected]())
 
 
-def test_how_old_an_event_may_be_is_a_setting_and_does_not_depend_on_the_tellers_clock() -> None:
+def test_the_maximum_age_of_an_event_does_not_depend_on_the_senders_clock() -> None:
     for clock in (0, NOW_MS, 2 * NOW_MS):
         old, young = (event(event_time=clock + 1_000_000 - age) for age in (5_001, 5_000))
         records, rejected = read(
@@ -169,7 +171,7 @@ def test_how_old_an_event_may_be_is_a_setting_and_does_not_depend_on_the_tellers
         (request_body(*[event()] * (EVENTS + 1)), "too_long"),
     ],
 )
-def test_what_is_no_request_of_the_contract_is_told_why(body: bytes, reason: str) -> None:
+def test_a_request_that_breaks_the_contract_is_answered_with_the_reason(body: bytes, reason: str) -> None:
     with pytest.raises(Malformed) as malformed:
         read(body, RECEIVED_MS, None)
     assert malformed.value.reason == reason
@@ -181,7 +183,7 @@ def test_what_is_no_request_of_the_contract_is_told_why(body: bytes, reason: str
     | JSON.map(lambda value: json.dumps(value).encode())
     | st.lists(JSON).map(lambda all_: request_body(*all_))
 )
-def test_whatever_is_told_every_event_of_it_is_a_record_or_is_rejected(body: bytes) -> None:
+def test_every_event_of_any_request_becomes_a_record_or_is_rejected(body: bytes) -> None:
     try:
         records, rejected = read(body, RECEIVED_MS, None)
     except Malformed:
