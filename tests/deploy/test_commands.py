@@ -35,7 +35,7 @@ def test_the_service_of_compose_has_settings_that_exist(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("service", ["producer", "collect"])
-def test_what_sends_in_compose_is_told_options_that_exist(service: str) -> None:
+def test_producers_of_compose_get_options_that_exist(service: str) -> None:
     hold, program, verb, *arguments = services()[service]["command"]
     assert (hold, program) == ("hold", "producers")
     options = producers.commands[verb].make_context(verb, arguments).params

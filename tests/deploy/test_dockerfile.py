@@ -68,7 +68,7 @@ def test_its_health_check_asks_the_service_whose_port_is_exposed() -> None:
 
 
 def test_a_step_that_fails_fails_the_build() -> None:
-    for step in told_by("RUN"):
+    for step in values_of("RUN"):
         assert not re.search(r"\|\||;", step), "a step ends at its first failure"
 
 

@@ -36,7 +36,7 @@ def test_a_user_is_forgotten_when_later_users_are_later_by_more_than_two_gaps() 
     assert list(sessions.changes()) == []
 
 
-def test_of_too_many_users_the_one_who_was_idle_for_longest_is_forgotten() -> None:
+def test_the_user_who_was_idle_for_longest_is_forgotten_first() -> None:
     sessions = Sessions(GAP_MS, most=2)
     first = sessions.visit("a", 1)
     assert sessions.visit("b", 2) != first

@@ -94,7 +94,7 @@ def test_any_site_may_send_where_that_is_said() -> None:
         assert ask.post(b"", origin=OTHER).status == 400
 
 
-def test_a_browser_that_asks_first_is_told_that_a_site_may_send_json(ask: Asker) -> None:
+def test_a_preflight_request_is_answered_with_the_admitted_site(ask: Asker) -> None:
     wants = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
     told_so = ask("OPTIONS", "/events", origin=SITE, **wants)
     assert told_so.status == 200

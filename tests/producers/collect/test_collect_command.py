@@ -62,7 +62,7 @@ def test_an_origin_is_compared_as_browsers_write_it(text: str, origin: str) -> N
     assert option.type.convert(text, option, None) == origin
 
 
-def test_help_tells_where_it_listens_and_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_the_address_and_the_required_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", "--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "--host ADDRESS Address to listen on; 0.0.0.0: all addresses. [default: 127.0.0.1]" in said

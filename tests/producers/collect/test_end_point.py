@@ -32,7 +32,7 @@ def ask() -> Iterator[Asker]:
         yield client_key
 
 
-def test_an_address_that_asks_too_often_is_told_to_wait() -> None:
+def test_an_address_with_too_many_requests_must_wait() -> None:
     with served(app(collector(rate=0.1))) as ask:
         answers = [ask.post(b"") for _ in range(3)]
     assert [one.status for one in answers] == [400, 429, 429]
@@ -59,7 +59,7 @@ def test_a_body_is_charged_by_its_size_too_and_read_whatever_its_size(body: byte
         assert ask.post(b"").json == {"error": "too many events"}
 
 
-def test_an_address_brings_only_so_many_users_and_pages() -> None:
+def test_the_users_and_pages_of_an_address_are_limited() -> None:
     with served(app(collector(variety=1))) as ask:
         ask.post(request_body(event(user_id="ann", page_url="/")))
         assert (
