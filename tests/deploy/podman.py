@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from dev.image import NAME
 from dev.podman import podman
 from tests.deploy.containers import HOST, Here
-from tests.deploy.files import services, told_by
+from tests.deploy.files import services, values_of
 
 _HERE: Final = ("--cgroups=disabled", "--network=host", "--read-only-tmpfs=false", "--no-healthcheck")
 """Without a schedule of health checks, which needs a running systemd: a test calls them."""
@@ -122,7 +122,7 @@ def _as_docker(mount: str) -> str:
 
 def _health_check(service: str, inside: Here) -> list[str]:
     """Returns the command of a service's health check, which is the image's if the file has no other."""
-    (check,) = told_by("HEALTHCHECK")
+    (check,) = values_of("HEALTHCHECK")
     of_image = {"test": ["CMD", *json.loads(check.partition(" CMD ")[2])]}
     words = services()[service].get("healthcheck", of_image).get("test", ["NONE"])
     return [inside(word) for word in words[1:]]
