@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from command_line.printable import quoted
 from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar, has_whole_parts
 from pipeline.event_time.windows.count import Counts
@@ -16,19 +17,21 @@ from pipeline.event_time.windows.session import Sessions
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, PositiveDuration, milliseconds
 
+Count = Annotated[int, Field(gt=0, le=10**15)]
+"""The tables and Spark have integers of 64 bits."""
 Key = Literal["user_id", "page_url", "event_type"]
 
 
 def zone_of(name: str) -> ZoneInfo:
     """Returns the time zone with a name such as `Europe/Berlin`. Raises ValueError if it does not exist."""
     if name not in available_timezones():
-        raise ValueError(f"there is no time zone {name!r}: write one such as Europe/Berlin")
+        raise ValueError(f"there is no time zone {quoted(name)}: write one such as Europe/Berlin")
     return ZoneInfo(name)
 
 
 def _measure(name: str) -> str:
     if name not in MEASURES:
-        raise ValueError(f"there is no measure {name!r}: choose from {', '.join(MEASURES)}")
+        raise ValueError(f"there is no measure {quoted(name)}: choose from {', '.join(MEASURES)}")
     return name
 
 
@@ -53,7 +56,7 @@ class WindowSettings(Section):
     """Time zone of calendar windows, such as `Europe/Berlin`; a day may then have 23 or 25 hours."""
     gap: PositiveDuration | None = None
     """Windows are sessions: events of a key, each within this gap of the event before."""
-    count: PositiveInt | None = None
+    count: Count | None = None
     """A window is this many events of a key, in order of arrival."""
 
     @model_validator(mode="after")
@@ -120,7 +123,8 @@ def report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
     for name in value:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
             raise ValueError(
-                f"a report cannot be named {name!r}: use lower-case letters, digits and _, and no name of {_RESERVED}"
+                f"a report cannot be named {quoted(name)}: start with a lower-case letter, use lower-case letters, "
+                f"digits and _, and none of the names {', '.join(_RESERVED)}"
             )
     if not value:
         raise ValueError("set at least one report")
