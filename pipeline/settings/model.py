@@ -35,6 +35,7 @@ from pipeline.settings.report_settings import (
 )
 from pipeline.settings.schema_settings import SchemasSettings
 from pipeline.settings.start_position import parse_start_position
+from pipeline.settings.window_limits import check_windows
 
 
 def _start(value: str) -> str:
@@ -243,6 +244,12 @@ class Settings(BaseSettings):
                     f"report {name} has {' and '.join(time_measures)}: they need windows of time, "
                     "not sessions or counts of events"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _windows_within_limits(self) -> Self:
+        for name, report in self.reports.items():
+            check_windows(self._report(name, report))
         return self
 
     @model_validator(mode="after")

@@ -146,7 +146,7 @@ def as_text(value: Any) -> str:
 def loaded(folder: Path, all_given: list[Given]) -> tuple[Settings, list[str]]:
     """The settings of these sources, and the lines that show them. May raise SetUpError."""
     config = folder / "tidemark.toml"
-    # A later value of a setting replaces an earlier one, which a file cannot have twice.
+    # A file cannot have a setting twice: the last value holds.
     in_file = {given.setting.name: given.value for given in all_given if given.source == "file"}
     config.write_text("".join(f"{name} = {toml(value)}\n" for name, value in in_file.items()))
     environment = {given.setting.variable: as_text(given.value) for given in all_given if given.source == "environment"}
