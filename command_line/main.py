@@ -6,11 +6,13 @@ from typing import Final
 
 import click
 
-from command_line.printable import printable
+from command_line.printable import printable, shortened
 
 SET_UP: Final = 2
 """The exit code of a usage or configuration error."""
 _INTERRUPTED: Final = 130
+_LONGEST: Final = 500
+"""A sentence of Click, which may repeat what was written, has at most this many characters."""
 
 
 def run(program: click.Group, arguments: Sequence[str] | None = None) -> int:
@@ -34,8 +36,21 @@ def run(program: click.Group, arguments: Sequence[str] | None = None) -> int:
 
 def _sentence(error: click.UsageError) -> str:
     """Returns the error and where to read the right usage."""
-    message = error.format_message()
+    message = _suggestion(error) or error.format_message()
     if isinstance(error, click.BadParameter) and error.param and not isinstance(error, click.MissingParameter):
         message = f"{' or '.join(error.param.opts)}: {error.message}"
     page = error.ctx.command_path if error.ctx else ""
-    return " ".join(f"{message.removesuffix('.')}; see `{page} --help`".split())
+    return " ".join(f"{shortened(message, _LONGEST).removesuffix('.')}; see `{page} --help`".split())
+
+
+def _suggestion(error: click.UsageError) -> str:
+    """Returns the error with the options of sections that end as an unknown option, the verb's own section first.
+
+    Click compares whole names, and would suggest `--metrics.port` alone for `dashboard --port`.
+    """
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return ""
+    ending, own = f".{error.option_name.lstrip('-')}", f"--{error.ctx.info_name}."
+    options = [name for parameter in error.ctx.command.params for name in parameter.opts if name.endswith(ending)]
+    names = " or ".join(repr(name) for name in sorted(options, key=lambda name: not name.startswith(own)))
+    return f"{error.message} Did you mean {names}?" if names else ""

@@ -1,6 +1,11 @@
 """Makes foreign text harmless to a terminal."""
 
+from typing import Any, Final
+
 import click
+
+_LONGEST: Final = 120
+"""A sentence repeats at most this many characters of a value."""
 
 
 def printable(text: str) -> str:
@@ -19,6 +24,28 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """Like `printable`, but keeps line feeds."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """Returns the text, with its middle left out if it has more than `longest` characters.
+
+    >>> shortened("a" * 5000, longest=10)
+    'aaaaa...aaaaa (5000 characters)'
+    """
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}...{text[-half:]} ({len(text)} characters)"
+
+
+def quoted(value: Any) -> str:
+    """Returns a value as a sentence quotes it: its representation, shortened.
+
+    >>> quoted("30 s")
+    "'30 s'"
+    """
+    try:
+        return shortened(repr(value))
+    except ValueError:  # Python writes no integer of more than 4,300 digits
+        return "a number that is too long to repeat"
 
 
 def say(text: str, *, err: bool = False) -> None:

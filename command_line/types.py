@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from command_line.printable import quoted
+
 
 class Parsed(click.ParamType[Any]):
     """The type of an option that `parse` converts from text; `parse` raises ValueError with a sentence."""
@@ -31,7 +33,8 @@ def named(form: str) -> Parsed:
 
     def read(text: str) -> str:
         if not text.strip():
-            raise ValueError(f"{text!r} is blank: write {form}, and see that the variable is set if it comes from one")
+            hint = "see that the variable is set if it comes from one"
+            raise ValueError(f"{quoted(text)} is blank: write {form}, and {hint}")
         return text
 
     return Parsed(form, read)

@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -43,18 +44,21 @@ _CAUGHT_UP_S: Final = 120
 _console = Console()
 
 
-def main() -> int:
-    """Runs the demo; returns 0 only if the tables match the truth file and every invariant holds."""
+def main(arguments: Sequence[str] = ()) -> int:
+    """Runs the demo; returns 0 only if the tables match the truth file and every invariant holds.
+
+    `arguments` are further options of `producers simulate`, such as `--rate 5000`.
+    """
     seconds = float(os.environ.get("DEMO_SECONDS", "60"))
     with tempfile.TemporaryDirectory(prefix="tidemark-demo-") as folder:
         try:
-            return _demo(Path(folder), seconds)
+            return _demo(Path(folder), seconds, arguments)
         except TidemarkError as error:
             _console.print(f"demo: {error}")
             return 2 if isinstance(error, SetUpError) else 1
 
 
-def _demo(folder: Path, seconds: float) -> int:
+def _demo(folder: Path, seconds: float, arguments: Sequence[str]) -> int:
     warehouse, truth, page, port = folder / "warehouse", folder / "truth.json", free_port(), free_port()
     _console.print(f"Dashboard   http://127.0.0.1:{page}/ (the tables as a web page)")
     dashboard = ("dashboard", "--warehouse", str(warehouse), "--dashboard.port", str(page), "--metrics.port", str(port))
@@ -64,7 +68,7 @@ def _demo(folder: Path, seconds: float) -> int:
         where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC)
         own = ("--warehouse", str(warehouse), "--metrics.port", str(port), *SERVICE)
         run = (*_PYTHON, "pipeline.cli", "run", *where, *own)
-        simulate = (*_PYTHON, "producers", "simulate", *where, "--truth", str(truth), *SITE)
+        simulate = (*_PYTHON, "producers", "simulate", *where, "--truth", str(truth), *SITE, *arguments)
         with child("service", run, folder) as service, child("producer", simulate, folder) as site:
             _watch(warehouse, seconds, service, site)
             site.end()
@@ -124,4 +128,4 @@ def _read(warehouse: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -13,10 +13,11 @@ from command_line.completion import completion_of
 from command_line.main import SET_UP, run
 from command_line.printable import say
 from command_line.verbs import Verbs
-from pipeline.errors import SetUpError, TidemarkError
+from pipeline.errors import NothingFound, SetUpError, TidemarkError
 from pipeline.runtime.scratch import remove_abandoned
 
 _FAILED: Final = 1
+_NOT_FOUND: Final = 3
 _STORE_THREADS: Final = ("publisher", "status-reader")
 """Names of threads that may wait for a store."""
 _VERBS: Final = {
@@ -52,7 +53,8 @@ class _InOrder(Verbs):
 tidemark: Final = _InOrder(
     "tidemark",
     _VERBS,
-    help="User behaviour in windows, from Kafka to Delta.\n\nExit codes: 0 success, 1 failure, 2 configuration error.",
+    help="User behaviour in windows, from Kafka to Delta.\n\nExit codes: 0 success, 1 failure, 2 configuration error, "
+    "3 nothing found.",
 )
 tidemark.add_command(completion_of("tidemark"))
 click.version_option(version("tidemark-lake"), message="%(prog)s %(version)s")(tidemark)
@@ -77,17 +79,23 @@ def end(code: int) -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a verb and returns the exit code: 0 success, 1 failure, 2 configuration error."""
+    """Runs a verb and returns the exit code: 0 success, 1 failure, 2 configuration error, 3 nothing found."""
     try:
         return run(tidemark, argv)
     except TidemarkError as error:
-        return _report(error, SET_UP if isinstance(error, SetUpError) else _FAILED)
+        return _report(error, _code_of(error))
     except Exception as error:
         from pipeline.tables.store_errors import is_of_store, one_line
 
         if not is_of_store(error):
             raise
         return _report(f"the store failed: {one_line(error)}", _FAILED)
+
+
+def _code_of(error: TidemarkError) -> int:
+    if isinstance(error, NothingFound):
+        return _NOT_FOUND
+    return SET_UP if isinstance(error, SetUpError) else _FAILED
 
 
 def _report(problem: object, code: int) -> int:

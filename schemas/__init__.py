@@ -20,9 +20,11 @@ def load_schemas(directory: Path | None = None) -> dict[int, str]:
 
     The result maps schema id to Avro JSON text, in order of id. `<name>.<id>.avsc` has schema id `<id>`, `<name>.avsc`
     has 1. Raises ValueError for any other name that ends in `.avsc`, for invalid JSON, for two files of one id, and
-    for a folder without schemas.
+    for a folder that does not exist or has no schemas.
     """
     directory = directory or _BUNDLED
+    if not directory.is_dir():
+        raise ValueError(f"there is no folder {directory} with schemas: create it, or name another")
     schemas: dict[int, str] = {}
     for path in sorted(directory.glob("*.avsc")):
         schema_id = _id_of(path)

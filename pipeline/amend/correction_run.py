@@ -16,8 +16,7 @@ from pipeline.settings.model import Settings
 
 def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
     """Adds the chosen events, unless `dry_run`, and prints a table of the windows that they belong to."""
-    done = "would be added" if dry_run else "added"
-    table = Table("report", "window (UTC)", "page views", "clicks", title=f"Too-late events, {done} to closed windows")
+    table = Table("report", "window (UTC)", "page views", "clicks", title=title_of(chosen, dry_run=dry_run))
     cells: dict[tuple[Any, ...], list[int]] = {}
     corrected = apply_corrections(settings, chosen, dry_run=dry_run)
     for row in corrected.rows:
@@ -30,3 +29,9 @@ def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
     Console().print(table)
     for name, events in sorted(corrected.waiting.items()):
         click.echo(f"{events:,} events of {name} wait: their windows are not final yet. Run it again later.")
+
+
+def title_of(chosen: Chosen, *, dry_run: bool) -> str:
+    """Returns the title of the table."""
+    events = "Rejected events that are valid today" if chosen.is_judged_again else "Too-late events"
+    return f"{events}, {'would be added' if dry_run else 'added'} to closed windows"

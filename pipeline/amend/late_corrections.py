@@ -1,7 +1,7 @@
 """Adds too-late events to the closed windows and totals that they belong to, each once."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from pipeline.event_time.policy import Consumer
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.fold.dead_letter_reader import BELONGS, late_events
 from pipeline.instants import now_ms
-from pipeline.results.corrections import Corrections
+from pipeline.results.corrections import CorrectedEvent, Corrections, known_corrections
 from pipeline.results.kind_registry import kind_of
 from pipeline.results.layout import check_results
 from pipeline.results.retention import removed
@@ -68,18 +68,19 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     require_warehouse(settings.warehouse)
     chosen = replace(chosen, users=known_as(settings, chosen.users))
     check_results(settings.warehouse, policy, all_made=True)
+    if dry_run:
+        return _decided(settings, known_corrections(settings.warehouse), chosen)
     corrections = Corrections(settings.warehouse)
-    corrected = _decided(settings, corrections, chosen)
-    while corrected.rows and not dry_run and not corrections.append_next(corrected.rows):
-        corrected = _decided(settings, corrections, chosen)
-    if not dry_run:
-        for report in policy.reports:
-            corrections.apply(kind_of(report))
+    corrected = _decided(settings, corrections.known(), chosen)
+    while corrected.rows and not corrections.append_next(corrected.rows):
+        corrected = _decided(settings, corrections.known(), chosen)
+    for report in policy.reports:
+        corrections.apply(kind_of(report))
     return corrected
 
 
-def _decided(settings: Settings, corrections: Corrections, chosen: Chosen) -> Corrected:
-    policy, known, now = settings.policy(), corrections.known(), now_ms()
+def _decided(settings: Settings, known: Collection[CorrectedEvent], chosen: Chosen) -> Corrected:
+    policy, now = settings.policy(), now_ms()
     dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
     ledger = Ledger(settings.warehouse)
     openings = ledger.openings()
@@ -93,7 +94,7 @@ def _decided(settings: Settings, corrections: Corrections, chosen: Chosen) -> Co
     for event in sorted(events, key=lambda event: (event[c.PARTITION], event[c.OFFSET])):
         # The consumers of the event's own epoch: later reports have no earlier events, and lateness may have changed.
         for consumer in policies[event[c.BATCH] // EPOCH].consumers:
-            position = (consumer.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET])
+            position = CorrectedEvent(consumer.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET])
             if consumer.name in finality.until and position not in known:
                 _decide(corrected, event, consumer, finality, gone.get(consumer.name, 0))
     return corrected

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from command_line.printable import printable
 from command_line.verbs import Verb
 from pipeline.commands.options import sources_options
 from pipeline.settings.load import settings_of
@@ -47,19 +48,20 @@ def settings_lines(settings: Settings, sources: Sequence[Source]) -> Iterator[st
     values, configured = settings.model_dump(mode="json"), merged(sources)
     for section, leaves in groupby(catalogue(), lambda setting: setting.path[:-1]):
         if section:
-            yield f"\n[{'.'.join(section)}]" if _at(configured, section) else f"\n# [{'.'.join(section)}]"
+            is_configured = _at(configured, section) is not None
+            yield f"\n[{'.'.join(section)}]" if is_configured else f"\n# [{'.'.join(section)}]"
         for setting in leaves:
             yield from _lines(setting, _at(values, setting.path), _at(configured, setting.path), sources)
 
 
 def _lines(setting: Setting, value: Any, configured: Any, sources: Sequence[Source]) -> Iterator[str]:
     name, source = setting.path[-1], source_of(setting.path, sources)
-    if value in (None, "", {}):
+    if value is None or (source is None and value in ("", {})):
         yield f"# {name} is not set"
     elif source is None:
         entries = value.items() if setting.is_map else [("", value)]
         yield from (f"# {name}{key and '.' + _key(key)} = {_toml(entry)}  # default" for key, entry in entries)
-    elif setting.is_map:
+    elif setting.is_map and configured:
         for key, entry in configured.items():
             location = _location((*setting.path, key), sources)
             line = f"{name}.{_key(key)}"
@@ -73,7 +75,7 @@ def _lines(setting: Setting, value: Any, configured: Any, sources: Sequence[Sour
 def _location(path: Sequence[str], sources: Sequence[Source]) -> str:
     source = source_of(path, sources)
     assert source is not None  # noqa: S101 - it is configured
-    return f"{source.kind} {source.location(path)}"
+    return printable(f"{source.kind} {source.location(path)}")
 
 
 def _at(tree: Any, path: Sequence[str]) -> Any:
@@ -83,16 +85,25 @@ def _at(tree: Any, path: Sequence[str]) -> Any:
 
 
 def _toml(value: Any) -> str:
-    """Returns a value in TOML, whose strings are written as in JSON."""
+    """Returns a value in TOML."""
     match value:
         case Mapping():
             entries = (f"{_key(name)} = {_toml(entry)}" for name, entry in value.items() if entry is not None)
             return f"{{ {', '.join(entries)} }}" if value else "{}"
         case list() | tuple():
             return f"[{', '.join(map(_toml, value))}]"
+        case str():
+            return _text(value)
         case _:
-            return json.dumps(value, ensure_ascii=False)
+            return json.dumps(value)
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+
+
+def _text(text: str) -> str:
+    """Returns a text in TOML: as in JSON, but with TOML's escape for each other character that is not printed."""
+    return "".join(
+        char if char.isprintable() else f"\\U{ord(char):08x}" for char in json.dumps(text, ensure_ascii=False)
+    )

@@ -26,7 +26,7 @@ def erase(settings: Settings, *, user: str, yes: bool, drop_later: bool, keep_la
     """Erases a user from every table and every file of the tables. It cannot be undone.
 
     It needs the settings of the service, may run while the service runs, and may be killed and run again. Earlier
-    versions of the tables cannot be read afterwards.
+    versions of the tables cannot be read afterwards. If no table has a row of the user, the exit code is 3.
     """
     from pipeline.amend.erase.erasure import count_again
     from pipeline.amend.erase.erasure import erase as erase_user

@@ -1,6 +1,7 @@
 """Options that verbs share: the settings, the warehouse, times and durations."""
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -103,6 +104,7 @@ def warehouse_option(run: Run) -> Run:
         show_envvar=True,
         required=True,
         metavar="FOLDER",
+        callback=lambda _, __, value: _absolute(value),
         help=next(setting.meaning for setting in catalogue() if setting.name == "warehouse"),
     )
     # Eager, because the file has the defaults of `--warehouse` and `--zone`.
@@ -110,6 +112,12 @@ def warehouse_option(run: Run) -> Run:
         "Settings file in TOML; only the warehouse is read.", is_eager=True, expose_value=False, callback=_from_file
     )
     return named(in_file(run))
+
+
+def _absolute(warehouse: str) -> str:
+    """Returns a folder as an absolute path, because engines and views may have another directory; a URI unchanged."""
+    is_uri = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", warehouse)
+    return str(Path(warehouse).absolute()) if warehouse and not is_uri else warehouse
 
 
 def _config_option(meaning: str, **more: Any) -> Callable[[Run], Run]:

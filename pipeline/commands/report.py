@@ -7,6 +7,7 @@ import click
 from command_line.types import Parsed
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
+from pipeline.errors import NothingFound
 from pipeline.reading.day_report.calendar_day import TODAY, checked_day
 from pipeline.settings.report_settings import zone_of
 
@@ -45,9 +46,12 @@ def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None
     """Writes a day as one HTML file: traffic, users, top pages, late events, the ledger's balance and dead letters.
 
     The file is self-contained: it can be stored, sent and opened anywhere. A window belongs to the day on which it
-    ends. The command only reads, needs no Spark, and may run while the service runs.
+    ends. The command only reads, needs no Spark, and may run while the service runs. For a day without windows and
+    batches the page says so, and the exit code is 3.
     """
     from pipeline.reading.day_report.report_file import day_page, write_page
 
-    calendar_day, page = day_page(warehouse, day, zone)
-    write_page(page, output or f"tidemark-{calendar_day.date}.html")
+    page = day_page(warehouse, day, zone)
+    write_page(page.html, output or f"tidemark-{page.day.date}.html")
+    if not page.has_data:
+        raise NothingFound(f"no window ends on {page.day.date}, and no batch was committed on it: the page says when")

@@ -72,6 +72,16 @@ def too_late_at(reports: Iterable[Report], time: int) -> int:
     return max(report.windows.latest_end(time) + report.allowed_lateness_ms for report in reports)
 
 
+def late_at(reports: Iterable[Report], time: int) -> int:
+    """Returns the watermark that makes an event with this time late for a report: its first window closes.
+
+    Count windows are left out, because no event is too late for them.
+    """
+    by_time = [report for report in reports if report.windows.by_time]
+    ends = (min(window.end for window in report.windows.of(time)) + report.allowed_lateness_ms for report in by_time)
+    return min(ends, default=rules.NEVER)
+
+
 def waits_from(reports: Iterable[Report], watermark: int | None) -> int:
     """Returns the time in milliseconds from which an event may be too late although its window is not final.
 

@@ -84,3 +84,8 @@ class Report(Terms):
     def earliest_after(self, horizon: int) -> int:
         """Returns the earliest time in milliseconds with a window that ends after `horizon`."""
         return self.windows.earliest_after(horizon)
+
+
+def view_name(report: str) -> str:
+    """Returns the name of a report's live view."""
+    return f"{report}_live"

@@ -12,9 +12,9 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import rules
-from pipeline.event_time.reports import Report
+from pipeline.event_time.reports import Report, view_name
 from pipeline.results.layout import stored_report, stored_reports
-from pipeline.results.live_view import live_sql, view_name
+from pipeline.results.live_view import live_sql
 from pipeline.tables.dictionary import about_live, comment_of, timestamp_comment
 from pipeline.tables.engines import Engine
 from pipeline.tables.ledger import Ledger, require_warehouse

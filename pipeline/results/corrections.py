@@ -24,7 +24,7 @@ from pipeline.results.result_kind import WindowKind
 from pipeline.results.retention import removed
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, query, rows_of
-from pipeline.tables.schemas import CORRECTIONS
+from pipeline.tables.schemas import CORRECTIONS, find_table
 from pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP
 
 _ATTEMPTS: Final = 10
@@ -50,10 +50,7 @@ class Corrections:
     def known(self) -> set[CorrectedEvent]:
         """Returns all events that were corrected."""
         self._handle.refresh()
-        rows = rows_of(
-            'SELECT DISTINCT report, topic, partition, "offset" FROM corrections', corrections=self._handle.table
-        )
-        return {CorrectedEvent(row[c.REPORT], row[c.TOPIC], row[c.PARTITION], row[c.OFFSET]) for row in rows}
+        return _corrected_events(self._handle.table)
 
     def append_next(self, rows: Sequence[Row]) -> bool:
         """Appends the next correction. Returns False if another came first: then the result of `known` has changed."""
@@ -89,6 +86,17 @@ class Corrections:
         rows = corrections_of(kind.report, self._handle.table, f"correction > {last}")
         open_from = min((row["correction"] for row in rows if not _is_closed(row, closed_until)), default=None)
         return [*takewhile(lambda row: row["correction"] != open_from, rows)]
+
+
+def known_corrections(warehouse: str) -> set[CorrectedEvent]:
+    """Returns all events that were corrected. Unlike `Corrections`, creates no table."""
+    table = find_table(CORRECTIONS.name, warehouse)
+    return set() if table is None else _corrected_events(table)
+
+
+def _corrected_events(corrections: DeltaTable) -> set[CorrectedEvent]:
+    rows = rows_of('SELECT DISTINCT report, topic, partition, "offset" FROM corrections', corrections=corrections)
+    return {CorrectedEvent(row[c.REPORT], row[c.TOPIC], row[c.PARTITION], row[c.OFFSET]) for row in rows}
 
 
 def _is_closed(row: Row, closed_until: int) -> bool:

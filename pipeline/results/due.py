@@ -1,6 +1,7 @@
 """The SQL that adds up the panes of windows that are due, for each engine."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -59,6 +60,17 @@ class Due:
     ends: Sequence[int]
     fired_by: Mapping[int, int]
     batch: int
+    panes: Sequence[int] | None = None
+    """Starts of the panes that have rows, in order; None if not known, which is right for all."""
+
+    def with_panes(self, starts: Callable[[str], Sequence[int]]) -> "Due":
+        """Returns the windows with the panes that have rows, if listing all panes would take more than one statement.
+
+        `starts` returns the starts of panes, in order, from the SQL of their rows.
+        """
+        if sum(len(self._panes_of(end)) for end in self.ends) <= _MANY_PANES:
+            return self
+        return replace(self, panes=starts(self._parts_sql()))
 
     def pieces(self) -> "Iterator[Due]":
         """Yields as many windows at a time as one statement may list with all their panes."""
@@ -85,12 +97,11 @@ class Due:
         # Engines differ in where nulls are sorted.
         in_order = "".join(f"{key} NULLS LAST, " for key in report.keys)
         reached = _REACHED_SQL.format(in_order=in_order, gap_ms=report.session_gap_ms, never=rules.NO_WATERMARK)
-        first, last = self.pane_range()
         return _RESULT_SQL.format(
             start=engine.time(c.WINDOW_START),
             end=engine.time(c.WINDOW_END),
             due=values_sql(due),
-            parts=panes_sql(report.name, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}"),
+            parts=self._parts_sql(),
             was_closed=lateness.is_closed(_END_SQL, Sql(c.CLOSED_UNTIL)),
             had_fired=lateness.has_fired(_END_SQL, Sql(c.WATERMARK)),
             keys=keys,
@@ -98,5 +109,13 @@ class Due:
             placed=reached if report.session_gap_ms else "placed",
         )
 
-    def _panes_of(self, end: int) -> range:
-        return range(self.windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
+    def _parts_sql(self) -> str:
+        first, last = self.pane_range()
+        return panes_sql(self.report.name, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}")
+
+    def _panes_of(self, end: int) -> Sequence[int]:
+        """Returns the starts of the panes of a window: at least its first, because a statement lists some."""
+        starts = range(self.windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
+        if self.panes is None:
+            return starts
+        return self.panes[bisect_left(self.panes, starts[0]) : bisect_left(self.panes, end)] or starts[:1]

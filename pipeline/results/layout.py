@@ -15,6 +15,7 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.table_retention import TableRetention
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.results.buckets import migrate
+from pipeline.settings.durations import write_milliseconds
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
 from pipeline.tables.handle import Act, Handle, create_table
@@ -103,10 +104,10 @@ def check_results(warehouse: str, policy: Policy, *, all_made: bool = False) -> 
         wanted = _definition(consumer)
         different = [name for name in wanted if name != _MAY_CHANGE and stored.get(name) != wanted[name]]
         if different:
+            was, now = ([_part_text(name, parts.get(name)) for name in different] for parts in (stored, wanted))
             raise SetUpError(
-                f"report {consumer.name} in the warehouse {warehouse} was made with "
-                f"{', '.join(f'{name} = {stored.get(name)}' for name in different)}, but the settings say "
-                f"{', '.join(str(wanted[name]) for name in different)}. Set it back, or give the report another name"
+                f"report {consumer.name} in the warehouse {warehouse} was made with {' and '.join(was)}, but the "
+                f"settings say {' and '.join(now)}. Set it back, or give the report another name"
             )
 
 
@@ -129,6 +130,21 @@ def _definition(consumer: Consumer) -> dict[str, Any]:
     if isinstance(consumer, UserTotals):
         return asdict(consumer)
     return {name: value for name, value in report_to_json(consumer).items() if name != "name"}
+
+
+def _part_text(name: str, value: Any) -> str:
+    """Returns a part of a definition as users set it: windows by their kind and lengths, durations with a unit."""
+    label = name.removesuffix("_ms")
+    match value:
+        case dict():
+            lengths = [_part_text(key, length) for key, length in value.items() if length and key != "kind"]
+            return " ".join([label, str(value.get("kind")), *lengths])
+        case list():
+            return f"{label} {', '.join(map(str, value)) or 'empty'}"
+        case int() if name.endswith("_ms"):
+            return f"{label} {write_milliseconds(value)}"
+        case _:
+            return f"{label} {'empty' if value in (None, '') else value}"
 
 
 def _stored(name: str, warehouse: str) -> dict[str, Any]:

@@ -77,11 +77,7 @@ def _corrections_sql(report: Report, kind: WindowKind[Any], warehouse: str, engi
         start=engine.time(c.WINDOW_START_MS),
         end=engine.time(c.WINDOW_END_MS),
         done_keys="".join(f", result.{key} AS done_{key}" for key in report.keys),
-        same_keys="".join(f" AND result.{key} = done.{key}" for key in report.keys),
-        equal_keys="".join(f" AND done_{key} = {key}" for key in report.keys),
+        # A key may be null, in the result and in the correction.
+        same_keys="".join(f" AND (result.{key} IS NOT DISTINCT FROM done.{key})" for key in report.keys),
+        equal_keys="".join(f" AND (done_{key} IS NOT DISTINCT FROM {key})" for key in report.keys),
     )
-
-
-def view_name(name: str) -> str:
-    """Returns the name of a report's view."""
-    return f"{name}_live"

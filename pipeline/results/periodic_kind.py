@@ -5,6 +5,7 @@ commit for each batch.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -64,7 +65,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
     def plan(self, firing: WindowsDue, batch: int, tables: SourceTables) -> PublicationPlan:
         """Plans the windows that are due; a long backlog of overlapping windows is split."""
         due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
-        return PublicationPlan(self._chunks(due, tables))
+        return PublicationPlan(self._chunks(due.with_panes(partial(_pane_starts, tables.panes)), tables))
 
     def _chunks(self, due: Due, tables: SourceTables) -> Iterator[ResultChunk]:
         """Yields chunks of as many windows as have about `MANY_ROWS` rows; a window is never cut."""
@@ -121,8 +122,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
     def _merged(self, parts: str, panes: DeltaTable) -> pa.Table:
         """Returns a row for each pane and key, and for each watermark at which a window of the pane had fired."""
         windows = self._windows
-        distinct = f"SELECT DISTINCT {c.PANE_START} FROM ({parts}) AS parts"  # noqa: S608 - our own
-        starts = query(distinct, panes=panes)[c.PANE_START].to_pylist()
+        starts = _pane_starts(panes, parts)
         if not starts:
             return PANES.schema.empty_table()
         sql = _MERGED_SQL.format(
@@ -149,7 +149,10 @@ class AlignedKind(PeriodicKind):
         """Returns SQL of the windows that may contain a pane: those that contain the start of its period."""
         offset_ms, period_ms = self._windows.offset_ms, self._windows.period_ms
         windows = values_sql((start - offset_ms, end - offset_ms) for start, end in self._windows.of(offset_ms))
-        return _ALIGNED_SQL.format(period=f"pane_start - (pane_start - {offset_ms}) % {period_ms}", windows=windows)
+        since_ms = f"(pane_start - {offset_ms % period_ms})"
+        # % truncates towards zero, and times before the first period are negative.
+        in_period = f"({since_ms} % {period_ms} + {period_ms}) % {period_ms}"
+        return _ALIGNED_SQL.format(period=f"pane_start - {in_period}", windows=windows)
 
 
 class CalendarKind(PeriodicKind):
@@ -168,6 +171,12 @@ def _replaced_sql(ends: Sequence[int], results: DeltaTable) -> str | None:
     """
     last = highest(results, c.WINDOW_END)
     return None if last is None or moment(ends[0]) > last else _with_ends_sql(ends)
+
+
+def _pane_starts(panes: DeltaTable, sql: str) -> list[int]:
+    """Returns the starts of panes in order, from the SQL of their rows."""
+    distinct = f"SELECT DISTINCT {c.PANE_START} FROM ({sql}) AS parts"  # noqa: S608 - our own
+    return sorted(query(distinct, panes=panes)[c.PANE_START].to_pylist())
 
 
 def _with_ends_sql(ends: Sequence[int]) -> str:

@@ -6,26 +6,30 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer
 
 from command_line import times
+from command_line.printable import quoted
+
+_LONGEST: Final = timedelta(days=36_500)
+"""A century: times that differ from real ones by more are in no calendar."""
 
 
 def parse_duration(value: Any) -> Any:
-    """Parses a duration from text; returns any other value unchanged. Raises ValueError with a sentence.
+    """Parses a duration from text; returns a timedelta unchanged. Raises ValueError with a sentence.
+
+    A number is refused in every source, because its unit is not known.
 
     >>> parse_duration("1.5m")
     datetime.timedelta(seconds=90)
     """
-    if not isinstance(value, str):
+    if isinstance(value, timedelta):
         return value
-    try:
-        return timedelta(milliseconds=times.duration_ms(value))
-    except OverflowError as error:
-        raise ValueError(f"{value!r} is too long for a duration: write no more than {timedelta.max.days}d") from error
-
-
-def _not_negative(value: timedelta) -> timedelta:
-    if value < timedelta(0):
-        raise ValueError("a duration cannot be negative")
-    return value
+    if not isinstance(value, str):
+        raise ValueError(  # noqa: TRY004 - pydantic reports no TypeError
+            f'{quoted(value)} is not a duration: write a number and a unit as text, such as "30s" or "10m"'
+        )
+    length_ms = times.duration_ms(value)
+    if length_ms > _LONGEST // timedelta(milliseconds=1):
+        raise ValueError(f"{quoted(value)} is too long for a duration: write no more than {_LONGEST.days}d")
+    return timedelta(milliseconds=length_ms)
 
 
 def _positive(value: timedelta) -> timedelta:
@@ -61,9 +65,9 @@ def _parse_duration_or_off(value: Any) -> Any:
 _AS_TEXT: Final = PlainSerializer(write_duration, when_used="json")
 _FORM: Final = "DURATION"
 
-Duration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_not_negative), _AS_TEXT, _FORM]
+Duration = Annotated[timedelta, BeforeValidator(parse_duration), _AS_TEXT, _FORM]
 DurationOrOff = Annotated[
-    Annotated[timedelta, AfterValidator(_not_negative)] | None,
+    timedelta | None,
     BeforeValidator(_parse_duration_or_off),
     PlainSerializer(lambda value: "off" if value is None else write_duration(value), when_used="json"),
     "DURATION|off",

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsError
 
+from command_line.printable import quoted, shortened
 from pipeline.errors import SetUpError
 from pipeline.settings.misspelt import check_variables, sentence
 from pipeline.settings.model import Settings
@@ -22,12 +24,16 @@ Flags = Mapping[str, str | Sequence[str]]
 """Values on the command line by the names of settings; a list for a setting with many entries."""
 CONFIG = "TIDEMARK_CONFIG"
 """The variable with the path of the settings file."""
+_OF_TEXT: Final = (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError)
 
 
 def read_sources(flags: Flags, config: Path | None) -> list[Source]:
     """Returns flags, environment and the TOML file `config`, strongest first. May raise SetUpError."""
     check_variables(os.environ)
-    return [_from_flags(flags), _from_environment(), Source("file", read_file(config), {(): str(config or "")})]
+    sources = [_from_flags(flags), _from_environment()]
+    for source in sources:
+        _check_text(source)
+    return [*sources, Source("file", read_file(config), {(): str(config or "")})]
 
 
 def settings_of(sources: Sequence[Source]) -> Settings:
@@ -53,8 +59,8 @@ def read_file(file: Path | None) -> dict[str, Any]:
         return tomllib.loads(file.read_text())
     except OSError as error:
         raise SetUpError(f"the settings file {file} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SetUpError(f"the settings file {file} is not TOML: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise SetUpError(f"the settings file {file} is not TOML: {_reason(error)}") from error
 
 
 class _MergedSettings(Settings):
@@ -90,7 +96,7 @@ def _entries(setting: Setting, texts: Sequence[str]) -> dict[str, Any]:
         elif separator and name:
             entries[name] = _json(setting, value) if value.startswith("{") else value
         else:
-            raise SetUpError(f"{setting.flag}: {text!r} is not {setting.form}, nor an object in JSON")
+            raise SetUpError(f"{setting.flag}: {quoted(text)} is not {setting.form}, nor an object in JSON")
     return entries
 
 
@@ -98,8 +104,36 @@ def _json(setting: Setting, text: str) -> dict[str, Any]:
     try:
         entries: dict[str, Any] = json.loads(text)
         return entries
-    except ValueError as error:
-        raise SetUpError(f"{setting.flag}: {text!r} is not JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise SetUpError(f"{setting.flag}: {quoted(text)} is not JSON: {_reason(error)}") from error
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    """Returns why a text could not be parsed, also where a limit of Python was exceeded."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return shortened(str(error)) if isinstance(error, _OF_TEXT) else "a number has too many digits"
+
+
+def _check_text(source: Source) -> None:
+    """Raises SetUpError for text that cannot be written: bytes that are not UTF-8, or half of an escaped pair."""
+    for path, name in source.names.items():
+        try:
+            json.dumps(source.at(path), ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise SetUpError(f"{shortened(name)} is not text in UTF-8") from error
+
+
+class _Environment(EnvSettingsSource):
+    """The environment, whose errors name the variable; pydantic's name the section."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        """Returns the value in JSON. Raises ValueError, which pydantic ignores where text is allowed, too."""
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except (ValueError, RecursionError) as error:
+            variable = next(name.upper() for name, text in self.env_vars.items() if text == value)
+            raise ValueError(f"{variable} is not JSON: {_reason(error)}") from error
 
 
 def _from_environment() -> Source:
@@ -109,6 +143,11 @@ def _from_environment() -> Source:
         if name.upper().startswith(PREFIX)
     }
     try:
-        return Source("environment", EnvSettingsSource(Settings)(), variables)
+        source = Source("environment", _Environment(Settings)(), variables)
     except SettingsError as error:
-        raise SetUpError(f"a value in the environment is invalid: {error}: it must be JSON") from error
+        raise SetUpError(str(error.__cause__)) from error
+    for path, name in variables.items():
+        if path[0] in Settings.model_fields and not source.has(path):
+            reason = "it is null or another variable sets what contains it"
+            raise SetUpError(f"{shortened(name)} sets nothing, because {reason}: unset it")
+    return source

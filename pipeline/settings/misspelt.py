@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from command_line.printable import quoted, shortened
 from pipeline.errors import SetUpError
 from pipeline.settings.model import Settings
 from pipeline.settings.setting_catalogue import PREFIX, catalogue, names_at
@@ -17,42 +18,71 @@ _OTHER_VARIABLES: Final = {
     "TIDEMARK_MAVEN_MIRROR",
     "TIDEMARK_SQL_PASSWORD",
 }
+_MOST_PROBLEMS: Final = 20
+"""A sentence lists at most this many errors."""
+_LONGEST_MESSAGE: Final = 500
+_NO_SECTION: Final = {"model_type", "model_attributes_type", "dict_type"}
+"""pydantic's names of an error: the value is no section."""
 
 
 def check_variables(environment: Iterable[str]) -> None:
-    """Raises SetUpError for a variable that names no section or setting at the top of the tree.
+    """Raises SetUpError for a variable that names no section or setting at the top of the tree, or that is repeated.
 
     pydantic would ignore the variable. It checks the names below together with the values.
     """
+    variables = dict[str, str]()
     for variable in environment:
         name = variable.upper()  # pydantic ignores case, too
         if not name.startswith(PREFIX) or name in _OTHER_VARIABLES:
             continue
+        if name in variables:
+            both = " and ".join(shortened(each) for each in sorted([variable, variables[name]]))
+            raise SetUpError(f"{both} are the same setting, because case does not count: unset one of the two")
+        variables[name] = variable
         path = name.removeprefix(PREFIX).lower().split("__")
         if path[0] not in Settings.model_fields:
-            suggestion = _suggestion(path, in_environment=True)
+            suggestion = _suggested_variable(name) or _suggestion(path, in_environment=True)
             others = f": after {PREFIX} comes one of {', '.join(sorted(map(str.upper, Settings.model_fields)))}"
-            raise SetUpError(f"{variable} names no setting{suggestion or others}")
+            raise SetUpError(f"{shortened(variable)} names no setting{suggestion or others}")
+
+
+def _suggested_variable(name: str) -> str:
+    """Suggests the variable that differs in its underscores only; empty if there is no such variable."""
+    plain = name.replace("_", "")
+    same = [setting.variable for setting in catalogue() if setting.variable.replace("_", "") == plain]
+    return f"; did you mean {same[0]}?" if same else ""
 
 
 def sentence(error: ValidationError, sources: Sequence[Source]) -> str:
-    """Returns a sentence with all errors."""
-    return f"the settings are invalid: {'; '.join(_problem_text(problem, sources) for problem in error.errors())}"
+    """Returns a sentence with all errors, but no more than `_MOST_PROBLEMS`."""
+    problems = [_problem_text(problem, sources) for problem in error.errors()]
+    more = len(problems) - _MOST_PROBLEMS
+    rest = [f"and {more} more"] if more > 0 else []
+    return f"the settings are invalid: {'; '.join([*problems[:_MOST_PROBLEMS], *rest])}"
 
 
 def _problem_text(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
     path = [str(part) for part in problem["loc"]]
     source = source_of(path, sources)
-    location = source.location(path) if source else ""
-    name = ".".join(path)
+    location = shortened(source.location(path)) if source else ""
+    name = shortened(".".join(path))
     if problem["type"] == "extra_forbidden":
         suggestion = _suggestion(path, in_environment=source is not None and source.kind == "environment")
         return f"{name}: there is no such setting{f' (in {location})' if location else ''}{suggestion}"
-    message, value = problem["msg"].removeprefix("Value error, "), problem["input"]
+    message, value = _message(problem, path, source), problem["input"]
     # A secret must not be shown, and a whole section may contain one.
-    found = f"found {value!r}" if isinstance(value, str | int | float) and not _is_secret(path) else ""
+    found = f"found {quoted(value)}" if isinstance(value, str | int | float) and not _is_secret(path) else ""
     words = " ".join(filter(None, [found, f"in {location}" if location else ""]))
     return f"{name}: {message}{f' ({words})' if words else ''}".removeprefix(": ")
+
+
+def _message(problem: Mapping[str, Any], path: Sequence[str], source: Source | None) -> str:
+    """Returns what pydantic reports, in the words of this project for a value that should be a section."""
+    if problem["type"] not in _NO_SECTION:
+        return shortened(str(problem["msg"]).removeprefix("Value error, "), _LONGEST_MESSAGE)
+    form = "a table in TOML" if source is None or source.kind == "file" else "an object in JSON"
+    names = ", ".join(names_at(path)[:3])
+    return f"expected {form}{f' with settings such as {names}' if names else ''}"
 
 
 def _suggestion(path: Sequence[str], *, in_environment: bool) -> str:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveInt, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kafka_access.settings import JavaAccess
@@ -26,6 +26,7 @@ from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
+    Count,
     ReportSettings,
     Section,
     TotalsSettings,
@@ -34,6 +35,7 @@ from pipeline.settings.report_settings import (
 )
 from pipeline.settings.schema_settings import SchemasSettings
 from pipeline.settings.start_position import parse_start_position
+from pipeline.settings.window_limits import check_windows
 
 
 def _start(value: str) -> str:
@@ -105,7 +107,7 @@ class TimeSettings(Section):
 class BatchSettings(Section):
     """How the stream is divided into batches."""
 
-    max_records: PositiveInt = 5_000_000
+    max_records: Count = 5_000_000
     """Maximum number of records in a batch."""
     interval: Duration = timedelta(seconds=1)
     """Time between the starts of batches without a backlog."""
@@ -116,7 +118,7 @@ class DeadLetterSettings(Section):
 
     limit: Annotated[float, Field(gt=0, le=1)] = 0.9
     """The service stops when a larger share of the last records is malformed; 1 never stops it."""
-    window: PositiveInt = 10_000
+    window: Count = 10_000
     """About how many of the last records count; before that many records the limit does not apply."""
 
     def malformed(self) -> MalformedLimit:
@@ -193,7 +195,7 @@ class SparkSettings(Section):
     """Further Spark properties; they override Tidemark's own."""
     large: Literal["auto", "driver", "executors"] = "auto"
     """Where large jobs on tables run: `driver`, `executors`, or `auto` (executors only if they are on this machine)."""
-    large_from: PositiveInt = 20_000_000
+    large_from: Count = 20_000_000
     """A job that reads at least this many rows is large."""
 
 
@@ -242,6 +244,12 @@ class Settings(BaseSettings):
                     f"report {name} has {' and '.join(time_measures)}: they need windows of time, "
                     "not sessions or counts of events"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _windows_within_limits(self) -> Self:
+        for name, report in self.reports.items():
+            check_windows(self._report(name, report))
         return self
 
     @model_validator(mode="after")

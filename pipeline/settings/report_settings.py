@@ -5,8 +5,10 @@ from datetime import timedelta
 from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PositiveInt, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from command_line.printable import quoted
+from pipeline.event_time.reports import view_name
 from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar, has_whole_parts
 from pipeline.event_time.windows.count import Counts
@@ -15,20 +17,23 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.measures import MEASURES
 from pipeline.settings.durations import Duration, PositiveDuration, milliseconds
+from pipeline.settings.window_limits import WindowLength
 
+Count = Annotated[int, Field(gt=0, le=10**15)]
+"""The tables and Spark have integers of 64 bits."""
 Key = Literal["user_id", "page_url", "event_type"]
 
 
 def zone_of(name: str) -> ZoneInfo:
     """Returns the time zone with a name such as `Europe/Berlin`. Raises ValueError if it does not exist."""
     if name not in available_timezones():
-        raise ValueError(f"there is no time zone {name!r}: write one such as Europe/Berlin")
+        raise ValueError(f"there is no time zone {quoted(name)}: write one such as Europe/Berlin")
     return ZoneInfo(name)
 
 
 def _measure(name: str) -> str:
     if name not in MEASURES:
-        raise ValueError(f"there is no measure {name!r}: choose from {', '.join(MEASURES)}")
+        raise ValueError(f"there is no measure {quoted(name)}: choose from {', '.join(MEASURES)}")
     return name
 
 
@@ -41,7 +46,7 @@ class Section(BaseModel):
 class WindowSettings(Section):
     """Windows: tumbling, sliding, cumulating or by calendar; or sessions, or counts of events."""
 
-    size: PositiveDuration = timedelta(minutes=1)
+    size: WindowLength = timedelta(minutes=1)
     """Length of a window."""
     slide: PositiveDuration | None = None
     """Time from the start of a window to the start of the next; without it windows tumble."""
@@ -51,9 +56,9 @@ class WindowSettings(Section):
     """Shift of the windows: with a size of 1d and an offset of 6h days start at 06:00 UTC."""
     zone: str = ""
     """Time zone of calendar windows, such as `Europe/Berlin`; a day may then have 23 or 25 hours."""
-    gap: PositiveDuration | None = None
+    gap: WindowLength | None = None
     """Windows are sessions: events of a key, each within this gap of the event before."""
-    count: PositiveInt | None = None
+    count: Count | None = None
     """A window is this many events of a key, in order of arrival."""
 
     @model_validator(mode="after")
@@ -118,10 +123,13 @@ class ReportSettings(Section):
 def report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
     """Returns the reports unchanged. Raises ValueError if a name is not allowed for a table."""
     for name in value:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _RESERVED:
+        if not re.fullmatch(rf"[a-z][a-z0-9_]{{0,{_LONGEST_NAME - 1}}}", name) or name in _RESERVED:
             raise ValueError(
-                f"a report cannot be named {name!r}: use lower-case letters, digits and _, and no name of {_RESERVED}"
+                f"a report cannot be named {quoted(name)}: start with a lower-case letter, use lower-case letters, "
+                f"digits and _, at most {_LONGEST_NAME} characters, and another name than {', '.join(_RESERVED)}"
             )
+        if view_name(name) in value:
+            raise ValueError(f"report {view_name(name)} has the name of the live view of {name}: rename one of the two")
     if not value:
         raise ValueError("set at least one report")
     return value
@@ -130,7 +138,11 @@ def report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:
 _RESERVED: Final = (
     *("corrections", "dead_letters", "erased_users", "erasures", "event_ids", "event_schemas", "ledger", "panes"),
     "user_totals",
+    *("now", "numbered", "parts", "placed", "windowed"),
 )
+"""Names of other tables, and of the subqueries of live views."""
+_LONGEST_NAME: Final = 200
+"""A file system has names of up to 255 bytes, some of which the store needs for itself."""
 DEFAULT_REPORTS: Final = {
     "page_views": ReportSettings(keys=("user_id",)),
     "page_traffic": ReportSettings(keys=("page_url",)),

@@ -19,12 +19,15 @@ class Source:
 
     def has(self, path: Sequence[str]) -> bool:
         """Tests whether this source has a value at `path`."""
+        section = self.at(path[:-1])
+        return not path or (isinstance(section, Mapping) and path[-1] in section)
+
+    def at(self, path: Sequence[str]) -> Any:
+        """Returns the value at `path`; None without a value."""
         tree: Any = self.values
         for name in path:
-            if not isinstance(tree, Mapping) or name not in tree:
-                return False
-            tree = tree[name]
-        return True
+            tree = tree.get(name) if isinstance(tree, Mapping) else None
+        return tree
 
     def location(self, path: Sequence[str]) -> str:
         """Returns the flag, the variable or the file that sets `path`."""

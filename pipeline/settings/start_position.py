@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
+from command_line.printable import quoted
 from command_line.times import instant_ms
 
 
@@ -59,7 +60,7 @@ def parse_start_position(text: str) -> StartPosition:
             return Committed(rest)
         case "offsets", True:
             return Offsets(_by_partition(rest))
-    raise ValueError(f"{text!r} is not one of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")
+    raise ValueError(f"{quoted(text)} is not one of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")
 
 
 def _by_partition(text: str) -> dict[int, int]:
@@ -67,5 +68,5 @@ def _by_partition(text: str) -> dict[int, int]:
         return TypeAdapter(dict[NonNegativeInt, NonNegativeInt]).validate_json(text)
     except ValidationError as error:
         raise ValueError(
-            f'{text!r} is not a map of offsets: write {{"0": 17, "1": 4}}, partition and offset'
+            f'{quoted(text)} is not a map of offsets: write {{"0": 17, "1": 4}}, partition and offset'
         ) from error

@@ -80,6 +80,7 @@ def assert_corrected(settings: Settings) -> None:
 def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> None:
     before = published(late, "page_views")
     foretold = apply_corrections(late, Chosen(), dry_run=True).rows
+    assert not Path(late.warehouse, "corrections").exists(), "a dry run creates no table"
     assert published(late, "page_views") == before, "a dry run changes nothing"
     assert apply_corrections(late, Chosen()).rows == foretold
     assert_corrected(late)

@@ -145,7 +145,7 @@ def test_a_warehouse_of_another_window_size_is_refused(broker: Cluster, make_top
     with open_service(settings_of(broker, topic, tmp_path)):
         pass
     refused = pytest.raises(
-        SetUpError, match=r"page_views .* was made with windows = .*60000.* the settings say .*30000"
+        SetUpError, match=r"page_views .* was made with windows grid size 1m .* the settings say windows grid size 30s"
     )
     with refused, open_service(settings_of(broker, topic, tmp_path, window={"size": "30s"})):
         pass

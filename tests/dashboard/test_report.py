@@ -21,9 +21,9 @@ MIDNIGHT = 720
 """In minutes after noon."""
 
 
-def report(warehouse: Path, file: Path, *told: str) -> str:
-    """The page that the verb writes to a file, with single spaces."""
-    assert main(["report", "--warehouse", str(warehouse), "--output", str(file), *told]) == 0
+def report(warehouse: Path, file: Path, *told: str, code: int = 0) -> str:
+    """The page that the verb writes to a file, with single spaces; `code` is the exit code."""
+    assert main(["report", "--warehouse", str(warehouse), "--output", str(file), *told]) == code
     return " ".join(file.read_text().split())
 
 
@@ -124,22 +124,25 @@ def test_a_day_starts_at_midnight_of_its_configured_zone(tmp_path: Path) -> None
     assert "in the time zone Europe/Berlin" in at_home
 
 
-def test_a_day_without_events_says_when_there_are_some(told: Path, tmp_path: Path) -> None:
-    page = report(told, tmp_path / "day.html", "--day", "2024-04-30")
+def test_a_day_without_events_says_when_there_are_some(
+    told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = report(told, tmp_path / "day.html", "--day", "2024-04-30", code=3)
+    assert "tidemark: no window ends on 2024-04-30, and no batch was committed on it" in capsys.readouterr().err
     assert "No event of this day was counted: published windows of site traffic end from" in page
     assert "No batch was committed on this day. The first batch was committed 2024-05-01 12:00:00" in page
     assert "on another day, with the watermark at 2024-05-01 12:27:00" in page
-    assert "The day has not started" in report(told, tmp_path / "day.html", "--day", "9000-01-01")
+    assert "The day has not started" in report(told, tmp_path / "day.html", "--day", "9000-01-01", code=3)
 
 
 def test_before_the_first_batch_it_says_so(tmp_path: Path) -> None:
     open_table(LEDGER, str(tmp_path))
-    assert "has no batch yet, so there are no results" in report(tmp_path, tmp_path / "day.html")
+    assert "has no batch yet, so there are no results" in report(tmp_path, tmp_path / "day.html", code=3)
 
 
 def test_without_events_of_any_day_it_says_so(tmp_path: Path) -> None:
     Site(tmp_path, PAGE_VIEWS_ALONE, committed_at=NOON).open()
-    page = report(tmp_path, tmp_path / "day.html", "--day", DAY)
+    page = report(tmp_path, tmp_path / "day.html", "--day", DAY, code=0)
     assert "No event of this day was counted, and page views has published no window yet." in page
     assert "No event was read yet, so there is no watermark and no window fires." in page
 

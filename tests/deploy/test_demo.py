@@ -24,12 +24,22 @@ SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
 @pytest.mark.timeout(600)
 def test_the_demo_opens_with_its_page_and_ends_with_the_truth(tmp_path: Path) -> None:
     environment = {**SMALL_DRIVER, "DEMO_SECONDS": "5", "COLUMNS": "200"}
-    with Process([sys.executable, "-m", "demo"], tmp_path / "demo.log", environment) as demo:
+    with Process([sys.executable, "-m", "demo", "--rate", "500"], tmp_path / "demo.log", environment) as demo:
         wait_for(lambda: BEGINS.match(demo.said), PATIENCE_S, "the address of the page")
         (port,) = BEGINS.findall(demo.said)
         wait_for(lambda: shows(port, demo), PATIENCE_S, "a page that tells of the traffic")
         assert demo.wait(PATIENCE_S) == 0, demo.said
     assert len(re.findall(r"│ equal +│", demo.said)) == LINES
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@pytest.mark.jvm
+def test_arguments_are_those_of_the_producer(tmp_path: Path) -> None:
+    with Process([sys.executable, "-m", "demo", "--raet", "500"], tmp_path / "demo.log", {**SMALL_DRIVER}) as demo:
+        assert demo.wait(PATIENCE_S) == 1
+    assert "the producer ended by itself with exit code 2:" in demo.said
+    assert "No such option '--raet'" in demo.said
 
 
 def shows(port: str, demo: Process) -> bool:

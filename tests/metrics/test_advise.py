@@ -87,6 +87,25 @@ def test_a_larger_bound_makes_fewer_dead_letters_and_a_smaller_bound_makes_more(
     assert {one.events for one in outcomes} == {6_000}
 
 
+def test_late_events_are_shown_where_a_long_window_still_takes_them(tmp_path: Path) -> None:
+    """An event is late for its minute by 10 s and in time for its day; only the dead letters have it."""
+    reports = {"minutes": {}, "days": {"window": {"size": "1d"}}}
+    settings = Settings(time={"bound": "10s", "allowed_lateness": "0s"}, reports=reports)  # type: ignore[arg-type]
+    opening = Opening(settings.policy(), {}).to_text()
+    commit(tmp_path, replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=opening))
+    row = ledger_row(EPOCH + 1, 0, 100, NOON_MS + 90_000)
+    commit(tmp_path, replace(row, watermark_before=NOON_MS + 70_000, watermark=NOON_MS + 80_000, partly_late=1))
+    bury(tmp_path, (EPOCH + 1, "partly_late", 50_000, 70_000))
+    outcomes, _ = outcomes_of(str(tmp_path), [0, 10_000, 20_000, 20_001])
+    assert [(one.bound_ms, one.late, one.is_late_exact, one.too_late) for one in outcomes] == [
+        (0, 1, False, 0), (10_000, 1, True, 0), (20_000, 1, True, 0), (20_001, 0, True, 0),
+    ]  # fmt: skip
+    console = Console(file=StringIO(), width=140)
+    console.print(render(outcomes, 10_000))
+    assert isinstance(console.file, StringIO)
+    assert re.search(r"│ 0s +│ +at least 1 │ +0 │", console.file.getvalue())
+
+
 def test_results_come_later_by_whole_batches(warehouse: Path) -> None:
     outcomes, _ = outcomes_of(str(warehouse), [0, 5_000, 15_000, 70_000])
     assert [one.later_ms for one in outcomes] == [
@@ -120,9 +139,9 @@ def test_the_table_marks_the_bound_of_now(warehouse: Path) -> None:
     text = console.file.getvalue()
     for line in (
         "Estimates for 6,000 events",
-        r"│ 0s +│ +5 │ 0\.083% │ +-10\.0 s │ +-10\.0 s │",
-        r"│ 10s \(now\) +│ +2 │ 0\.033% │ +\+0\.0 s │ +\+0\.0 s │",
-        r"│ 1m +│ +1 │ 0\.017% │ +\+50\.0 s │ +\+50\.0 s │",
+        r"│ 0s +│ +at least 5 │ +5 │ 0\.083% │ +-10\.0 s │ +-10\.0 s │",
+        r"│ 10s \(now\) +│ +2 │ +2 │ 0\.033% │ +\+0\.0 s │ +\+0\.0 s │",
+        r"│ 1m +│ +1 │ +1 │ 0\.017% │ +\+50\.0 s │ +\+50\.0 s │",
     ):
         assert re.search(line, text), (line, text)
 

@@ -187,3 +187,18 @@ def test_the_command_only_counts_without_yes(left: Path, capsys: pytest.CaptureF
     assert "say --yes to erase" in capsys.readouterr().out
     assert files_with(left, WHOM)
     assert main(["erase", "--warehouse", str(left / "no"), "--user", WHOM]) == 2
+
+
+@pytest.mark.parametrize("words", [["--yes"], []])
+def test_a_user_of_no_table_has_an_exit_code_of_its_own(
+    left: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["erase", "--warehouse", str(left), "--user", "nobody", *words]) == 3
+    said = capsys.readouterr()
+    assert said.err == "tidemark: no table has a row of the user 'nobody': check the id, which must match exactly\n"
+    assert "They are erased." not in said.out
+
+
+def test_later_events_of_an_unknown_user_can_be_dropped(left: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["erase", "--warehouse", str(left), "--user", "nobody", "--yes", "--drop-later"]) == 0
+    assert "No table has a row of the user.\nLater events of the user are dropped." in capsys.readouterr().out

@@ -62,3 +62,8 @@ def test_a_directory_that_breaks_the_rule_is_refused_in_one_sentence(
         load_schemas(write(tmp_path, **files))
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"there is no folder {tmp_path}/no with schemas: create it, or name another"):
+        load_schemas(tmp_path / "no")

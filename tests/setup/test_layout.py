@@ -22,19 +22,33 @@ USERS = Report("users", Grid(60_000, 60_000), 10_000)
 DAYS = Report("days", Calendar(86_400_000, "Europe/Berlin"), 0, (), "event_type = 'click'")
 
 
+MINUTES = "windows grid size 1m slide 1m"
+
+
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "before", "after"),
     [
-        (replace(USERS, windows=Grid(30_000, 30_000)), "windows"),
-        (replace(USERS, windows=Sessions(60_000)), "windows"),
-        (replace(USERS, where="event_type = 'click'"), "where"),
-        (replace(USERS, keys=("page_url",)), "keys"),
-        (replace(USERS, measures=("page_views", "unique_users")), "measures"),
+        (
+            replace(USERS, windows=Grid(30_000, 30_000)),
+            MINUTES,
+            "windows grid size 30s slide 30s",
+        ),
+        (replace(USERS, windows=Sessions(60_000)), MINUTES, "windows sessions gap 1m"),
+        (replace(USERS, where="event_type = 'click'"), "where empty", "where event_type = 'click'"),
+        (replace(USERS, keys=("page_url",)), "keys user_id", "keys page_url"),
+        (
+            replace(USERS, measures=("page_views", "unique_users")),
+            "measures page_views, clicks",
+            "measures page_views, unique_users",
+        ),
     ],
 )
-def test_a_report_that_changed_is_refused_in_one_sentence(tmp_path: Path, changed: Report, said: str) -> None:
+def test_a_report_that_changed_is_refused_in_one_sentence(
+    tmp_path: Path, changed: Report, before: str, after: str
+) -> None:
     create_tables(str(tmp_path), policy_of(USERS))
-    with pytest.raises(SetUpError, match=f"report users in the warehouse .* was made with {said} = .* another name"):
+    sentence = f"report users in the warehouse .* was made with {before}, but the settings say {after}. Set it back"
+    with pytest.raises(SetUpError, match=sentence):
         check_results(str(tmp_path), policy_of(changed))
 
 

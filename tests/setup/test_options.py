@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from pipeline.commands.options import _absolute
 
 WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "sql", "sql-server", "status", "verify"]
 
@@ -101,3 +102,18 @@ def test_an_option_is_written_out(arguments: list[str], capsys: pytest.CaptureFi
     """An abbreviation would mean something else once there is another option that begins like it."""
     assert main([*arguments, "x", "--warehouse", "/nowhere"]) == 2
     assert f"No such option '{arguments[1]}'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["live", "sql-server", "status"])
+def test_a_relative_path_is_that_of_the_command(
+    verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A view, or an engine that serves it, may have another directory."""
+    monkeypatch.chdir(tmp_path)
+    assert main([verb, "--warehouse", "tables/here"]) == 2
+    assert f"there is no Tidemark warehouse at '{tmp_path}/tables/here'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("uri", ["s3://bucket/a", "file:///a", "dbfs:/a", "abfss://c@a/b"])
+def test_a_uri_stays_as_it_is(uri: str) -> None:
+    assert _absolute(uri) == uri

@@ -61,10 +61,11 @@ def test_a_duration_longer_than_any_clock_is_reported() -> None:
         parsed_settings("--time.bound=99999999999d")
 
 
-@pytest.mark.parametrize("name", ["bound", "max_ahead_of_clock"])
-def test_a_number_below_zero_is_no_duration_in_a_file_either(name: str) -> None:
-    with pytest.raises(ValidationError, match="a duration cannot be negative"):
-        Settings(time={name: -5})  # type: ignore[arg-type] # as a file has it
+@pytest.mark.parametrize("name", ["bound", "max_ahead_of_clock", "interval"])
+@pytest.mark.parametrize("written", ["5000", "-5", "1.5", "true", "12:00:00", "[]"])
+def test_a_duration_is_text_with_a_unit_in_a_file_as_well(name: str, written: str, tmp_path: Path) -> None:
+    with pytest.raises(SetUpError, match=rf"time\.{name}: .* is not a duration: write a number and a unit as text"):
+        parsed_settings("--config", str(file(tmp_path, f"[time]\n{name} = {written}")))
 
 
 @pytest.mark.parametrize("name", ["--window.size", "--time.idle-timeout", "--kafka.connect-timeout"])
@@ -146,6 +147,7 @@ def test_no_flag_is_taken_for_what_it_begins_like(flag: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
+        ("TIDEMARK_KAFKA_TOPIC", "TIDEMARK_KAFKA_TOPIC names no setting; "),
         ("TIDEMARK_KAFKA__TOPIK", "kafka.topik: there is no such setting (in TIDEMARK_KAFKA__TOPIK); "),
         ("TIDEMARK_KAFAK__TOPIC", "TIDEMARK_KAFAK__TOPIC names no setting; "),
         ("tidemark_kafak__topic", "tidemark_kafak__topic names no setting; "),

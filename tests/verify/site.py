@@ -234,7 +234,7 @@ class Site:
         counts = {"page_views": int(not event.click), "clicks": int(event.click), "late_events": 0}
         if isinstance(windows, Sessions):
             counts["late_events"] = int(event.time + windows.gap_ms <= reached)
-        pane = event.time - event.time % report.pane_ms if report.pane_ms else event.time
+        pane = event.time - (event.time + report.shift_ms) % report.pane_ms if report.pane_ms else event.time
         fixed = {"batch": self.number, "report": report.name, "watermark": reached, "pane_start": pane}
         keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
         pane_columns: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
@@ -252,7 +252,7 @@ def _added(letter: dict[str, Any], report: Report, watermark: int) -> list[dict[
     time, closed = letter["event_time"], watermark - report.allowed_lateness_ms
     page, click = letter["value"].decode().split()
     kind = {"page_views": int(click == "False"), "clicks": int(click == "True"), "late_events": 1}
-    keys = {"user_id": letter["user_id"], "page_url": page, "event_type": "visit"}
+    keys = {"user_id": letter["user_id"], "page_url": None if page == "None" else page, "event_type": "visit"}
     same = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")} | kind
     return [
         {"report": report.name, "closed_until": closed, **same, "window_start_ms": start, "window_end_ms": end}

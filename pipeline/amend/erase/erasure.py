@@ -14,6 +14,7 @@ import click
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from command_line.printable import quoted
 from command_line.terminal import Console, Table
 from pipeline.amend.erase import pane_erasure
 from pipeline.amend.erase.erased_files import GRACE, remove_files
@@ -22,7 +23,7 @@ from pipeline.amend.erase.other_tables import blank_letters, remove_corrections,
 from pipeline.amend.erase.person import Person
 from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.amend.user_names import known_as
-from pipeline.errors import TransientError
+from pipeline.errors import NothingFound, TransientError
 from pipeline.instants import now_ms
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
@@ -38,14 +39,20 @@ _RECORDED_SQL: Final = 'SELECT "table" AS name, sum(events) AS events FROM erasu
 
 
 def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = False) -> None:
-    """Erases a user if `does_it`, and prints the number of rows by table. Raises what `erase_person` raises."""
+    """Erases a user if `does_it`, and prints the number of rows by table. Raises what `erase_person` raises.
+
+    Raises NothingFound if no table has a row of the user, unless later events are dropped.
+    """
     pending = drop_later(*_named(settings, user)) if does_it and drops_later else None
     rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
+    if not rows and not drops_later:
+        raise NothingFound(f"no table has a row of the user {quoted(user)}: check the id, which must match exactly")
     table = Table("table", "rows of the user")
     for name, count in sorted(rows.items()):
         table.add_row(name, f"{count:,}")
     Console().print(table)
-    click.echo("They are erased." if does_it else "Nothing is changed: say --yes to erase them.")
+    done = "They are erased." if rows else "No table has a row of the user."
+    click.echo(done if does_it else "Nothing is changed: say --yes to erase them.")
     if does_it and drops_later:
         click.echo("Later events of the user are dropped.")
     if pending is not None:

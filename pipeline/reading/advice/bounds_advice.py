@@ -13,7 +13,7 @@ _FACTORS: Final = (0, 0.25, 0.5, 1, 2, 3, 6)
 _DEFAULT_BOUNDS_MS: Final = (0, 1_000, 5_000, 10_000, 30_000, 60_000)
 """Bounds to estimate by default if the current bound is zero."""
 _NOTES: Final = (
-    "Too late: for every report.",
+    "Late: for a window at least, such as the shortest of overlapping or different windows. Too late: for all of them.",
     "Later: compared with the current bound, by the newest window that each batch fired.",
     "Ignored: idle partitions, and that the watermark waits after an increase of the bound.",
 )
@@ -31,13 +31,14 @@ def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:
     """Returns a table with a row for each bound; `now_ms` is the current bound."""
     table = Table(title=f"Estimates for {outcomes[0].events:,} events")
     table.add_column("time.bound", no_wrap=True)
-    for name in ("too late", "share", "results later: median", "95th percentile"):
+    for name in ("late", "too late", "share", "results later: median", "95th percentile"):
         table.add_column(name, justify="right")
     for outcome in outcomes:
         is_now = outcome.bound_ms == now_ms
         bound = write_milliseconds(outcome.bound_ms) + (" (now)" if is_now else "")
+        late = f"{'' if outcome.is_late_exact else 'at least '}{outcome.late:,}"
         too_late = f"{outcome.too_late:,}", f"{outcome.too_late / outcome.events:.3%}"
-        table.add_row(bound, *too_late, *_delay_texts(outcome), style="bold" if is_now else None)
+        table.add_row(bound, late, *too_late, *_delay_texts(outcome), style="bold" if is_now else None)
     return Group(table, *_NOTES)
 
 

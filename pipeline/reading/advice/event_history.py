@@ -1,6 +1,6 @@
 """Reads the history of a warehouse from its ledger and dead letters, without Spark."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from deltalake import DeltaTable
@@ -8,8 +8,10 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.lateness import too_late_at
+from pipeline.event_time.checks import Check, reason_of
+from pipeline.event_time.lateness import late_at, too_late_at
 from pipeline.event_time.policy import Policy, TimeOf, Verdict
+from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.fold.grouping_sets import groupings
 from pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack
@@ -26,6 +28,9 @@ _COUNTED_SQL: Final = (
     "SELECT epoch, bucket['slack_ms'] AS slack_ms, sum(bucket['records']) AS events "
     "FROM (SELECT epoch, unnest(slack) AS bucket FROM ledger) GROUP BY 1, 2"
 )
+
+_TOO_LATE: Final = f"'{Verdict.TOO_LATE}'"
+_LATE: Final = f"{_TOO_LATE}, '{reason_of(Check.PARTLY_LATE)}'"
 
 
 def read_history(warehouse: str) -> EventHistory:
@@ -51,7 +56,10 @@ def read_history(warehouse: str) -> EventHistory:
         bound_ms=newest.strategy.idle_lag_ms,
         events=sum(events[epoch] for epoch in policies),
         by_slack=[EventsBySlack(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in counted]
-        + [late for epoch, policy in policies.items() for late in _too_late(tables, epoch, policy)],
+        + [late for epoch, policy in policies.items() for late in _late(tables, epoch, policy, too_late_at, _TOO_LATE)],
+        late_by_slack=[
+            late for epoch, policy in policies.items() for late in _late(tables, epoch, policy, late_at, _LATE)
+        ],
         steps=[
             BoundStep(row[c.WATERMARK], bounds[row["epoch"]], row["committed_at"])
             for row in rows_of(_STEPS_SQL, **tables)
@@ -61,18 +69,25 @@ def read_history(warehouse: str) -> EventHistory:
     )
 
 
-def _too_late(tables: Mapping[str, DeltaTable], epoch: int, policy: Policy) -> list[EventsBySlack]:
-    """Returns the events of an epoch that were too late, by slack: pane and watermark determine it."""
+def _late(
+    tables: Mapping[str, DeltaTable],
+    epoch: int,
+    policy: Policy,
+    late_from: Callable[[Sequence[Report], int], int],
+    reasons: str,
+) -> list[EventsBySlack]:
+    """Returns the dead letters of an epoch with these reasons, in SQL, by slack: pane and watermark determine it.
+
+    `late_from` returns the watermark from which an event of a time is late.
+    """
     grid = groupings(policy.consumers)
     time = c.KAFKA_TIMESTAMP if policy.time_of is TimeOf.INGESTION else c.EVENT_TIME
     rows = rows_of(
         f"SELECT ({time} + {grid.shift_ms}) / {grid.pane_ms} * {grid.pane_ms} - {grid.shift_ms} AS pane, "  # noqa: S608 - our own names
-        f"{c.WATERMARK}, count(*) AS events FROM {DEAD_LETTERS.name} WHERE {c.REASON} = '{Verdict.TOO_LATE}' "
+        f"{c.WATERMARK}, count(*) AS events FROM {DEAD_LETTERS.name} WHERE {c.REASON} IN ({reasons}) "
         f"AND {c.BATCH} BETWEEN {epoch * EPOCH} AND {(epoch + 1) * EPOCH - 1} "
         f"AND {c.BATCH} IN (SELECT {c.BATCH} FROM {LEDGER.name}) GROUP BY 1, 2",
         **tables,
     )
     reports, bound_ms = policy.reports, policy.strategy.idle_lag_ms
-    return [
-        EventsBySlack(too_late_at(reports, row["pane"]) - row[c.WATERMARK], bound_ms, row["events"]) for row in rows
-    ]
+    return [EventsBySlack(late_from(reports, row["pane"]) - row[c.WATERMARK], bound_ms, row["events"]) for row in rows]

@@ -42,6 +42,8 @@ class EventHistory:
     """Number of events that were counted or too late."""
     by_slack: Sequence[EventsBySlack]
     """Events by slack; includes at least those that another bound would have judged differently."""
+    late_by_slack: Sequence[EventsBySlack]
+    """Recorded events that were late for a window at least, by the slack until its first window closes."""
     steps: Sequence[BoundStep]
     """Batches in order, from the first watermark on."""
     windows: Collection[Windows]
@@ -54,6 +56,10 @@ class Outcome:
     bound_ms: int
     events: int
     too_late: int
+    late: int
+    """Number of events that would have been too late for a window at least; `too_late` is for all windows."""
+    is_late_exact: bool
+    """Whether `late` is exact: the additional late events of a smaller bound were not recorded."""
     later_ms: tuple[int, int] | None
     """Added delay of results compared with the current bound: median and 95th percentile; negative if earlier.
 
@@ -70,10 +76,15 @@ class Advance(NamedTuple):
 
 def outcome_of(history: EventHistory, bound_ms: int) -> Outcome:
     """Computes the outcome of the bound `bound_ms` for a history."""
-    too_late = sum(group.events for group in history.by_slack if group.slack_ms <= group.bound_ms - bound_ms)
+    too_late, recorded = (_late(groups, bound_ms) for groups in (history.by_slack, history.late_by_slack))
+    is_late_exact = all(step.bound_ms <= bound_ms for step in history.steps)
     delays = sorted(_delays(history, bound_ms))
     later = (_percentile(delays, 0.5), _percentile(delays, 0.95)) if delays else None
-    return Outcome(bound_ms, history.events, too_late, later)
+    return Outcome(bound_ms, history.events, too_late, max(too_late, recorded), is_late_exact, later)
+
+
+def _late(groups: Sequence[EventsBySlack], bound_ms: int) -> int:
+    return sum(group.events for group in groups if group.slack_ms <= group.bound_ms - bound_ms)
 
 
 def _delays(history: EventHistory, bound_ms: int) -> list[int]:

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 import click
@@ -23,8 +23,17 @@ from pipeline.tables.ledger import require_warehouse
 _STATIC: Final = files("pipeline.reading.pages") / "static"
 
 
-def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> tuple[Day, str]:
-    """Returns the day that `day_text` names, and its page as HTML. Raises SetUpError if there is no warehouse."""
+class DayPage(NamedTuple):
+    """The page of a day as HTML."""
+
+    day: Day
+    html: str
+    has_data: bool
+    """Whether a window ends on the day, or a batch was committed on it."""
+
+
+def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> DayPage:
+    """Returns the page of the day that `day_text` names. Raises SetUpError if there is no warehouse."""
     require_warehouse(warehouse)
     now = now_ms()
     day = day_of(day_text, zone, now)
@@ -33,7 +42,7 @@ def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> tuple[Day, str]:
     )
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))
     page = templates("pipeline.reading.day_report", zone, linked=False).get_template("day.html")
-    return day, page.render(
+    html = page.render(
         view=view,
         day=day,
         now=now,
@@ -42,6 +51,7 @@ def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> tuple[Day, str]:
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         icon=icon,
     )
+    return DayPage(day, html, view is not None and bool(view.bars or view.committed.batches))
 
 
 def write_page(page: str, output: str) -> None:
