@@ -62,6 +62,8 @@ click.version_option(version("tidemark-lake"), message="%(prog)s %(version)s")(t
 
 def program() -> NoReturn:
     """Runs the command as a process, which ends with the exit code of `main`."""
+    # delta-rs would warn of each place without credentials, before the error with the reason.
+    os.environ.setdefault("RUST_LOG", "error")
     remove_abandoned()  # files of killed processes may have user ids in clear
     end(main())
 

@@ -6,7 +6,7 @@ TidemarkError
 ├── Replaced          a newer service has taken over this warehouse: this service must stop
 ├── BrokenChain       a batch does not continue the last one: a defect, and nothing was committed
 ├── TransientError    may go away by itself: the service retries, with pauses
-├── NothingFound      what was named is not in the tables: exit code 3, so that a script can tell
+├── NothingFound      what was named is not in the tables: exit code 3, which a script can test
 ├── NothingCounted    records were read to the end of the topic, and no event counted
 └── JavaEnded         Spark's Java process has ended: this process ends too, and its supervisor restarts it
 

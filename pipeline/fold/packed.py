@@ -17,14 +17,14 @@ from pipeline.fold.grouping_sets import Groupings
 GROUP: Final = "packed"
 """The column of the number."""
 _CHECKS: Final = max(Check) + 1
-"""The number of checks: 15."""
+"""The number of checks: the radix of a check."""
 
 
 def packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
     """Returns the number for a pane's index, the record's partition and check, and the SQL conditions `flags`.
 
-    Example: with 3 partitions, 15 checks and 1 flag, pane 7, partition 2, check 0 and a flag that is true give
-    `((7 * 3 + 2) * 15 + 0) * 2 + 1`, 691.
+    Example: with 3 partitions, 17 checks and 1 flag, pane 7, partition 2, check 0 and a flag that is true give
+    `((7 * 3 + 2) * 17 + 0) * 2 + 1`, 783.
     """
     number = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
     bits = [F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << index) for index, flag in enumerate(flags)]

@@ -149,6 +149,6 @@ def _answering(uri: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as error:
-        raise Unreachable(
-            f"the store of {uri} does not answer: {one_line(error)}. Check it, or correct warehouse"
-        ) from error
+        reason = one_line(error)
+        advice = "Set its credentials" if "credentials" in reason else "Check it"
+        raise Unreachable(f"the store of {uri} does not answer: {reason}. {advice}, or correct warehouse") from error

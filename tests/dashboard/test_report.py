@@ -99,7 +99,8 @@ def test_each_event_is_in_one_day(tmp_path: Path) -> None:
     site.batch(Event(MIDNIGHT), Event(MIDNIGHT + 9, "bob"), Event(MIDNIGHT + 1, "dan"))
     site.committed_at = NOON + (MIDNIGHT + 710) * MINUTE
     site.batch(Event(MIDNIGHT + 700))
-    pages = {day: report(warehouse, tmp_path / "day.html", "--day", day) for day in (DAY, "2024-05-02", "2024-05-03")}
+    codes = {DAY: 0, "2024-05-02": 0, "2024-05-03": 3}
+    pages = {day: report(warehouse, tmp_path / "day.html", "--day", day, code=code) for day, code in codes.items()}
     assert [tile(page, "page views") for page in pages.values() if "<dt>page views" in page] == ["4", "4"]
     assert [tile(page, "users") for page in pages.values()] == ["3", "3", "0"]
     # Each event is in two windows of the report of pages, and counts once all the same.
@@ -177,7 +178,7 @@ def test_the_report_is_written_to_standard_output_or_to_a_file_named_by_the_day(
         (["--zone", "Berlin"], "there is no time zone 'Berlin': write one such as Europe/Berlin"),
         (["--output", "nothing/day.html"], "cannot write nothing/day.html: No such file or directory"),
         (["--output", "."], "cannot write .: "),
-        (["--warehouse", "nowhere"], "there is no Tidemark warehouse at 'nowhere'"),
+        (["--warehouse", "nowhere"], "/nowhere' (no ledger)"),
     ],
 )
 def test_a_configuration_error_is_one_sentence(

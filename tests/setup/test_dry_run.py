@@ -1,4 +1,4 @@
-"""What `correct` and `dead-letters replay` print and create before they change anything."""
+"""`correct` and `dead-letters replay` name what they add, and a dry run creates no table."""
 
 from pathlib import Path
 

@@ -1,7 +1,10 @@
 """Every verb that reads a store reports in one sentence that the store cannot be reached."""
 
 import os
+import re
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +50,16 @@ def test_an_object_store_that_is_down_is_reported(
     }.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     assert "does not answer" in refused(verb, "s3://bucket/warehouse", capsys)
+
+
+@pytest.mark.slow
+def test_missing_credentials_are_one_sentence(tmp_path: Path) -> None:
+    """delta-rs would first print a warning for each place that has no credentials."""
+    environment = {**os.environ, "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "nowhere", "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "pipeline.cli", "status", "--warehouse=s3://bucket/warehouse"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 2
+    assert re.fullmatch(r"tidemark: the store of \S+ does not answer: .*Set its credentials, or .*\n", done.stderr)
 
 
 def refused(verb: str, warehouse: str, capsys: pytest.CaptureFixture[str]) -> str:
