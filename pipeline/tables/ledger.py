@@ -5,6 +5,7 @@ fails: a second writer is refused. (It also takes about 6 ms instead of 160 ms.)
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from typing import Final
 
@@ -22,7 +23,8 @@ from pipeline.tables.handle import Handle, create_table
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.opening import Opening, read_opening, require_known_format
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, find_table, is_table
+from pipeline.tables.schemas import LEDGER, is_table
+from pipeline.tables.store_errors import STORE_ERRORS
 
 _ROW: Final = frozenset(field.name for field in fields(LedgerRow))
 _MANY_FILES: Final = 50
@@ -35,15 +37,22 @@ _RECENT: Final = 10
 
 def require_warehouse(warehouse: str) -> None:
     """Raises SetUpError if the warehouse has no ledger, or its format is newer than this version."""
-    ledger = find_table(LEDGER.name, warehouse)
-    if ledger is None:
+    if not is_table(LEDGER.uri(warehouse)):
         raise SetUpError(
             f"there is no Tidemark warehouse at {warehouse!r} (no ledger): name the warehouse that a service writes to"
         )
-    if epoch := highest(ledger, "epoch"):
-        sql = f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - our own number
-        for row in rows_of(sql, ledger=ledger):
-            require_known_format(row["opening"])
+    for text in _newest_opening(warehouse):
+        require_known_format(text)
+
+
+def _newest_opening(warehouse: str) -> list[str]:
+    """Returns the newest opening; empty without one, or if the ledger cannot be read, which the caller will notice."""
+    with suppress(*STORE_ERRORS):
+        ledger = DeltaTable(LEDGER.uri(warehouse))
+        if epoch := highest(ledger, "epoch"):
+            sql = f"SELECT opening FROM ledger WHERE batch = {epoch * EPOCH} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - our own number
+            return [row["opening"] for row in rows_of(sql, ledger=ledger)]
+    return []
 
 
 def has_columns(table: DeltaTable, names: Iterable[str]) -> bool:
