@@ -74,8 +74,8 @@ def test_probes_and_ports_are_those_of_the_service(folder: Path) -> None:
 
 
 def test_executors_have_the_image_of_the_driver() -> None:
-    told = json.loads(variables(driver(PRODUCTION))["TIDEMARK_SPARK__CONF"])
-    assert told["spark.kubernetes.container.image"] == driver(PRODUCTION)["image"] == SERVICE
+    conf = json.loads(variables(driver(PRODUCTION))["TIDEMARK_SPARK__CONF"])
+    assert conf["spark.kubernetes.container.image"] == driver(PRODUCTION)["image"] == SERVICE
     assert one(OPERATOR, "SparkApplication")["spec"]["image"] == SERVICE
 
 
@@ -86,8 +86,8 @@ def test_an_image_that_is_pinned_in_one_place_is_that_of_driver_and_executors(tm
     file.write_text(said.replace("sha256:...", digest))
     container = driver(copied)
     assert container["image"] == f"registry.example/tidemark@{digest}"
-    told = json.loads(variables(container)["TIDEMARK_SPARK__CONF"])
-    assert told["spark.kubernetes.container.image"] == container["image"]
+    conf = json.loads(variables(container)["TIDEMARK_SPARK__CONF"])
+    assert conf["spark.kubernetes.container.image"] == container["image"]
 
 
 def test_executors_find_the_driver_by_its_pod_and_its_service() -> None:
@@ -142,8 +142,8 @@ def test_the_rules_are_those_of_prometheus() -> None:
 def test_manifests_refer_to_secrets_and_contain_no_secret() -> None:
     for folder in ALL:
         assert "Secret" not in {resource["kind"] for resource in rendered(folder)}
-        told = yaml.safe_dump([without_files(resource) for resource in rendered(folder)])
-        assert not re.search(r"(?i)password|secret_?access|private.?key", told)
+        manifests = yaml.safe_dump([without_files(resource) for resource in rendered(folder)])
+        assert not re.search(r"(?i)password|secret_?access|private.?key", manifests)
         assert {"name": "tidemark", "optional": True} in references(folder)
 
 

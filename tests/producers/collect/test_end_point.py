@@ -76,10 +76,10 @@ def test_any_site_may_send_where_that_is_said() -> None:
 
 def test_a_preflight_answer_allows_a_site_to_send_json(ask: Asker) -> None:
     wants = {"access_control_request_method": "POST", "access_control_request_headers": "content-type"}
-    told_so = ask("OPTIONS", "/events", origin=SITE, **wants)
-    assert told_so.status == 200
-    assert told_so.headers["access-control-allow-origin"] == SITE
-    assert told_so.headers["access-control-allow-credentials"] == "true"
+    preflight = ask("OPTIONS", "/events", origin=SITE, **wants)
+    assert preflight.status == 200
+    assert preflight.headers["access-control-allow-origin"] == SITE
+    assert preflight.headers["access-control-allow-credentials"] == "true"
     assert ask("OPTIONS", "/events", origin=OTHER, **wants).status == 400
 
 
