@@ -21,9 +21,9 @@ MIDNIGHT = 720
 """In minutes after noon."""
 
 
-def report(warehouse: Path, file: Path, *arguments: str) -> str:
+def report(warehouse: Path, file: Path, *told: str) -> str:
     """The page that the verb writes to a file, with single spaces."""
-    assert main(["report", "--warehouse", str(warehouse), "--output", str(file), *arguments]) == 0
+    assert main(["report", "--warehouse", str(warehouse), "--output", str(file), *told]) == 0
     return " ".join(file.read_text().split())
 
 

@@ -82,9 +82,9 @@ class Here:
         script, *words = self.words("topic")
         assert script == "/opt/kafka/bin/kafka-topics.sh"
         assert "--create" in words
-        options = dict(word.removeprefix("--").split("=") for word in words if "=" in word)
-        new = NewTopic(options["topic"], int(options["partitions"]), int(options["replication-factor"]))
-        client = admin(options["bootstrap-server"])  # kept: without it the answer would not come
+        told = dict(word.removeprefix("--").split("=") for word in words if "=" in word)
+        new = NewTopic(told["topic"], int(told["partitions"]), int(told["replication-factor"]))
+        client = admin(told["bootstrap-server"])  # kept: without it the answer would not come
         client.create_topics([new], request_timeout=_TOPIC_S)[new.topic].result(_TOPIC_S)
 
     def container(self, name: str, *more: str, **more_variables: str) -> Process:

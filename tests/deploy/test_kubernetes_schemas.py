@@ -20,8 +20,8 @@ OF_PROMETHEUS = {"PodMonitor", "PrometheusRule"}
 def test_every_resource_is_valid_by_its_schema(folder: Path) -> None:
     for resource in rendered(folder):
         if resource["kind"] == "SparkApplication":
-            application = SparkV1beta2SparkApplication.model_validate(resource)
-            assert application.to_dict() == resource, "a field that the operator does not know is passed over"
+            told = SparkV1beta2SparkApplication.model_validate(resource)
+            assert told.to_dict() == resource, "a field that the operator does not know is passed over"
         elif resource["kind"] not in OF_PROMETHEUS:
             kubernetes_validate.validate(resource, SCHEMAS, strict=True)
 
